@@ -1,0 +1,288 @@
+//! What exists: tables, columns, constraints, indexes, sequences, enums, annotations and rules.
+//!
+//! An immutable value behind an `Arc`; DDL makes a new one with `version` + 1. It stands in the commit
+//! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
+
+use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Every object of the one database, at one version.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Grows by one with each DDL transaction.
+    pub version: u64,
+    /// The next object id to hand out (from `repr::id::FIRST_USER_ID`).
+    pub next_id: Id,
+    /// Tables and views by id.
+    pub relations: BTreeMap<RelationId, Arc<Table>>,
+    /// Relation ids by name; one user schema, `public`.
+    pub relation_names: BTreeMap<String, RelationId>,
+    /// Sequences by id.
+    pub sequences: BTreeMap<SequenceId, Arc<Sequence>>,
+    /// Sequence ids by name; they share the relations' name space.
+    pub sequence_names: BTreeMap<String, SequenceId>,
+    /// Enum types by the OID of their `pg_type` row (the array type is the OID + 1).
+    pub enums: BTreeMap<Id, Arc<EnumType>>,
+}
+
+/// A stored table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its id.
+    pub id: RelationId,
+    /// Its name in schema `public`.
+    pub name: String,
+    /// Physical columns, dropped ones included: stored rows are packed in this order and may be
+    /// shorter, in which case `Column::missing` fills in.
+    pub columns: Vec<Column>,
+    /// The primary key, one of `indexes`.
+    pub primary_key: Option<IndexId>,
+    /// All equality and ordered indexes, those of keys, foreign keys and edges included.
+    pub indexes: Vec<Index>,
+    /// CHECK constraints.
+    pub checks: Vec<Check>,
+    /// Foreign keys, annotated or plain. Annotated ones are the DOG's edges.
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Declared `DATA_SUBJECT`.
+    pub data_subject: bool,
+    /// ON GET and ON DEL rules about this table's rows.
+    pub rules: Vec<Rule>,
+    /// COMMENT ON TABLE.
+    pub comment: Option<String>,
+    /// Grows with each change of the row format; part of each sealed row's additional data.
+    pub schema_version: u32,
+    /// Why INSERT must be refused for now (an annotation graph that is not complete yet).
+    pub pending: Option<String>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name; of a dropped column, PostgreSQL's `........pg.dropped.N........`.
+    pub name: String,
+    /// Type, modifier, and whether NULL may stand (as declared; erasure may blank NOT NULL columns).
+    pub column_type: ColumnType,
+    /// DEFAULT.
+    pub default: Option<DefaultValue>,
+    /// The value in rows stored before the column was added.
+    pub missing: Option<Datum>,
+    /// Dropped: its values are never shown.
+    pub dropped: bool,
+    /// COMMENT ON COLUMN.
+    pub comment: Option<String>,
+}
+
+/// Where a column's value comes from when INSERT names none.
+#[derive(Clone, Debug)]
+pub enum DefaultValue {
+    /// An expression, as SQL text (resolved when used; `pg_get_expr` shows it).
+    Expr(String),
+    /// serial: `nextval` of a sequence, may be overridden.
+    Serial(SequenceId),
+    /// GENERATED … AS IDENTITY; `always` refuses explicit values without OVERRIDING SYSTEM VALUE.
+    Identity {
+        /// The sequence behind it.
+        sequence: SequenceId,
+        /// ALWAYS rather than BY DEFAULT.
+        always: bool,
+    },
+    /// GENERATED ALWAYS AS (expression) STORED.
+    Generated(String),
+}
+
+/// An index over one table.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Its id.
+    pub id: IndexId,
+    /// Its name.
+    pub name: String,
+    /// The columns, in order.
+    pub columns: Vec<ColumnIndex>,
+    /// Refuses a second row with equal columns, none of them NULL.
+    pub unique: bool,
+    /// Made for a foreign key or edge, not by CREATE INDEX: hidden from `\d`.
+    pub automatic: bool,
+    /// The name of the UNIQUE or PRIMARY KEY constraint that it serves.
+    pub constraint: Option<ConstraintName>,
+}
+
+/// A constraint's name and when it is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstraintName {
+    /// The name; unique within the table.
+    pub name: String,
+    /// DEFERRABLE.
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED.
+    pub initially_deferred: bool,
+    /// The constraint's own OID (`pg_constraint.oid`).
+    pub id: Id,
+}
+
+/// CHECK (expression).
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Its name and OID.
+    pub constraint: ConstraintName,
+    /// The expression as SQL text over the table's columns.
+    pub expression: String,
+}
+
+/// A foreign key, and if annotated a DOG edge.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    /// Its name, OID and deferral.
+    pub constraint: ConstraintName,
+    /// Referencing columns of this table.
+    pub columns: Vec<ColumnIndex>,
+    /// The referenced table.
+    pub target: RelationId,
+    /// The referenced columns: a primary key or unique.
+    pub target_columns: Vec<ColumnIndex>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+    /// The ownership or access annotation.
+    pub annotation: Option<EdgeKind>,
+    /// Written `REFERENCES ONLY`: EXPLAIN COMPLIANCE makes no suggestion.
+    pub only: bool,
+    /// The automatic equality index on `columns`.
+    pub index: IndexId,
+}
+
+/// What happens to referencing rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferentialAction {
+    /// Refused at the end of the statement, or of the transaction if deferred.
+    NoAction,
+    /// Refused at once.
+    Restrict,
+    /// The same is done to the referencing rows.
+    Cascade,
+    /// Referencing columns become NULL.
+    SetNull,
+    /// Referencing columns become their defaults.
+    SetDefault,
+}
+
+/// The four annotations on A(x) → B(y).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeKind {
+    /// Owners of the B row own the A row.
+    OwnedBy,
+    /// Owners of the A rows own the B row they point at.
+    Owns,
+    /// Owners and accessors of the B row may access the A row.
+    AccessedBy,
+    /// Owners and accessors of the A rows may access the B row.
+    Accesses,
+}
+
+/// `ON GET|DEL edge ANON (columns) | DELETE_ROW`, about rows of the table that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// GET or DEL.
+    pub event: RuleEvent,
+    /// The edge it is attached to: the table that has the foreign key, and the key's constraint OID.
+    pub edge: EdgeRef,
+    /// What it does.
+    pub action: RuleAction,
+}
+
+/// A DOG edge by its foreign key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeRef {
+    /// The referencing table.
+    pub table: RelationId,
+    /// `ForeignKey::constraint.id`.
+    pub foreign_key: Id,
+}
+
+/// When a rule applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleEvent {
+    /// GDPR GET.
+    Get,
+    /// GDPR FORGET.
+    Del,
+}
+
+/// What a rule does to the row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleAction {
+    /// Hides (GET) or blanks (DEL) these columns.
+    Anon(Vec<ColumnIndex>),
+    /// Leaves the row out (GET) or erases it for everyone (DEL).
+    DeleteRow,
+}
+
+/// A sequence. Its current value stands outside transactions, in storage.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    /// Its id.
+    pub id: SequenceId,
+    /// Its name.
+    pub name: String,
+    /// smallint, integer or bigint bounds apply.
+    pub data_type: repr::ScalarType,
+    /// START WITH.
+    pub start: i64,
+    /// INCREMENT BY.
+    pub increment: i64,
+    /// MINVALUE.
+    pub min_value: i64,
+    /// MAXVALUE.
+    pub max_value: i64,
+    /// CYCLE.
+    pub cycle: bool,
+    /// OWNED BY: dropped with that column.
+    pub owned_by: Option<(RelationId, ColumnIndex)>,
+}
+
+/// CREATE TYPE … AS ENUM.
+#[derive(Clone, Debug)]
+pub struct EnumType {
+    /// OID of its `pg_type` row.
+    pub id: Id,
+    /// Its name.
+    pub name: String,
+    /// The labels in order; a label's position is its sort key.
+    pub labels: Vec<String>,
+}
+
+impl Catalog {
+    /// The table or view of that name in `public`.
+    pub fn table_by_name(&self, name: &str) -> Option<&Arc<Table>> {
+        self.relations.get(self.relation_names.get(name)?)
+    }
+
+    /// The table of that id.
+    pub fn table(&self, id: RelationId) -> Option<&Arc<Table>> {
+        self.relations.get(&id)
+    }
+}
+
+impl Table {
+    /// The index of that id.
+    pub fn index(&self, id: IndexId) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// The columns of the primary key, if there is one.
+    pub fn primary_key_columns(&self) -> Option<&[ColumnIndex]> {
+        Some(&self.index(self.primary_key?)?.columns)
+    }
+
+    /// Columns that are not dropped, with their physical positions.
+    pub fn live_columns(&self) -> impl Iterator<Item = (ColumnIndex, &Column)> {
+        self.columns.iter().enumerate().filter(|(_, column)| !column.dropped)
+    }
+
+    /// The live column of that name.
+    pub fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
+        self.live_columns().find(|(_, column)| column.name == name)
+    }
+}

@@ -1,0 +1,248 @@
+//! The first rung: what the query says, names and types resolved, subqueries and laterals still inside.
+//!
+//! Made by `resolve::query`, consumed by `lower`. Every relation knows its output types; joins, laterals
+//! and subqueries refer to outer rows by level.
+
+use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
+use repr::{ColumnType, Datum, RelationId};
+
+/// A column reference while subqueries still nest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HirColumn {
+    /// A column `level` scopes out; level 0 is the relation that this expression is evaluated over.
+    Column {
+        /// How many scopes out.
+        level: usize,
+        /// Its position there.
+        index: usize,
+    },
+    /// EXISTS (relation)
+    Exists(Box<Hir>),
+    /// A scalar subquery: one column; no row is NULL, two rows are 21000.
+    Scalar(Box<Hir>),
+    /// `left op ANY (relation)` (`IN` is `= ANY`, `NOT IN` its negation): three-valued OR over the rows.
+    /// `condition` is evaluated over the subquery's row at level 0 and the outer row at level 1.
+    Any {
+        /// The subquery.
+        relation: Box<Hir>,
+        /// The comparison for one row.
+        condition: Box<HirExpr>,
+    },
+    /// ARRAY(relation): one column, in the relation's order.
+    ArrayOf(Box<Hir>, repr::ScalarType),
+}
+
+/// An expression of this rung.
+pub type HirExpr = ScalarExpr<HirColumn>;
+
+/// A relation and the types of its columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hir {
+    /// The operator.
+    pub node: HirNode,
+    /// Output types.
+    pub types: Vec<ColumnType>,
+}
+
+/// A common table expression within one statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CteId(pub usize);
+
+/// Which unmatched rows a join keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JoinKind {
+    /// None (CROSS is INNER ON true).
+    Inner,
+    /// Those of the left.
+    Left,
+    /// Those of the right.
+    Right,
+    /// Those of both.
+    Full,
+}
+
+/// A relational operator over subtrees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HirNode {
+    /// VALUES, or the one empty row of a SELECT without FROM.
+    Constant(Vec<Vec<Datum>>),
+    /// A stored table's or catalog relation's physical columns, dropped ones included, in order;
+    /// `with_key` appends the row key as bytea (for writes and row locks).
+    Get {
+        /// Which.
+        relation: RelationId,
+        /// Appends the row key.
+        with_key: bool,
+    },
+    /// A CTE in scope.
+    GetCte(CteId),
+    /// Appends columns. Expressions see the input's columns at level 0 (not each other's).
+    Map(Box<Hir>, Vec<HirExpr>),
+    /// Keeps rows for which all are true.
+    Filter(Box<Hir>, Vec<HirExpr>),
+    /// Chooses and repeats columns.
+    Project(Box<Hir>, Vec<usize>),
+    /// Left columns then right columns. `on` sees both at level 0. If `lateral`, `right` sees the left
+    /// row at level 1 (its own enclosing scopes start at level 2); otherwise enclosing scopes start at level 1.
+    Join {
+        /// Left input.
+        left: Box<Hir>,
+        /// Right input.
+        right: Box<Hir>,
+        /// INNER, LEFT, RIGHT, FULL.
+        kind: JoinKind,
+        /// The condition.
+        on: HirExpr,
+        /// Whether `right` refers to `left`.
+        lateral: bool,
+    },
+    /// Appends the columns of a set-returning function to each input row (once per result row; no result,
+    /// no row), and if `ordinality` a bigint counting from 1. Arguments see the input at level 0.
+    /// A function alone in FROM stands over `Constant` with one empty row; one that refers to tables
+    /// before it is a lateral join with that.
+    TableFunction {
+        /// The rows to extend.
+        input: Box<Hir>,
+        /// The functions, run in step and padded with NULLs (ROWS FROM, select lists).
+        functions: Vec<(&'static TableFunction, Vec<HirExpr>, Vec<ColumnType>)>,
+        /// WITH ORDINALITY.
+        ordinality: bool,
+    },
+    /// Group keys then aggregates. Without keys: exactly one row, also over nothing.
+    Reduce {
+        /// Input.
+        input: Box<Hir>,
+        /// GROUP BY expressions; groups by SQL equality, NULLs together.
+        keys: Vec<HirExpr>,
+        /// Aggregates.
+        aggregates: Vec<AggregateCall<HirColumn>>,
+        /// Whether there was no GROUP BY at all (one row over an empty input).
+        scalar: bool,
+    },
+    /// DISTINCT on all columns, by SQL equality.
+    Distinct(Box<Hir>),
+    /// Per group of `keys` the first rows by `order`: LIMIT/OFFSET below the top, DISTINCT ON (limit 1).
+    TopK {
+        /// Input.
+        input: Box<Hir>,
+        /// Group columns; empty for one group.
+        keys: Vec<usize>,
+        /// The order, completed by the row's bytes so that it is total.
+        order: Vec<Order>,
+        /// LIMIT, sees enclosing scopes from level 1 on.
+        limit: Option<HirExpr>,
+        /// OFFSET.
+        offset: Option<HirExpr>,
+    },
+    /// Appends one column per call, over partitions.
+    Window {
+        /// Input.
+        input: Box<Hir>,
+        /// PARTITION BY columns.
+        partition: Vec<usize>,
+        /// ORDER BY.
+        order: Vec<Order>,
+        /// The calls.
+        calls: Vec<WindowCall<HirColumn>>,
+    },
+    /// UNION ALL of relations with the same types.
+    Union(Vec<Hir>),
+    /// EXCEPT [ALL]
+    Except {
+        /// Rows to keep.
+        left: Box<Hir>,
+        /// Rows to take away.
+        right: Box<Hir>,
+        /// By multiplicity.
+        all: bool,
+    },
+    /// INTERSECT [ALL]
+    Intersect {
+        /// One side.
+        left: Box<Hir>,
+        /// The other.
+        right: Box<Hir>,
+        /// By multiplicity.
+        all: bool,
+    },
+    /// WITH: `value` is in scope as `id` in `body`.
+    Let {
+        /// Its id, unique in the statement.
+        id: CteId,
+        /// Its name, for EXPLAIN.
+        name: String,
+        /// The CTE.
+        value: Box<Hir>,
+        /// Where it is in scope.
+        body: Box<Hir>,
+    },
+    /// WITH RECURSIVE id AS (base UNION [ALL] step): `step` refers to `id` as the rows of the last round.
+    LetRec {
+        /// Its id.
+        id: CteId,
+        /// Its name.
+        name: String,
+        /// The non-recursive term.
+        base: Box<Hir>,
+        /// The recursive term.
+        step: Box<Hir>,
+        /// UNION (drops rows seen before) rather than UNION ALL.
+        distinct: bool,
+        /// Where it is in scope.
+        body: Box<Hir>,
+    },
+}
+
+/// A whole SELECT: the relation, and how its rows are finished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HirQuery {
+    /// The relation; may have columns beyond the output (sort keys, row keys).
+    pub relation: Hir,
+    /// The outermost ORDER BY.
+    pub order_by: Vec<Order>,
+    /// The outermost LIMIT: no columns, parameters allowed.
+    pub limit: Option<HirExpr>,
+    /// The outermost OFFSET.
+    pub offset: Option<HirExpr>,
+    /// The output columns of `relation`.
+    pub project: Vec<usize>,
+    /// Their names and types.
+    pub columns: Vec<OutputColumn>,
+    /// FOR UPDATE/SHARE: the tables, with the column of `relation` that has the row key.
+    pub locks: Vec<RowLock>,
+}
+
+/// One column of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputColumn {
+    /// Its label.
+    pub name: String,
+    /// Its type.
+    pub column_type: ColumnType,
+    /// The table column that it is, if it is just that (RowDescription's table OID and attnum).
+    pub origin: Option<(RelationId, usize)>,
+}
+
+/// FOR UPDATE, NO KEY UPDATE, SHARE, KEY SHARE of one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowLock {
+    /// The table.
+    pub table: RelationId,
+    /// The column with its row key.
+    pub key_column: usize,
+    /// Exclusive (UPDATE, NO KEY UPDATE) or shared.
+    pub exclusive: bool,
+    /// What to do when the row is locked.
+    pub wait: LockWait,
+}
+
+/// NOWAIT and SKIP LOCKED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Wait (up to lock_timeout).
+    Wait,
+    /// 55P03 at once.
+    NoWait,
+    /// Leave the row out.
+    SkipLocked,
+}

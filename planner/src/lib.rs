@@ -1,0 +1,11 @@
+//! The planner: (SQL, catalog) → plan. Pure: no clock, no threads, no I/O.
+//!
+//! A statement's trip: `parse` (text → our statement) → `resolve` (names and types → `hir`) → `lower`
+//! (subqueries → joins, `mir`) → `transform` → `physical` (→ `plan`). `ownership` holds the data
+//! ownership graph; `explain` prints every rung.
+
+pub mod catalog;
+pub mod error;
+pub mod hir;
+pub mod plan;
+pub mod scalar;

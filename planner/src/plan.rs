@@ -1,0 +1,335 @@
+//! The last rung: physical plans, in which rendering has no decision left.
+//!
+//! The same plan renders once (a one-shot over a snapshot) or for ever (a maintained view). Lookups name
+//! the index they read; joins name the side that is looked up in the leaves or arranged.
+
+use crate::hir::{OutputColumn, RowLock};
+use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
+use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row};
+
+/// A relation to be computed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// Rows known while planning.
+    Constant {
+        /// The rows.
+        rows: Vec<Row>,
+        /// Their width.
+        arity: usize,
+    },
+    /// Rows of a stored table or catalog relation, all columns (`with_key`: then the row key), through `mfp`.
+    Get {
+        /// The relation.
+        relation: RelationId,
+        /// How its rows are found.
+        access: Access,
+        /// Appends the row key as bytea before `mfp`.
+        with_key: bool,
+        /// Applied at once.
+        mfp: Mfp,
+    },
+    /// A `Let` or `LetRec` in scope.
+    GetLocal {
+        /// Which.
+        id: LocalId,
+        /// Its width.
+        arity: usize,
+    },
+    /// Map, filter, project.
+    Mfp(Box<Plan>, Mfp),
+    /// Set-returning functions, as `hir::HirNode::TableFunction`.
+    TableFunction {
+        /// The rows to extend.
+        input: Box<Plan>,
+        /// The functions, run in step, each with the number of columns it appends.
+        functions: Vec<(&'static TableFunction, Vec<ScalarExpr>, usize)>,
+        /// Appends a counter.
+        ordinality: bool,
+    },
+    /// Each input row meets the rows of a stored table whose index (or primary key) equals `key`, read in
+    /// the leaves. Stateless. Output before `mfp`: input columns, then (Inner, Left) the table's columns,
+    /// then the row key if `with_key`.
+    LookupJoin {
+        /// The streamed side.
+        input: Box<Plan>,
+        /// The table that is looked up.
+        relation: RelationId,
+        /// Its primary key or an index; all its columns are given.
+        lookup: Lookup,
+        /// The key, over the input's columns. A NULL matches nothing.
+        key: Vec<ScalarExpr>,
+        /// Which input rows come out.
+        kind: MatchKind,
+        /// Further conditions over input and table columns that a match must satisfy.
+        condition: Vec<ScalarExpr>,
+        /// Appends the row key.
+        with_key: bool,
+        /// Applied at once.
+        mfp: Mfp,
+    },
+    /// Both sides arranged by key.
+    Join {
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input.
+        right: Box<Plan>,
+        /// Key over the left's columns; empty for a cross join.
+        left_key: Vec<ScalarExpr>,
+        /// Key over the right's columns, of the same types.
+        right_key: Vec<ScalarExpr>,
+        /// NULLs match each other (joins that the planner itself made).
+        null_safe: bool,
+        /// Inner and Left give left then right columns; Semi and Anti the left's only.
+        kind: MatchKind,
+        /// Applied at once. For Inner it may carry the join's other conditions.
+        mfp: Mfp,
+    },
+    /// Keys then aggregates.
+    Reduce {
+        /// Input.
+        input: Box<Plan>,
+        /// Group keys; equal by SQL equality, NULLs together.
+        keys: Vec<ScalarExpr>,
+        /// Aggregates; none makes it DISTINCT over the keys.
+        aggregates: Vec<AggregateCall>,
+        /// One row over an empty input.
+        scalar: bool,
+    },
+    /// The first rows of each group.
+    TopK {
+        /// Input.
+        input: Box<Plan>,
+        /// Group columns.
+        keys: Vec<usize>,
+        /// Order; ties by row bytes.
+        order: Vec<Order>,
+        /// LIMIT: over no columns.
+        limit: Option<ScalarExpr>,
+        /// OFFSET.
+        offset: Option<ScalarExpr>,
+    },
+    /// Window functions: input columns, then one per call.
+    Window {
+        /// Input.
+        input: Box<Plan>,
+        /// PARTITION BY.
+        partition: Vec<usize>,
+        /// ORDER BY.
+        order: Vec<Order>,
+        /// The calls.
+        calls: Vec<WindowCall>,
+    },
+    /// At most one row per group of `keys`, else SQLSTATE 21000 (scalar subqueries).
+    AtMostOne {
+        /// Input.
+        input: Box<Plan>,
+        /// The columns within which there may be one row.
+        keys: Vec<usize>,
+    },
+    /// UNION ALL.
+    Union(Vec<Plan>),
+    /// Every multiplicity times -1.
+    Negate(Box<Plan>),
+    /// Rows whose multiplicity is positive, by that multiplicity; rows are told apart by SQL equality.
+    Threshold(Box<Plan>),
+    /// Computes `value` once for all uses in `body`.
+    Let {
+        /// Its name in `body`.
+        id: LocalId,
+        /// What it is.
+        value: Box<Plan>,
+        /// Where it is used.
+        body: Box<Plan>,
+    },
+    /// The least fixpoint of `value`, which contains `id` (UNION), or the bag of all rounds (UNION ALL).
+    LetRec {
+        /// Its name in `step` and `body`.
+        id: LocalId,
+        /// The rows of round 0.
+        base: Box<Plan>,
+        /// From the last round's new rows to the next's.
+        step: Box<Plan>,
+        /// Rows seen before are dropped.
+        distinct: bool,
+        /// Where the result is used.
+        body: Box<Plan>,
+    },
+}
+
+/// A relation named within one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocalId(pub usize);
+
+/// How rows of one relation are found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// All of them.
+    Scan,
+    /// Those whose key equals one of several (IN lists); duplicates in the list count once.
+    Lookup {
+        /// Primary key or index.
+        lookup: Lookup,
+        /// The keys: constants and parameters only, cast to the columns' types.
+        keys: Vec<Vec<ScalarExpr>>,
+    },
+    /// A range of an ordered key or index: only for relations with `KeyForm::Ordered`.
+    Range {
+        /// Primary key or index.
+        lookup: Lookup,
+        /// Equality on the first columns.
+        prefix: Vec<ScalarExpr>,
+        /// Lower bound of the next column: (value, inclusive).
+        lower: Option<(ScalarExpr, bool)>,
+        /// Upper bound of the next column.
+        upper: Option<(ScalarExpr, bool)>,
+        /// From high to low.
+        reverse: bool,
+    },
+}
+
+/// The primary key, or an index with all its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lookup {
+    /// By primary key.
+    PrimaryKey,
+    /// By an index.
+    Index(IndexId),
+}
+
+/// What becomes of an input row by its matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatchKind {
+    /// One row per match.
+    Inner,
+    /// One row per match, or one with NULLs.
+    Left,
+    /// Once if there is a match.
+    Semi,
+    /// Once if there is none.
+    Anti,
+}
+
+/// A SELECT, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// The relation.
+    pub plan: Plan,
+    /// How its rows become the result.
+    pub finishing: Finishing,
+    /// The result's columns.
+    pub columns: Vec<OutputColumn>,
+    /// FOR UPDATE/SHARE, by columns of `plan`.
+    pub locks: Vec<RowLock>,
+}
+
+/// Order, limits and projection of a result, outside the dataflow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Finishing {
+    /// ORDER BY; empty if rows already come in order or none was asked.
+    pub order_by: Vec<Order>,
+    /// LIMIT, over no columns. NULL is no limit.
+    pub limit: Option<ScalarExpr>,
+    /// OFFSET.
+    pub offset: Option<ScalarExpr>,
+    /// Output columns of the plan.
+    pub project: Vec<usize>,
+}
+
+/// A write, ready to run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WritePlan {
+    /// INSERT, also under COPY FROM.
+    Insert(InsertPlan),
+    /// UPDATE [FROM].
+    Update(UpdatePlan),
+    /// DELETE [USING].
+    Delete(DeletePlan),
+}
+
+/// What every stored row of a table must pass, in terms of its physical columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowChecks {
+    /// GENERATED columns, computed after all else is known: (column, expression).
+    pub generated: Vec<(ColumnIndex, ScalarExpr)>,
+    /// NOT NULL columns.
+    pub not_null: Vec<ColumnIndex>,
+    /// CHECK: (constraint name, expression); false refuses, NULL passes.
+    pub checks: Vec<(String, ScalarExpr)>,
+}
+
+/// INSERT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InsertPlan {
+    /// Into which table.
+    pub table: RelationId,
+    /// Gives one value per physical column, defaults and casts applied (dropped and generated: NULL).
+    pub source: Query,
+    /// What rows must pass.
+    pub checks: RowChecks,
+    /// ON CONFLICT.
+    pub on_conflict: Option<OnConflict>,
+    /// RETURNING over the stored row's physical columns.
+    pub returning: Option<Returning>,
+}
+
+/// ON CONFLICT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnConflict {
+    /// The unique indexes that count as conflict; empty means any.
+    pub arbiters: Vec<IndexId>,
+    /// DO NOTHING, or DO UPDATE.
+    pub action: ConflictAction,
+}
+
+/// DO NOTHING or DO UPDATE.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConflictAction {
+    /// The new row is left out.
+    Nothing,
+    /// The existing row is changed.
+    Update {
+        /// Assignments over [existing physical row ++ EXCLUDED physical row].
+        assignments: Vec<(ColumnIndex, ScalarExpr)>,
+        /// WHERE over the same.
+        condition: Option<ScalarExpr>,
+    },
+}
+
+/// UPDATE. The source gives per target row: its n physical columns, its row key (column n), then what
+/// the assignments and RETURNING need of other tables. A row matched twice is updated once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdatePlan {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows and the context of each.
+    pub source: Query,
+    /// Over the source's columns.
+    pub assignments: Vec<(ColumnIndex, ScalarExpr)>,
+    /// What the new rows must pass.
+    pub checks: RowChecks,
+    /// Over [new physical row, row key, rest of the source's columns].
+    pub returning: Option<Returning>,
+}
+
+/// DELETE. Source as for UPDATE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeletePlan {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows.
+    pub source: Query,
+    /// Over the source's columns.
+    pub returning: Option<Returning>,
+}
+
+/// RETURNING.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returning {
+    /// The expressions.
+    pub exprs: Vec<ScalarExpr>,
+    /// Their names and types.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// Types of a plan's parameters, in order.
+pub type ParamTypes = Vec<ColumnType>;

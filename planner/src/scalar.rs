@@ -1,0 +1,201 @@
+//! Typed scalar expressions, shared by every rung of the planner; and how they are evaluated.
+//!
+//! `ScalarExpr<C>` is generic over what a column reference is: `HirColumn` (levels, subqueries) while
+//! resolving, a plain position from lowering on. All casts and overloads are explicit here: nothing is
+//! looked up by name once an expression is resolved.
+
+pub mod aggregate;
+pub mod cast;
+pub mod env;
+pub mod eval;
+pub mod func;
+pub mod registry;
+pub mod table_func;
+pub mod window;
+
+pub use aggregate::Aggregate;
+pub use env::{Environment, EvalContext};
+pub use func::Function;
+pub use table_func::TableFunction;
+pub use window::WindowFunction;
+
+use repr::{ColumnType, Datum, ScalarType};
+
+/// An expression over one input row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScalarExpr<C = usize> {
+    /// A column.
+    Column(C),
+    /// A constant.
+    Literal(Datum, ColumnType),
+    /// `$n`, from 0.
+    Param(usize, ScalarType),
+    /// A function or operator, overload already chosen, arguments already cast.
+    Call {
+        /// The implementation.
+        function: &'static Function,
+        /// Its arguments.
+        args: Vec<ScalarExpr<C>>,
+        /// The result type (of polymorphic functions too).
+        result: ScalarType,
+    },
+    /// Three-valued AND; short-circuits on false.
+    And(Vec<ScalarExpr<C>>),
+    /// Three-valued OR; short-circuits on true.
+    Or(Vec<ScalarExpr<C>>),
+    /// CASE WHEN … THEN … ELSE … END; only the taken branch is evaluated. (`CASE x WHEN` is expanded.)
+    Case {
+        /// (condition, result) in order.
+        branches: Vec<(ScalarExpr<C>, ScalarExpr<C>)>,
+        /// ELSE; NULL if absent.
+        otherwise: Box<ScalarExpr<C>>,
+        /// The common result type.
+        result: ScalarType,
+    },
+    /// The first non-NULL argument; later ones are not evaluated.
+    Coalesce(Vec<ScalarExpr<C>>, ScalarType),
+    /// ARRAY[…]
+    Array(Vec<ScalarExpr<C>>, ScalarType),
+    /// ROW(…)
+    Record(Vec<ScalarExpr<C>>, ScalarType),
+    /// A cast chosen by `cast::plan_cast`.
+    Cast {
+        /// What is cast.
+        expr: Box<ScalarExpr<C>>,
+        /// How.
+        cast: cast::Cast,
+        /// To what; its modifier is applied (lengths, scales).
+        to: ColumnType,
+    },
+}
+
+/// One ORDER BY item over the columns of a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Order {
+    /// The column.
+    pub column: usize,
+    /// DESC.
+    pub descending: bool,
+    /// NULLS FIRST (the default for DESC).
+    pub nulls_first: bool,
+}
+
+/// An aggregate call in a `Reduce`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregateCall<C = usize> {
+    /// The implementation, overload chosen.
+    pub function: &'static Aggregate,
+    /// Arguments, cast. Empty for count(*).
+    pub args: Vec<ScalarExpr<C>>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// FILTER (WHERE …)
+    pub filter: Option<ScalarExpr<C>>,
+    /// ORDER BY inside the call: (expression, descending, nulls first).
+    pub order_by: Vec<(ScalarExpr<C>, bool, bool)>,
+    /// The result type.
+    pub result: ScalarType,
+}
+
+/// A window function call. Partition and order columns belong to the enclosing `Window` operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowCall<C = usize> {
+    /// What is computed.
+    pub function: WindowKind,
+    /// Arguments, cast.
+    pub args: Vec<ScalarExpr<C>>,
+    /// FILTER, for aggregates.
+    pub filter: Option<ScalarExpr<C>>,
+    /// The frame; the default is RANGE UNBOUNDED PRECEDING .. CURRENT ROW.
+    pub frame: Frame,
+    /// The result type.
+    pub result: ScalarType,
+}
+
+/// The two kinds of window call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WindowKind {
+    /// row_number, rank, lag, first_value, …
+    Function(&'static WindowFunction),
+    /// An aggregate over the frame.
+    Aggregate(&'static Aggregate),
+}
+
+/// A window frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// ROWS, RANGE or GROUPS.
+    pub unit: FrameUnit,
+    /// Where it starts.
+    pub start: FrameBound,
+    /// Where it ends.
+    pub end: FrameBound,
+    /// EXCLUDE.
+    pub exclude: FrameExclusion,
+}
+
+/// What frame offsets count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameUnit {
+    /// Rows.
+    Rows,
+    /// Values of the one ORDER BY column.
+    Range,
+    /// Groups of peers.
+    Groups,
+}
+
+/// One end of a frame. Offsets are constants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrameBound {
+    /// UNBOUNDED PRECEDING
+    UnboundedPreceding,
+    /// n PRECEDING
+    Preceding(Datum),
+    /// CURRENT ROW
+    CurrentRow,
+    /// n FOLLOWING
+    Following(Datum),
+    /// UNBOUNDED FOLLOWING
+    UnboundedFollowing,
+}
+
+/// EXCLUDE of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameExclusion {
+    /// EXCLUDE NO OTHERS
+    NoOthers,
+    /// EXCLUDE CURRENT ROW
+    CurrentRow,
+    /// EXCLUDE GROUP
+    Group,
+    /// EXCLUDE TIES
+    Ties,
+}
+
+/// Map, filter, project, in that order of column numbering: `map` expressions see the input's columns
+/// and those of earlier map expressions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mfp {
+    /// Columns of the input.
+    pub input_arity: usize,
+    /// Columns appended.
+    pub map: Vec<ScalarExpr>,
+    /// (number of columns that must be there, predicate): evaluated as early as that allows.
+    /// Rows pass whose predicates are all true.
+    pub filter: Vec<(usize, ScalarExpr)>,
+    /// The output columns.
+    pub project: Vec<usize>,
+}
+
+impl Mfp {
+    /// Passes rows on unchanged.
+    pub fn identity(arity: usize) -> Self {
+        Mfp { input_arity: arity, map: Vec::new(), filter: Vec::new(), project: (0..arity).collect() }
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_identity(&self) -> bool {
+        self.map.is_empty() && self.filter.is_empty() && self.project.iter().copied().eq(0..self.input_arity)
+    }
+}

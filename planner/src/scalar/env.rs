@@ -1,0 +1,48 @@
+//! What an expression may ask of the world: parameters, clock, settings, catalog, sequences.
+
+use crate::catalog::Catalog;
+use repr::{Datum, SequenceId, ValueError};
+use std::sync::Arc;
+
+/// The session and transaction around an evaluation. The engine implements it; planner stays pure.
+pub trait Environment: Send + Sync {
+    /// Microseconds since 2000-01-01 UTC at the start of the transaction: `now()`.
+    fn transaction_timestamp(&self) -> i64;
+    /// The same at the start of the statement: `statement_timestamp()`.
+    fn statement_timestamp(&self) -> i64;
+    /// The same now: `clock_timestamp()`.
+    fn clock_timestamp(&self) -> i64;
+    /// A session setting by its lower-case name ("timezone", "datestyle", …).
+    fn setting(&self, name: &str) -> Option<String>;
+    /// `set_config`; `local` for the transaction only.
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError>;
+    /// The catalog that the statement was planned against.
+    fn catalog(&self) -> &Arc<Catalog>;
+    /// The login.
+    fn session_user(&self) -> String;
+    /// The database's name.
+    fn database(&self) -> String;
+    /// `pg_backend_pid()`.
+    fn backend_pid(&self) -> i32;
+    /// Advances a sequence and returns its new value.
+    fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError>;
+    /// This session's last value of a sequence.
+    fn current_value(&self, sequence: SequenceId) -> Result<i64, ValueError>;
+    /// The last sequence value this session took, of any sequence: `lastval()`.
+    fn last_value(&self) -> Result<i64, ValueError>;
+    /// `setval`.
+    fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError>;
+    /// Fills with random bytes from the system's generator (`random()`, `gen_random_uuid()`).
+    fn random_bytes(&self, buffer: &mut [u8]);
+    /// Approximate bytes of a relation for `pg_relation_size`.
+    fn relation_size(&self, relation: repr::RelationId) -> i64;
+}
+
+/// What every evaluation gets.
+#[derive(Clone)]
+pub struct EvalContext {
+    /// Values of `$1`, `$2`, …, already of the planned types.
+    pub params: Arc<[Datum]>,
+    /// The rest of the world.
+    pub environment: Arc<dyn Environment>,
+}

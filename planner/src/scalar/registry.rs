@@ -1,0 +1,1 @@
+//! Which functions exist, and which overload a call means (helper writes).

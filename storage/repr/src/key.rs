@@ -1,0 +1,1 @@
+//! Order-preserving, canonical key bytes (helper writes).

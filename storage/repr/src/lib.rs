@@ -1,0 +1,27 @@
+//! The vocabulary that every room shares: ids, datums, rows, types, order-preserving keys, text forms.
+//!
+//! Pure data and pure functions: no I/O, no clock, no threads, no SQL. A new SQL type is added
+//! here (`types`, `datum`, `row`, `key`, `text`) and in `wire/types`, nowhere else.
+
+pub mod array;
+pub mod datum;
+pub mod datetime;
+pub mod error;
+pub mod id;
+pub mod interval;
+pub mod jsonb;
+pub mod key;
+pub mod numeric;
+pub mod row;
+pub mod text;
+pub mod types;
+
+pub use array::Array;
+pub use datum::Datum;
+pub use error::ValueError;
+pub use id::{ColumnIndex, CommitTime, Id, IndexId, MicroDbId, RelationId, RowKey, SequenceId};
+pub use interval::Interval;
+pub use jsonb::Jsonb;
+pub use numeric::Numeric;
+pub use row::Row;
+pub use types::{ColumnType, ScalarType};

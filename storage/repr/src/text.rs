@@ -1,0 +1,1 @@
+//! Text input and output (helper writes).

@@ -1,0 +1,2 @@
+//! dogwood.
+fn main() {}
