@@ -1,0 +1,111 @@
+//! What a client is told when a statement fails, and what an operator is told when the environment does.
+
+use planner::error::PlanError;
+use repr::ValueError;
+use std::fmt;
+use storage::StorageError;
+
+/// An error in PostgreSQL's form. Carries no stored row's value, key or subject id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlError {
+    /// Five-character SQLSTATE.
+    pub code: &'static str,
+    /// Primary message: lower case, no full stop.
+    pub message: String,
+    /// DETAIL.
+    pub detail: Option<String>,
+    /// HINT.
+    pub hint: Option<String>,
+    /// 1-based character position in the statement.
+    pub position: Option<u32>,
+    /// Which object: schema, table, column, constraint, as far as they apply.
+    pub object: ErrorObject,
+    /// ERROR ends the statement, FATAL the connection.
+    pub fatal: bool,
+}
+
+/// The object fields of an error response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorObject {
+    /// The table's name.
+    pub table: Option<String>,
+    /// The column's name.
+    pub column: Option<String>,
+    /// The constraint's name.
+    pub constraint: Option<String>,
+}
+
+impl SqlError {
+    /// An error with a message only.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        SqlError {
+            code,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            object: ErrorObject::default(),
+            fatal: false,
+        }
+    }
+    /// 0A000: understood and not supported.
+    pub fn unsupported(what: impl fmt::Display) -> Self {
+        SqlError::new("0A000", format!("{what} is not supported"))
+    }
+    /// Adds a DETAIL.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+    /// Adds a HINT.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+    /// Names the table and constraint at fault.
+    #[must_use]
+    pub fn on(mut self, table: &str, constraint: Option<&str>) -> Self {
+        self.object.table = Some(table.to_string());
+        self.object.constraint = constraint.map(str::to_string);
+        self
+    }
+    /// Ends the connection.
+    #[must_use]
+    pub fn fatal(mut self) -> Self {
+        self.fatal = true;
+        self
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl From<PlanError> for SqlError {
+    fn from(error: PlanError) -> Self {
+        SqlError {
+            detail: error.detail,
+            hint: error.hint,
+            position: error.position,
+            ..SqlError::new(error.code, error.message)
+        }
+    }
+}
+
+impl From<ValueError> for SqlError {
+    fn from(error: ValueError) -> Self {
+        SqlError { detail: error.detail, hint: error.hint, ..SqlError::new(error.code, error.message) }
+    }
+}
+
+impl From<StorageError> for SqlError {
+    fn from(error: StorageError) -> Self {
+        SqlError::new("58030", error.to_string())
+    }
+}

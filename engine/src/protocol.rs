@@ -1,0 +1,135 @@
+//! What `wire` says to the engine and hears from it: plain values, no sockets, no async.
+//!
+//! The order of calls for one statement: `Session::parse` → `prepare` → `execute` → (rows are pulled)
+//! → `complete` at the end of a simple query string or at Sync. An error goes through `Session::fail`.
+
+use crate::SqlError;
+use planner::hir::OutputColumn;
+use repr::{Datum, ScalarType};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What ReadyForQuery reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// Not in a transaction block.
+    Idle,
+    /// In one.
+    InTransaction,
+    /// In one that has failed: only ROLLBACK is taken (25P02).
+    Failed,
+}
+
+/// A message for the client that is not an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// NOTICE, WARNING or INFO.
+    pub severity: &'static str,
+    /// SQLSTATE, 00000 mostly.
+    pub code: &'static str,
+    /// The message.
+    pub message: String,
+    /// DETAIL.
+    pub detail: Option<String>,
+    /// HINT.
+    pub hint: Option<String>,
+}
+
+/// What running a statement gives.
+pub enum Response {
+    /// The statement was empty.
+    Empty,
+    /// Done, with PostgreSQL's command tag ("INSERT 0 1", "BEGIN", "CREATE TABLE").
+    Complete(String),
+    /// Rows follow; the tag is the stream's.
+    Rows(RowStream),
+    /// COPY FROM STDIN: `wire` decodes the client's data and pushes rows.
+    CopyIn(Box<dyn CopyIn>),
+    /// COPY … TO STDOUT: rows to be encoded in this format.
+    CopyOut(RowStream, CopyFormat),
+}
+
+/// Rows, pulled one by one. Dropping it ends the query.
+pub struct RowStream {
+    /// The result's columns.
+    pub columns: Arc<[OutputColumn]>,
+    /// The rows; each has one datum per column.
+    pub rows: Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>,
+    /// How the command tag is made.
+    pub tag: RowTag,
+}
+
+/// The command tag of a statement that returns rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowTag {
+    /// This word and the number of rows sent: "SELECT 5", "FETCH 2", "COPY 10".
+    Counted(&'static str),
+    /// A fixed tag: "INSERT 0 3" with RETURNING, "SHOW", "EXPLAIN".
+    Fixed(String),
+}
+
+/// The text formats of COPY (binary is refused by name).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyFormat {
+    /// CSV rather than text.
+    pub csv: bool,
+    /// DELIMITER; tab for text, comma for CSV.
+    pub delimiter: u8,
+    /// NULL; `\N` for text, empty for CSV.
+    pub null: String,
+    /// HEADER.
+    pub header: bool,
+    /// QUOTE (CSV).
+    pub quote: u8,
+    /// ESCAPE (CSV).
+    pub escape: u8,
+    /// FORCE_QUOTE columns (positions in the column list); `None` entry list means only where needed.
+    pub force_quote: Vec<usize>,
+}
+
+/// A COPY FROM STDIN under way.
+pub trait CopyIn: Send {
+    /// The types and names of the columns that each row must have.
+    fn columns(&self) -> &[OutputColumn];
+    /// How the client's data is to be read.
+    fn format(&self) -> &CopyFormat;
+    /// One row, parsed.
+    fn push(&mut self, session: &mut crate::session::Session, row: Vec<Datum>) -> Result<(), SqlError>;
+    /// All rows are in: writes what is left and gives the tag ("COPY 100").
+    fn finish(self: Box<Self>, session: &mut crate::session::Session) -> Result<String, SqlError>;
+}
+
+/// A prepared statement.
+pub struct Prepared {
+    /// The text, for `pg_stat_activity`-like relations and error positions.
+    pub text: Arc<str>,
+    /// What the parser made of it; planned again when the catalog has moved on.
+    pub statement: planner::parse::Statement,
+    /// Parameter types, inferred or given.
+    pub param_types: Vec<ScalarType>,
+    /// The result's columns; `None` if it returns no rows.
+    pub columns: Option<Arc<[OutputColumn]>>,
+    /// The plan and the catalog version that it was made against.
+    pub(crate) plan: arc_swap::ArcSwap<crate::session::CachedPlan>,
+}
+
+/// Raised by a CancelRequest or the server's shutdown; looked at between rows and dataflow steps.
+#[derive(Debug, Default)]
+pub struct CancelFlag {
+    cancelled: AtomicBool,
+}
+
+impl CancelFlag {
+    /// Asks the running statement to stop with 57014.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+    }
+    /// Whether it was asked; the next statement starts clear.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+    /// Clears it, at the start of a statement.
+    pub fn clear(&self) {
+        self.cancelled.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,45 @@
+//! The one reader interface: a snapshot, or a snapshot under a transaction's overlay.
+//!
+//! Every path reads through it: lookups, one-shots, constraint checks, ownership, subject requests.
+//! Owned and shareable, so that a dataflow on another thread can hold it.
+
+use crate::SqlError;
+use planner::catalog::{Catalog, Index, Table};
+use repr::{CommitTime, Datum, MicroDbId, Row, RowKey};
+use std::sync::Arc;
+
+/// Rows with their keys, read as they are asked for.
+pub type RowIterator = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>> + Send>;
+
+/// Bounds of an ordered read: equality on the first columns, then a range on the next.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    /// Values of the first columns.
+    pub prefix: Vec<Datum>,
+    /// (value, inclusive) of the column after the prefix.
+    pub lower: Option<(Datum, bool)>,
+    /// (value, inclusive) of the column after the prefix.
+    pub upper: Option<(Datum, bool)>,
+    /// High to low.
+    pub reverse: bool,
+}
+
+/// A consistent view of all stored rows at one time.
+pub trait Reader: Send + Sync {
+    /// The time of the snapshot underneath.
+    fn time(&self) -> CommitTime;
+    /// The catalog at that time, with this transaction's own DDL.
+    fn catalog(&self) -> &Arc<Catalog>;
+    /// The key of the row with this primary key (values of the columns' own types).
+    fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey;
+    /// One row.
+    fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
+    /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix will do).
+    fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// A range of the primary key (`index` None) or of an index, in order: tables with ordered keys only.
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError>;
+    /// All rows, each logical row once.
+    fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
+    /// A personal row's owners and the number of derivations of each, sorted.
+    fn owners(&self, table: &Table, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, SqlError>;
+}
