@@ -4,7 +4,7 @@
 //! and subqueries refer to outer rows by level.
 
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
-use repr::{ColumnType, Datum, RelationId};
+use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId};
 
 /// A column reference while subqueries still nest.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,4 +245,96 @@ pub enum LockWait {
     NoWait,
     /// Leave the row out.
     SkipLocked,
+}
+
+/// A whole write. Expressions here have no subqueries and no outer levels (`Column { level: 0, .. }` only):
+/// what needs other tables is a column of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WriteHir {
+    /// INSERT, also under COPY FROM.
+    Insert(InsertHir),
+    /// UPDATE [FROM].
+    Update(UpdateHir),
+    /// DELETE [USING].
+    Delete(DeleteHir),
+}
+
+/// `plan::RowChecks` before lowering, over the physical row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowChecksHir {
+    /// GENERATED columns: (column, expression).
+    pub generated: Vec<(ColumnIndex, HirExpr)>,
+    /// NOT NULL columns.
+    pub not_null: Vec<ColumnIndex>,
+    /// CHECK: (constraint name, expression).
+    pub checks: Vec<(String, HirExpr)>,
+}
+
+/// `plan::InsertPlan` before lowering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InsertHir {
+    /// Into which table.
+    pub table: RelationId,
+    /// `project` gives one value per physical column, defaults and casts applied.
+    pub source: HirQuery,
+    /// What rows must pass.
+    pub checks: RowChecksHir,
+    /// ON CONFLICT.
+    pub on_conflict: Option<OnConflictHir>,
+    /// RETURNING over the stored row's physical columns.
+    pub returning: Option<ReturningHir>,
+}
+
+/// `plan::OnConflict` before lowering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnConflictHir {
+    /// The unique indexes that count as conflict; empty means any.
+    pub arbiters: Vec<IndexId>,
+    /// DO NOTHING (`None`), or DO UPDATE.
+    pub update: Option<ConflictUpdateHir>,
+}
+
+/// DO UPDATE, over [existing physical row ++ EXCLUDED physical row].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConflictUpdateHir {
+    /// SET.
+    pub assignments: Vec<(ColumnIndex, HirExpr)>,
+    /// WHERE.
+    pub condition: Option<HirExpr>,
+}
+
+/// `plan::UpdatePlan` before lowering. The relation of `source` has the target's n physical columns, its
+/// row key as column n, then columns of FROM and of subqueries in assignments; `project` is all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateHir {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows and the context of each.
+    pub source: HirQuery,
+    /// Over the source's columns.
+    pub assignments: Vec<(ColumnIndex, HirExpr)>,
+    /// What the new rows must pass.
+    pub checks: RowChecksHir,
+    /// Over [new physical row, row key, rest of the source's columns].
+    pub returning: Option<ReturningHir>,
+}
+
+/// `plan::DeletePlan` before lowering; source as for UPDATE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeleteHir {
+    /// Which table.
+    pub table: RelationId,
+    /// The rows.
+    pub source: HirQuery,
+    /// Over the source's columns.
+    pub returning: Option<ReturningHir>,
+}
+
+/// RETURNING.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReturningHir {
+    /// The expressions.
+    pub exprs: Vec<HirExpr>,
+    /// Their names and types.
+    pub columns: Vec<OutputColumn>,
 }
