@@ -57,7 +57,14 @@ pub struct RowStream {
     pub rows: Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>,
     /// How the command tag is made.
     pub tag: RowTag,
+    /// For streams that may stay quiet for long (subscriptions): waits at most this long and says whether
+    /// `rows.next()` would now return at once (a row, the end, an error). `None`: rows come without such
+    /// pauses. `wire` flushes what it has before it waits, and looks at the client's socket between waits.
+    pub wait: Option<RowWait>,
 }
+
+/// See `RowStream::wait`.
+pub type RowWait = Box<dyn FnMut(std::time::Duration) -> bool + Send>;
 
 /// The command tag of a statement that returns rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
