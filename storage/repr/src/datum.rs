@@ -1,6 +1,7 @@
 //! One SQL value.
 
 use crate::{Array, Interval, Jsonb, Numeric};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A value of some `ScalarType`. The type is known from the plan; the datum carries what is needed
@@ -59,4 +60,111 @@ pub enum Datum {
     Array(Arc<Array>),
     /// A composite value.
     Record(Arc<[Datum]>),
+}
+
+impl Datum {
+    /// A text datum.
+    pub fn text(text: impl AsRef<str>) -> Datum {
+        Datum::Text(Arc::from(text.as_ref()))
+    }
+
+    /// Whether this is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Datum::Null)
+    }
+
+    /// The integer, of any width.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Datum::Int2(value) => Some(i64::from(*value)),
+            Datum::Int4(value) => Some(i64::from(*value)),
+            Datum::Int8(value) => Some(*value),
+            Datum::Oid(value) => Some(i64::from(*value)),
+            _ => None,
+        }
+    }
+
+    /// The float, of either width.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Datum::Float4(value) => Some(f64::from(*value)),
+            Datum::Float8(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The string of a text, varchar, name, json or character(n) value.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Datum::Text(text) | Datum::Bpchar(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Datum::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// SQL order, NULLs last and equal to each other: always the order of `key::encode`'s bytes.
+    ///
+    /// Integers compare with integers of any width, floats with floats, strings with strings. What SQL
+    /// does not compare has some fixed order.
+    pub fn sql_cmp(&self, other: &Datum) -> Ordering {
+        if let (Some(a), Some(b)) = (self.as_i64(), other.as_i64()) {
+            return a.cmp(&b);
+        }
+        if let (Some(a), Some(b)) = (self.as_f64(), other.as_f64()) {
+            return float_cmp(a, b);
+        }
+        match (self, other) {
+            (Datum::Null, Datum::Null) => Ordering::Equal,
+            (Datum::Null, _) => Ordering::Greater,
+            (_, Datum::Null) => Ordering::Less,
+            (Datum::Bool(a), Datum::Bool(b)) => a.cmp(b),
+            (Datum::Numeric(a), Datum::Numeric(b)) => a.sql_cmp(b),
+            (Datum::Text(a), Datum::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Datum::Text(a), Datum::Bpchar(b)) => a.as_bytes().cmp(b.trim_end_matches(' ').as_bytes()),
+            (Datum::Bpchar(a), Datum::Text(b)) => a.trim_end_matches(' ').as_bytes().cmp(b.as_bytes()),
+            (Datum::Bpchar(a), Datum::Bpchar(b)) => {
+                a.trim_end_matches(' ').as_bytes().cmp(b.trim_end_matches(' ').as_bytes())
+            }
+            (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
+            (Datum::Date(a), Datum::Date(b)) => a.cmp(b),
+            (Datum::Time(a), Datum::Time(b))
+            | (Datum::Timestamp(a), Datum::Timestamp(b))
+            | (Datum::Timestamptz(a), Datum::Timestamptz(b)) => a.cmp(b),
+            (Datum::Interval(a), Datum::Interval(b)) => a.sql_cmp(b),
+            (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
+            (Datum::Jsonb(a), Datum::Jsonb(b)) => a.sql_cmp(b),
+            (Datum::Enum { position: a, .. }, Datum::Enum { position: b, .. }) => a.cmp(b),
+            (Datum::Array(a), Datum::Array(b)) => slice_cmp(&a.elements, &b.elements)
+                .then_with(|| a.dimensions.len().cmp(&b.dimensions.len()))
+                .then_with(|| a.dimensions.iter().map(|d| d.0).cmp(b.dimensions.iter().map(|d| d.0)))
+                .then_with(|| a.dimensions.iter().map(|d| d.1).cmp(b.dimensions.iter().map(|d| d.1))),
+            (Datum::Record(a), Datum::Record(b)) => slice_cmp(a, b),
+            // Types that SQL does not compare: any total order does, and this one agrees with keys.
+            (a, b) => {
+                crate::key::encode_all(std::slice::from_ref(a)).cmp(&crate::key::encode_all(std::slice::from_ref(b)))
+            }
+        }
+    }
+
+    /// SQL's `=` on two values, with NULL equal to NULL (that is, `IS NOT DISTINCT FROM`).
+    pub fn sql_eq(&self, other: &Datum) -> bool {
+        self.sql_cmp(other).is_eq()
+    }
+}
+
+/// PostgreSQL's order of floats: NaN equals itself and is greatest, -0 equals 0.
+pub fn float_cmp(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn slice_cmp(a: &[Datum], b: &[Datum]) -> Ordering {
+    let mut orders = a.iter().zip(b).map(|(x, y)| x.sql_cmp(y));
+    orders.find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
 }

@@ -1,5 +1,6 @@
 //! `jsonb`: parsed JSON with PostgreSQL's key order, equality and text form.
 use crate::Numeric;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A JSON value. Object keys are unique and sorted as PostgreSQL sorts them (length, then bytes).
@@ -17,4 +18,55 @@ pub enum Jsonb {
     Array(Arc<[Jsonb]>),
     /// An object.
     Object(Arc<[(Arc<str>, Jsonb)]>),
+}
+
+/// How deep JSON (and packed values) may nest; deeper text is refused with 54001.
+pub const MAX_DEPTH: usize = 1000;
+
+impl Jsonb {
+    /// SQL order, PostgreSQL's: null < string < number < boolean < array < object, shorter containers first.
+    pub fn sql_cmp(&self, other: &Jsonb) -> Ordering {
+        match (self.is_empty_array(), other.is_empty_array()) {
+            (true, true) => Ordering::Equal,
+            // A scalar at the top counts as an array of one, so the empty array comes before it.
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => self.value_cmp(other),
+        }
+    }
+
+    fn is_empty_array(&self) -> bool {
+        matches!(self, Jsonb::Array(elements) if elements.is_empty())
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Jsonb::Null => 0,
+            Jsonb::String(_) => 1,
+            Jsonb::Number(_) => 2,
+            Jsonb::Bool(_) => 3,
+            Jsonb::Array(_) => 4,
+            Jsonb::Object(_) => 5,
+        }
+    }
+
+    fn value_cmp(&self, other: &Jsonb) -> Ordering {
+        match (self, other) {
+            (Jsonb::String(a), Jsonb::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Jsonb::Number(a), Jsonb::Number(b)) => a.sql_cmp(b),
+            (Jsonb::Bool(a), Jsonb::Bool(b)) => a.cmp(b),
+            (Jsonb::Array(a), Jsonb::Array(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let mut orders = a.iter().zip(b.iter()).map(|(x, y)| x.value_cmp(y));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }),
+            (Jsonb::Object(a), Jsonb::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let mut orders = a.iter().zip(b.iter()).map(|((ka, va), (kb, vb))| {
+                    ka.as_bytes().cmp(kb.as_bytes()).then_with(|| va.value_cmp(vb))
+                });
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }),
+            // Different kinds, or two nulls.
+            (a, b) => a.rank().cmp(&b.rank()),
+        }
+    }
 }

@@ -1,6 +1,21 @@
 //! A row as flat bytes: what is stored (sealed), what flows through dataflows.
+//!
+//! ```text
+//! row     = datum*
+//! datum   = tag payload
+//! text    = 0x80 | length (below 128), bytes          short text has no length of its own
+//! ints    = tag | count of bytes (0 for zero), minimal little-endian two's complement
+//! others  = tag, then fixed bytes, varints, or varint length and bytes
+//! nested  = tag, varint length of the rest, content   so that `get` skips without decoding
+//! ```
+//!
+//! Equal datum lists give equal bytes, which is identity of representation; SQL's equality and order
+//! are `key`'s. Bytes from outside pass `Row::validate` first; this file never panics on those.
 
-use crate::Datum;
+use crate::jsonb::MAX_DEPTH;
+use crate::{Array, Datum, Interval, Jsonb, Numeric, ValueError};
+use num_bigint::BigInt;
+use std::sync::Arc;
 
 /// Datums packed one after another, each a tag byte and its payload.
 ///
@@ -15,21 +30,502 @@ impl std::fmt::Debug for Row {
     }
 }
 
+const NULL: u8 = 0x00;
+const FALSE: u8 = 0x01;
+const TRUE: u8 = 0x02;
+const FLOAT4: u8 = 0x03;
+const FLOAT8: u8 = 0x04;
+const NUMERIC: u8 = 0x05;
+const NUMERIC_NAN: u8 = 0x06;
+const NUMERIC_INFINITY: u8 = 0x07;
+const NUMERIC_NEGATIVE_INFINITY: u8 = 0x08;
+const TEXT: u8 = 0x09;
+const BPCHAR: u8 = 0x0A;
+const BYTEA: u8 = 0x0B;
+const DATE: u8 = 0x0C;
+const TIME: u8 = 0x0D;
+const TIMESTAMP: u8 = 0x0E;
+const TIMESTAMPTZ: u8 = 0x0F;
+const INTERVAL: u8 = 0x10;
+const UUID: u8 = 0x11;
+const JSONB: u8 = 0x12;
+const ENUM: u8 = 0x13;
+const ARRAY: u8 = 0x14;
+const RECORD: u8 = 0x15;
+// The low bits of these count the bytes that follow.
+const INT2: u8 = 0x20;
+const INT4: u8 = 0x28;
+const INT8: u8 = 0x30;
+const OID: u8 = 0x40;
+const SHORT_TEXT: u8 = 0x80;
+
+const TRUSTED: &str = "the bytes were made by Row::pack or passed Row::validate";
+
 impl Row {
     /// Packs datums.
-    pub fn pack<'a>(_datums: impl IntoIterator<Item = &'a Datum>) -> Row {
-        Row::default()
+    pub fn pack<'a>(datums: impl IntoIterator<Item = &'a Datum>) -> Row {
+        let mut bytes = Vec::with_capacity(64);
+        for datum in datums {
+            write_datum(&mut bytes, datum);
+        }
+        Row(bytes.into_boxed_slice())
     }
+
     /// Takes bytes that `pack` made and storage authenticated.
     pub fn from_bytes(bytes: Box<[u8]>) -> Row {
         Row(bytes)
     }
+
+    /// Takes bytes of any origin: every later access to the row is then free of panics.
+    pub fn validate(bytes: Box<[u8]>) -> Result<Row, ValueError> {
+        let mut reader = Reader { bytes: &bytes, depth: 0 };
+        while !reader.bytes.is_empty() {
+            if reader.datum().is_none() {
+                return Err(ValueError::new("XX001", "row bytes are malformed"));
+            }
+        }
+        Ok(Row(bytes))
+    }
+
     /// The packed bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
+
     /// All datums.
     pub fn unpack(&self) -> Vec<Datum> {
-        Vec::new()
+        let mut datums = Vec::new();
+        self.unpack_into(&mut datums);
+        datums
+    }
+
+    /// Replaces the content of `datums` with this row's, keeping the allocation.
+    pub fn unpack_into(&self, datums: &mut Vec<Datum>) {
+        datums.clear();
+        datums.extend(self.iter());
+    }
+
+    /// The datums one after another.
+    pub fn iter(&self) -> RowIter<'_> {
+        RowIter { reader: Reader { bytes: &self.0, depth: 0 } }
+    }
+
+    /// The datum at `index`, skipping those before it without decoding them; none past the end.
+    pub fn get(&self, index: usize) -> Option<Datum> {
+        let mut reader = Reader { bytes: &self.0, depth: 0 };
+        for _ in 0..index {
+            if reader.bytes.is_empty() {
+                return None;
+            }
+            reader.skip().expect(TRUSTED);
+        }
+        if reader.bytes.is_empty() { None } else { Some(reader.datum().expect(TRUSTED)) }
+    }
+
+    /// How many datums there are.
+    pub fn len_columns(&self) -> usize {
+        let mut reader = Reader { bytes: &self.0, depth: 0 };
+        let mut count = 0;
+        while !reader.bytes.is_empty() {
+            reader.skip().expect(TRUSTED);
+            count += 1;
+        }
+        count
+    }
+
+    /// Whether there are no datums.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Row {
+    type Item = Datum;
+    type IntoIter = RowIter<'a>;
+    fn into_iter(self) -> RowIter<'a> {
+        self.iter()
+    }
+}
+
+/// Decodes a row's datums one after another.
+pub struct RowIter<'a> {
+    reader: Reader<'a>,
+}
+
+impl Iterator for RowIter<'_> {
+    type Item = Datum;
+    fn next(&mut self) -> Option<Datum> {
+        if self.reader.bytes.is_empty() {
+            return None;
+        }
+        Some(self.reader.datum().expect(TRUSTED))
+    }
+}
+
+/// Appends one datum's packed bytes.
+pub fn write_datum(out: &mut Vec<u8>, datum: &Datum) {
+    match datum {
+        Datum::Null => out.push(NULL),
+        Datum::Bool(false) => out.push(FALSE),
+        Datum::Bool(true) => out.push(TRUE),
+        Datum::Int2(value) => write_int(out, INT2, i64::from(*value)),
+        Datum::Int4(value) => write_int(out, INT4, i64::from(*value)),
+        Datum::Int8(value) => write_int(out, INT8, *value),
+        // As a signed number, so that four bytes always do.
+        Datum::Oid(value) => write_int(out, OID, i64::from(*value as i32)),
+        Datum::Float4(value) => {
+            out.push(FLOAT4);
+            out.extend_from_slice(&value.to_bits().to_le_bytes());
+        }
+        Datum::Float8(value) => {
+            out.push(FLOAT8);
+            out.extend_from_slice(&value.to_bits().to_le_bytes());
+        }
+        Datum::Numeric(value) => write_numeric(out, value),
+        Datum::Text(text) if text.len() < 128 => {
+            out.push(SHORT_TEXT | text.len() as u8);
+            out.extend_from_slice(text.as_bytes());
+        }
+        Datum::Text(text) => write_bytes(out, TEXT, text.as_bytes()),
+        Datum::Bpchar(text) => write_bytes(out, BPCHAR, text.as_bytes()),
+        Datum::Bytea(bytes) => write_bytes(out, BYTEA, bytes),
+        Datum::Date(value) => write_signed(out, DATE, i64::from(*value)),
+        Datum::Time(value) => write_signed(out, TIME, *value),
+        Datum::Timestamp(value) => write_signed(out, TIMESTAMP, *value),
+        Datum::Timestamptz(value) => write_signed(out, TIMESTAMPTZ, *value),
+        Datum::Interval(value) => {
+            out.push(INTERVAL);
+            write_varint(out, zigzag(i64::from(value.months)));
+            write_varint(out, zigzag(i64::from(value.days)));
+            write_varint(out, zigzag(value.micros));
+        }
+        Datum::Uuid(bytes) => {
+            out.push(UUID);
+            out.extend_from_slice(bytes);
+        }
+        Datum::Jsonb(value) => write_nested(out, JSONB, |content| write_jsonb(content, value)),
+        Datum::Enum { position, label } => write_nested(out, ENUM, |content| {
+            write_varint(content, u64::from(*position));
+            content.extend_from_slice(label.as_bytes());
+        }),
+        Datum::Array(array) => write_nested(out, ARRAY, |content| {
+            write_varint(content, array.dimensions.len() as u64);
+            for (length, lower) in &array.dimensions {
+                write_varint(content, *length as u64);
+                write_varint(content, zigzag(i64::from(*lower)));
+            }
+            for element in &array.elements {
+                write_datum(content, element);
+            }
+        }),
+        Datum::Record(fields) => write_nested(out, RECORD, |content| {
+            for field in fields.iter() {
+                write_datum(content, field);
+            }
+        }),
+    }
+}
+
+fn write_int(out: &mut Vec<u8>, tag: u8, value: i64) {
+    let mut length = 0;
+    if value != 0 {
+        // One bit more than the magnitude needs, for the sign.
+        let bits = 65 - if value < 0 { (!value).leading_zeros() } else { value.leading_zeros() };
+        length = bits.div_ceil(8) as usize;
+    }
+    out.push(tag | length as u8);
+    out.extend_from_slice(&value.to_le_bytes()[..length]);
+}
+
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+fn unzigzag(value: u64) -> i64 {
+    ((value >> 1) as i64) ^ -((value & 1) as i64)
+}
+
+fn write_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn write_signed(out: &mut Vec<u8>, tag: u8, value: i64) {
+    out.push(tag);
+    write_varint(out, zigzag(value));
+}
+
+fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.push(tag);
+    write_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn write_nested(out: &mut Vec<u8>, tag: u8, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut content = Vec::new();
+    write(&mut content);
+    write_bytes(out, tag, &content);
+}
+
+fn write_numeric(out: &mut Vec<u8>, value: &Numeric) {
+    match value {
+        Numeric::Finite { unscaled, scale } => {
+            out.push(NUMERIC);
+            write_varint(out, u64::from(*scale));
+            let bytes = unscaled.to_signed_bytes_le();
+            write_varint(out, bytes.len() as u64);
+            out.extend_from_slice(&bytes);
+        }
+        Numeric::NaN => out.push(NUMERIC_NAN),
+        Numeric::Infinity => out.push(NUMERIC_INFINITY),
+        Numeric::NegativeInfinity => out.push(NUMERIC_NEGATIVE_INFINITY),
+    }
+}
+
+fn write_jsonb(out: &mut Vec<u8>, value: &Jsonb) {
+    match value {
+        Jsonb::Null => out.push(NULL),
+        Jsonb::Bool(false) => out.push(FALSE),
+        Jsonb::Bool(true) => out.push(TRUE),
+        Jsonb::Number(number) => write_numeric(out, number),
+        Jsonb::String(text) => write_bytes(out, TEXT, text.as_bytes()),
+        Jsonb::Array(elements) => {
+            out.push(ARRAY);
+            write_varint(out, elements.len() as u64);
+            for element in elements.iter() {
+                write_jsonb(out, element);
+            }
+        }
+        Jsonb::Object(pairs) => {
+            out.push(RECORD);
+            write_varint(out, pairs.len() as u64);
+            for (key, value) in pairs.iter() {
+                write_varint(out, key.len() as u64);
+                out.extend_from_slice(key.as_bytes());
+                write_jsonb(out, value);
+            }
+        }
+    }
+}
+
+/// Reads packed bytes; every method answers `None` for bytes that `pack` cannot have made.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let part = u64::from(byte & 0x7F);
+            if shift == 63 && part > 1 {
+                return None;
+            }
+            value |= part << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        self.varint().map(unzigzag)
+    }
+
+    fn counted(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        self.take(length)
+    }
+
+    fn text(&mut self) -> Option<Arc<str>> {
+        std::str::from_utf8(self.counted()?).ok().map(Arc::from)
+    }
+
+    fn nested(&mut self) -> Option<Reader<'a>> {
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        Some(Reader { depth: self.depth + 1, bytes: self.counted()? })
+    }
+
+    fn int(&mut self, length: u8, most: u8) -> Option<i64> {
+        if length > most {
+            return None;
+        }
+        let bytes = self.take(usize::from(length))?;
+        let fill = if bytes.last().is_some_and(|last| last & 0x80 != 0) { 0xFF } else { 0 };
+        let mut full = [fill; 8];
+        full[..bytes.len()].copy_from_slice(bytes);
+        Some(i64::from_le_bytes(full))
+    }
+
+    fn datum(&mut self) -> Option<Datum> {
+        let tag = self.byte()?;
+        Some(match tag {
+            NULL => Datum::Null,
+            FALSE => Datum::Bool(false),
+            TRUE => Datum::Bool(true),
+            FLOAT4 => Datum::Float4(f32::from_bits(u32::from_le_bytes(self.take(4)?.try_into().ok()?))),
+            FLOAT8 => Datum::Float8(f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?))),
+            NUMERIC..=NUMERIC_NEGATIVE_INFINITY => Datum::Numeric(self.numeric(tag)?),
+            TEXT => Datum::Text(self.text()?),
+            BPCHAR => Datum::Bpchar(self.text()?),
+            BYTEA => Datum::Bytea(Arc::from(self.counted()?)),
+            DATE => Datum::Date(i32::try_from(self.signed()?).ok()?),
+            TIME => Datum::Time(self.signed()?),
+            TIMESTAMP => Datum::Timestamp(self.signed()?),
+            TIMESTAMPTZ => Datum::Timestamptz(self.signed()?),
+            INTERVAL => Datum::Interval(Interval {
+                months: i32::try_from(self.signed()?).ok()?,
+                days: i32::try_from(self.signed()?).ok()?,
+                micros: self.signed()?,
+            }),
+            UUID => Datum::Uuid(self.take(16)?.try_into().ok()?),
+            JSONB => {
+                let mut content = self.nested()?;
+                let value = content.jsonb(0)?;
+                content.ended()?;
+                Datum::Jsonb(value)
+            }
+            ENUM => {
+                let mut content = self.nested()?;
+                let position = u32::try_from(content.varint()?).ok()?;
+                Datum::Enum { position, label: Arc::from(std::str::from_utf8(content.bytes).ok()?) }
+            }
+            ARRAY => Datum::Array(Arc::new(self.nested()?.array()?)),
+            RECORD => {
+                let mut content = self.nested()?;
+                let mut fields = Vec::new();
+                while !content.bytes.is_empty() {
+                    fields.push(content.datum()?);
+                }
+                Datum::Record(Arc::from(fields))
+            }
+            INT2..=0x27 => Datum::Int2(self.int(tag - INT2, 2)? as i16),
+            INT4..=0x2F => Datum::Int4(self.int(tag - INT4, 4)? as i32),
+            INT8..=0x3F => Datum::Int8(self.int(tag - INT8, 8)?),
+            OID..=0x47 => Datum::Oid(self.int(tag - OID, 4)? as i32 as u32),
+            SHORT_TEXT..=0xFF => {
+                let bytes = self.take(usize::from(tag & !SHORT_TEXT))?;
+                Datum::Text(Arc::from(std::str::from_utf8(bytes).ok()?))
+            }
+            // Bytes are not our enum: whatever is left was never written.
+            _ => return None,
+        })
+    }
+
+    fn ended(&self) -> Option<()> {
+        self.bytes.is_empty().then_some(())
+    }
+
+    fn numeric(&mut self, tag: u8) -> Option<Numeric> {
+        Some(match tag {
+            NUMERIC => {
+                let scale = u16::try_from(self.varint()?).ok()?;
+                Numeric::Finite { unscaled: BigInt::from_signed_bytes_le(self.counted()?), scale }
+            }
+            NUMERIC_NAN => Numeric::NaN,
+            NUMERIC_INFINITY => Numeric::Infinity,
+            NUMERIC_NEGATIVE_INFINITY => Numeric::NegativeInfinity,
+            _ => return None,
+        })
+    }
+
+    fn array(&mut self) -> Option<Array> {
+        let count = self.varint()?;
+        if count > 6 {
+            return None;
+        }
+        let mut dimensions = Vec::with_capacity(count as usize);
+        let mut expected = usize::from(count > 0);
+        for _ in 0..count {
+            let length = usize::try_from(self.varint()?).ok()?;
+            expected = expected.checked_mul(length)?;
+            dimensions.push((length, i32::try_from(self.signed()?).ok()?));
+        }
+        // Each element takes at least a byte: nothing is reserved on the word of a length.
+        let mut elements = Vec::with_capacity(expected.min(self.bytes.len()));
+        while !self.bytes.is_empty() {
+            elements.push(self.datum()?);
+        }
+        (elements.len() == expected).then_some(Array { dimensions, elements })
+    }
+
+    fn jsonb(&mut self, depth: usize) -> Option<Jsonb> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let tag = self.byte()?;
+        Some(match tag {
+            NULL => Jsonb::Null,
+            FALSE => Jsonb::Bool(false),
+            TRUE => Jsonb::Bool(true),
+            NUMERIC..=NUMERIC_NEGATIVE_INFINITY => Jsonb::Number(self.numeric(tag)?),
+            TEXT => Jsonb::String(self.text()?),
+            ARRAY => {
+                let count = usize::try_from(self.varint()?).ok()?;
+                let mut elements = Vec::with_capacity(count.min(self.bytes.len()));
+                for _ in 0..count {
+                    elements.push(self.jsonb(depth + 1)?);
+                }
+                Jsonb::Array(Arc::from(elements))
+            }
+            RECORD => {
+                let count = usize::try_from(self.varint()?).ok()?;
+                let mut pairs = Vec::with_capacity(count.min(self.bytes.len()));
+                for _ in 0..count {
+                    let key = self.text()?;
+                    pairs.push((key, self.jsonb(depth + 1)?));
+                }
+                Jsonb::Object(Arc::from(pairs))
+            }
+            _ => return None,
+        })
+    }
+
+    fn skip(&mut self) -> Option<()> {
+        let tag = self.byte()?;
+        match tag {
+            NULL | FALSE | TRUE | NUMERIC_NAN | NUMERIC_INFINITY | NUMERIC_NEGATIVE_INFINITY => {}
+            FLOAT4 => drop(self.take(4)?),
+            FLOAT8 => drop(self.take(8)?),
+            NUMERIC => {
+                self.varint()?;
+                self.counted()?;
+            }
+            TEXT | BPCHAR | BYTEA | JSONB | ENUM | ARRAY | RECORD => drop(self.counted()?),
+            DATE | TIME | TIMESTAMP | TIMESTAMPTZ => drop(self.varint()?),
+            INTERVAL => {
+                self.varint()?;
+                self.varint()?;
+                self.varint()?;
+            }
+            UUID => drop(self.take(16)?),
+            INT2..=0x27 => drop(self.take(usize::from(tag - INT2))?),
+            INT4..=0x2F => drop(self.take(usize::from(tag - INT4))?),
+            INT8..=0x3F => drop(self.take(usize::from(tag - INT8))?),
+            OID..=0x47 => drop(self.take(usize::from(tag - OID))?),
+            SHORT_TEXT..=0xFF => drop(self.take(usize::from(tag & !SHORT_TEXT))?),
+            _ => return None,
+        }
+        Some(())
     }
 }

@@ -1,0 +1,147 @@
+//! Seeded random datums for the property tests of the vocabulary.
+#![allow(dead_code)]
+
+use num_bigint::BigInt;
+use repr::{Array, Datum, Interval, Jsonb, Numeric};
+use std::sync::Arc;
+
+/// A small deterministic generator (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// An integer whose width is itself random, so that small and large ones both occur.
+    pub fn int(&mut self) -> i64 {
+        let bits = self.below(64);
+        let magnitude = (self.next() >> (63 - bits)) as i64;
+        if self.below(2) == 0 { magnitude } else { !magnitude }
+    }
+
+    /// A string over an alphabet that provokes escapes and ties.
+    pub fn text(&mut self) -> String {
+        let alphabet = ['a', 'b', ' ', 'é', '"', '\\', ',', '{', '}', '(', '\u{1}', '𝄞', 'Z', '\n'];
+        (0..self.below(6)).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()
+    }
+
+    /// A numeric of up to some sixty digits, often equal to another but for its scale.
+    pub fn numeric(&mut self) -> Numeric {
+        match self.below(12) {
+            0 => Numeric::NaN,
+            1 => Numeric::Infinity,
+            2 => Numeric::NegativeInfinity,
+            3 => Numeric::Finite { unscaled: BigInt::from(self.int()) * BigInt::from(self.next()) * self.next(), scale: self.below(70) as u16 },
+            4 => {
+                let zeros = self.below(5) as u32;
+                let unscaled = BigInt::from(self.below(21) as i64 - 10) * 10i64.pow(zeros);
+                Numeric::Finite { unscaled, scale: zeros as u16 }
+            }
+            _ => Numeric::Finite { unscaled: BigInt::from(self.int() >> self.below(60)), scale: self.below(9) as u16 },
+        }
+    }
+
+    /// A finite JSON value.
+    pub fn jsonb(&mut self, depth: u64) -> Jsonb {
+        match self.below(if depth == 0 { 4 } else { 6 }) {
+            0 => Jsonb::Null,
+            1 => Jsonb::Bool(self.below(2) == 0),
+            2 => loop {
+                let number = self.numeric();
+                if matches!(number, Numeric::Finite { .. }) {
+                    break Jsonb::Number(number);
+                }
+            },
+            3 => Jsonb::String(Arc::from(self.text())),
+            4 => Jsonb::Array((0..self.below(3)).map(|_| self.jsonb(depth - 1)).collect()),
+            _ => {
+                let mut pairs: Vec<(Arc<str>, Jsonb)> = Vec::new();
+                for _ in 0..self.below(3) {
+                    let key = self.text();
+                    if pairs.iter().all(|(other, _)| **other != *key) {
+                        pairs.push((Arc::from(key), self.jsonb(depth - 1)));
+                    }
+                }
+                pairs.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes())));
+                Jsonb::Object(Arc::from(pairs))
+            }
+        }
+    }
+
+    /// A datum of the kind numbered `kind`; kinds compare only among themselves.
+    pub fn datum(&mut self, kind: u64) -> Datum {
+        if self.below(12) == 0 {
+            return Datum::Null;
+        }
+        match kind {
+            0 => Datum::Bool(self.below(2) == 0),
+            1 => match self.below(4) {
+                0 => Datum::Int2(self.int() as i16),
+                1 => Datum::Int4(self.int() as i32),
+                2 => Datum::Oid(self.int() as u32),
+                _ => Datum::Int8(self.int()),
+            },
+            2 => {
+                let value = match self.below(6) {
+                    0 => f64::NAN,
+                    1 => -0.0,
+                    2 => f64::INFINITY,
+                    3 => self.below(4) as f64,
+                    4 => -(self.below(1000) as f64) / 8.0,
+                    _ => f64::from_bits(self.next()),
+                };
+                if self.below(3) == 0 { Datum::Float4(value as f32) } else { Datum::Float8(value) }
+            }
+            3 => Datum::Numeric(self.numeric()),
+            4 => Datum::Text(Arc::from(self.text())),
+            5 => {
+                if self.below(2) == 0 {
+                    Datum::Bpchar(Arc::from(self.text()))
+                } else {
+                    Datum::Text(Arc::from(self.text().trim_end_matches(' ')))
+                }
+            }
+            6 => Datum::Bytea((0..self.below(5)).map(|_| [0, 1, 255, 97][self.below(4) as usize]).collect()),
+            7 => Datum::Date((self.int() >> 40) as i32),
+            8 => Datum::Time(self.below(86_400_000_001) as i64),
+            9 => Datum::Timestamp(self.int() >> 5),
+            10 => Datum::Timestamptz(self.int() >> 5),
+            11 => Datum::Interval(Interval {
+                months: self.below(5) as i32 - 2,
+                days: (self.below(5) as i32 - 2) * if self.below(2) == 0 { 30 } else { 1 },
+                micros: (self.below(5) as i64 - 2) * if self.below(2) == 0 { 86_400_000_000 } else { 1 },
+            }),
+            12 => Datum::Uuid([self.below(3) as u8; 16]),
+            13 => Datum::Jsonb(self.jsonb(2)),
+            14 => {
+                let position = self.below(4) as u32;
+                Datum::Enum { position, label: Arc::from(format!("label {position}")) }
+            }
+            15 => {
+                let kind = 1;
+                let rows = self.below(3) as usize;
+                if rows > 0 && self.below(3) == 0 {
+                    let elements = (0..rows * 2).map(|_| self.datum(kind)).collect();
+                    Datum::Array(Arc::new(Array { dimensions: vec![(rows, 1), (2, self.below(2) as i32)], elements }))
+                } else {
+                    Datum::Array(Arc::new(Array::vector((0..rows).map(|_| self.datum(kind)).collect())))
+                }
+            }
+            _ => Datum::Record(Arc::from(vec![self.datum(0), self.datum(3), self.datum(4)])),
+        }
+    }
+}
+
+/// How many kinds `Random::datum` knows.
+pub const KINDS: u64 = 17;
