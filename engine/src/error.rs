@@ -18,6 +18,8 @@ pub struct SqlError {
     pub hint: Option<String>,
     /// 1-based character position in the statement.
     pub position: Option<u32>,
+    /// Where, if not in the statement's text: "COPY t, line 3".
+    pub context: Option<String>,
     /// Which object: schema, table, column, constraint, as far as they apply.
     pub object: ErrorObject,
     /// ERROR ends the statement, FATAL the connection.
@@ -44,6 +46,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            context: None,
             object: ErrorObject::default(),
             fatal: false,
         }
@@ -62,6 +65,12 @@ impl SqlError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+    /// Says where it happened.
+    #[must_use]
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.context = Some(context.into());
         self
     }
     /// Names the table and constraint at fault.
