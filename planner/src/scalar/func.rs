@@ -62,6 +62,8 @@ pub enum FunctionKind {
     Any(&'static Function),
     /// `left op ALL (array)`, over the operator.
     All(&'static Function),
+    /// A variadic function whose last argument was given as an array (VARIADIC).
+    Spread(&'static Function),
 }
 
 /// What a family declares: a signature such as `left(text, int4) text` and how it is evaluated.
@@ -105,6 +107,7 @@ impl Function {
             FunctionKind::Compare(comparison) => Ok(Datum::Bool(comparison.holds(&args[0], &args[1]))),
             FunctionKind::Any(operator) => array::quantified(operator, ctx, args, true),
             FunctionKind::All(operator) => array::quantified(operator, ctx, args, false),
+            FunctionKind::Spread(function) => array::spread(function, ctx, args, result),
         }
     }
 
@@ -112,7 +115,7 @@ impl Function {
     pub fn comparison(&self) -> Option<Comparison> {
         match self.kind {
             FunctionKind::Compare(comparison) => Some(comparison),
-            FunctionKind::Native(_) | FunctionKind::Any(_) | FunctionKind::All(_) => None,
+            FunctionKind::Native(_) | FunctionKind::Any(_) | FunctionKind::All(_) | FunctionKind::Spread(_) => None,
         }
     }
 
@@ -121,7 +124,7 @@ impl Function {
         match self.kind {
             FunctionKind::Any(operator) => Some((operator, true)),
             FunctionKind::All(operator) => Some((operator, false)),
-            FunctionKind::Native(_) | FunctionKind::Compare(_) => None,
+            FunctionKind::Native(_) | FunctionKind::Compare(_) | FunctionKind::Spread(_) => None,
         }
     }
 }
