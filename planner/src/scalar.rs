@@ -15,7 +15,7 @@ pub mod window;
 
 pub use aggregate::Aggregate;
 pub use env::{Environment, EvalContext};
-pub use func::Function;
+pub use func::{Comparison, Function, FunctionKind, Volatility};
 pub use table_func::TableFunction;
 pub use window::WindowFunction;
 
@@ -52,11 +52,11 @@ pub enum ScalarExpr<C = usize> {
         /// The common result type.
         result: ScalarType,
     },
-    /// The first non-NULL argument; later ones are not evaluated.
+    /// The first non-NULL argument; later ones are not evaluated. With the result type.
     Coalesce(Vec<ScalarExpr<C>>, ScalarType),
-    /// ARRAY[…]
+    /// ARRAY[…], elements already of one type; with the array type. Over arrays it has a dimension more.
     Array(Vec<ScalarExpr<C>>, ScalarType),
-    /// ROW(…)
+    /// ROW(…), with the record type.
     Record(Vec<ScalarExpr<C>>, ScalarType),
     /// A cast chosen by `cast::plan_cast`.
     Cast {

@@ -38,6 +38,11 @@ pub struct Contribution {
     pub sum: i128,
 }
 
+/// All aggregates with their signatures.
+pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
+    Vec::new()
+}
+
 impl PartialEq for Aggregate {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

@@ -1,10 +1,48 @@
 //! Casts: which exist, in which context, and how they are evaluated.
 
-/// How a value of one type becomes one of another (the helper who owns `scalar` fills this in).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cast {
-    /// Same representation.
+mod common;
+mod evaluate;
+mod matrix;
+
+pub use common::{select_common_type, select_common_type_for};
+pub use matrix::{can_coerce, is_preferred, plan_cast, type_category};
+
+use repr::ScalarType;
+
+/// How a value of one type becomes one of another; made by `plan_cast`, run by `Cast::evaluate`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cast {
+    /// The type that is cast.
+    pub from: ScalarType,
+    /// What is done.
+    pub method: CastMethod,
+    /// Written by the user: too long strings are cut silently.
+    pub explicit: bool,
+}
+
+/// The ways of casting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CastMethod {
+    /// Same representation; only the modifier is applied.
     Relabel,
+    /// Among numbers, oids and booleans.
+    Number,
+    /// Among dates, times and intervals.
+    DateTime,
+    /// Text is parsed.
+    Input,
+    /// The text form.
+    Output,
+    /// json to jsonb, jsonb to json and to scalars.
+    Json,
+    /// Each element of an array.
+    Elements(Box<Cast>),
+    /// Each field of a record.
+    Fields(Vec<Option<Cast>>),
+    /// As `to_json` (not parsing text); to json or jsonb.
+    ToJson,
+    /// The OID of the type itself: `pg_typeof`.
+    TypeOf,
 }
 
 /// When a cast may be applied without being written.

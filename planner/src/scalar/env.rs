@@ -46,3 +46,72 @@ pub struct EvalContext {
     /// The rest of the world.
     pub environment: Arc<dyn Environment>,
 }
+
+/// The environment of immutable functions, which ask nothing: UTC, ISO dates, an empty catalog.
+struct NoEnvironment {
+    catalog: Arc<Catalog>,
+}
+
+impl EvalContext {
+    /// For evaluating immutable expressions while planning; what asks for more gets an error or a fixed answer,
+    /// so only `Volatility::Immutable` may be evaluated with it.
+    pub fn immutable() -> EvalContext {
+        static CONTEXT: std::sync::LazyLock<EvalContext> = std::sync::LazyLock::new(|| EvalContext {
+            params: Arc::from([]),
+            environment: Arc::new(NoEnvironment { catalog: Arc::default() }),
+        });
+        CONTEXT.clone()
+    }
+}
+
+fn nothing_to_ask<T>() -> Result<T, ValueError> {
+    Err(ValueError::new("XX000", "an immutable expression asked for its environment"))
+}
+
+impl Environment for NoEnvironment {
+    fn transaction_timestamp(&self) -> i64 {
+        0
+    }
+    fn statement_timestamp(&self) -> i64 {
+        0
+    }
+    fn clock_timestamp(&self) -> i64 {
+        0
+    }
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+    fn set_setting(&self, _name: &str, _value: &str, _local: bool) -> Result<(), ValueError> {
+        nothing_to_ask()
+    }
+    fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+    fn session_user(&self) -> String {
+        String::new()
+    }
+    fn database(&self) -> String {
+        String::new()
+    }
+    fn backend_pid(&self) -> i32 {
+        0
+    }
+    fn next_value(&self, _sequence: SequenceId) -> Result<i64, ValueError> {
+        nothing_to_ask()
+    }
+    fn current_value(&self, _sequence: SequenceId) -> Result<i64, ValueError> {
+        nothing_to_ask()
+    }
+    fn last_value(&self) -> Result<i64, ValueError> {
+        nothing_to_ask()
+    }
+    fn set_value(&self, _sequence: SequenceId, _value: i64, _is_called: bool) -> Result<(), ValueError> {
+        nothing_to_ask()
+    }
+    fn random_bytes(&self, buffer: &mut [u8]) {
+        buffer.fill(0);
+    }
+    fn relation_size(&self, _relation: repr::RelationId) -> i64 {
+        0
+    }
+}

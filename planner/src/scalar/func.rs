@@ -1,4 +1,26 @@
 //! Scalar functions and operators: what each one is.
+//!
+//! One `Function` per overload, made once by the registry from the families' definitions and then `'static`.
+//! A function sees values of exactly the types its signature says; it must never panic on any of them.
+
+pub(crate) mod arguments;
+mod arithmetic;
+mod array;
+mod bytes;
+mod clock;
+mod compare;
+mod date;
+mod json;
+mod jsonb;
+mod math;
+mod numeric_format;
+mod pattern;
+mod sequence;
+mod system;
+mod text;
+mod to_char;
+
+pub use compare::Comparison;
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
@@ -14,6 +36,9 @@ pub enum Volatility {
     Volatile,
 }
 
+/// What runs: arguments in, value out. The type is the call's result type.
+pub type Evaluate = fn(&EvalContext, &[Datum], &ScalarType) -> Result<Datum, ValueError>;
+
 /// One overload of a function or operator. All are `static`; identity is the address.
 pub struct Function {
     /// SQL name; an operator's symbol for operators.
@@ -22,9 +47,124 @@ pub struct Function {
     pub strict: bool,
     /// See `Volatility`.
     pub volatility: Volatility,
-    /// Argument types; `AnyElement`-like patterns are the registry's matter.
-    pub evaluate: fn(&EvalContext, &[Datum], &ScalarType) -> Result<Datum, ValueError>,
+    /// How it is evaluated.
+    pub kind: FunctionKind,
 }
+
+/// How a function is evaluated.
+#[derive(Clone, Copy)]
+pub enum FunctionKind {
+    /// By its own code.
+    Native(Evaluate),
+    /// A comparison by SQL order: known, so that planning can use keys and evaluation needs no copies.
+    Compare(Comparison),
+    /// `left op ANY (array)`, over the operator.
+    Any(&'static Function),
+    /// `left op ALL (array)`, over the operator.
+    All(&'static Function),
+    /// A variadic function whose last argument was given as an array (VARIADIC).
+    Spread(&'static Function),
+}
+
+/// What a family declares: a signature such as `left(text, int4) text` and how it is evaluated.
+#[derive(Clone, Copy)]
+pub(crate) struct Definition {
+    pub(crate) signature: &'static str,
+    pub(crate) strict: bool,
+    pub(crate) volatility: Volatility,
+    pub(crate) kind: FunctionKind,
+}
+
+impl Definition {
+    const fn stable(mut self) -> Self {
+        self.volatility = Volatility::Stable;
+        self
+    }
+    const fn volatile(mut self) -> Self {
+        self.volatility = Volatility::Volatile;
+        self
+    }
+}
+
+/// A function for which NULL in gives NULL out.
+const fn strict(signature: &'static str, evaluate: Evaluate) -> Definition {
+    Definition { signature, strict: true, volatility: Volatility::Immutable, kind: FunctionKind::Native(evaluate) }
+}
+
+/// A function that sees NULLs.
+const fn lenient(signature: &'static str, evaluate: Evaluate) -> Definition {
+    Definition { signature, strict: false, volatility: Volatility::Immutable, kind: FunctionKind::Native(evaluate) }
+}
+
+impl Function {
+    /// Calls it on evaluated arguments.
+    pub fn call(&self, ctx: &EvalContext, args: &[Datum], result: &ScalarType) -> Result<Datum, ValueError> {
+        if self.strict && args.iter().any(|arg| matches!(arg, Datum::Null)) {
+            return Ok(Datum::Null);
+        }
+        match self.kind {
+            FunctionKind::Native(evaluate) => evaluate(ctx, args, result),
+            FunctionKind::Compare(comparison) => Ok(Datum::Bool(comparison.holds(&args[0], &args[1]))),
+            FunctionKind::Any(operator) => array::quantified(operator, ctx, args, true),
+            FunctionKind::All(operator) => array::quantified(operator, ctx, args, false),
+            FunctionKind::Spread(function) => array::spread(function, ctx, args, result),
+        }
+    }
+
+    /// Whether it is an equality of two values by `Datum::sql_cmp` (usable for keys and hash joins).
+    pub fn comparison(&self) -> Option<Comparison> {
+        match self.kind {
+            FunctionKind::Compare(comparison) => Some(comparison),
+            FunctionKind::Native(_) | FunctionKind::Any(_) | FunctionKind::All(_) | FunctionKind::Spread(_) => None,
+        }
+    }
+
+    /// For `left = ANY (array)` and its kin: the operator that is applied to each element, and whether it is ANY.
+    pub fn quantifier(&self) -> Option<(&'static Function, bool)> {
+        match self.kind {
+            FunctionKind::Any(operator) => Some((operator, true)),
+            FunctionKind::All(operator) => Some((operator, false)),
+            FunctionKind::Native(_) | FunctionKind::Compare(_) | FunctionKind::Spread(_) => None,
+        }
+    }
+}
+
+/// Functions by name.
+pub(crate) fn function_families() -> Vec<&'static [Definition]> {
+    vec![
+        arithmetic::FUNCTIONS,
+        array::FUNCTIONS,
+        bytes::FUNCTIONS,
+        clock::FUNCTIONS,
+        compare::FUNCTIONS,
+        date::FUNCTIONS,
+        json::FUNCTIONS,
+        jsonb::FUNCTIONS,
+        math::FUNCTIONS,
+        numeric_format::FUNCTIONS,
+        pattern::FUNCTIONS,
+        sequence::FUNCTIONS,
+        system::FUNCTIONS,
+        text::FUNCTIONS,
+        to_char::FUNCTIONS,
+    ]
+}
+
+/// Operators by symbol; prefix operators have one argument.
+pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
+    vec![
+        arithmetic::OPERATORS,
+        array::OPERATORS,
+        date::OPERATORS,
+        json::OPERATORS,
+        jsonb::OPERATORS,
+        math::OPERATORS,
+        pattern::OPERATORS,
+        text::OPERATORS,
+    ]
+}
+
+pub(crate) use compare::definitions as comparison_operators;
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

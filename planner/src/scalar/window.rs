@@ -35,6 +35,25 @@ pub enum WindowFunctionKind {
     NthValue,
 }
 
+/// All window functions with their signatures.
+pub(crate) const DEFINITIONS: &[(&str, WindowFunctionKind)] = &[
+    ("row_number() int8", WindowFunctionKind::RowNumber),
+    ("rank() int8", WindowFunctionKind::Rank),
+    ("dense_rank() int8", WindowFunctionKind::DenseRank),
+    ("percent_rank() float8", WindowFunctionKind::PercentRank),
+    ("cume_dist() float8", WindowFunctionKind::CumeDist),
+    ("ntile(int4) int4", WindowFunctionKind::Ntile),
+    ("lag(anyelement) anyelement", WindowFunctionKind::Lag),
+    ("lag(anyelement, int4) anyelement", WindowFunctionKind::Lag),
+    ("lag(anycompatible, int4, anycompatible) anycompatible", WindowFunctionKind::Lag),
+    ("lead(anyelement) anyelement", WindowFunctionKind::Lead),
+    ("lead(anyelement, int4) anyelement", WindowFunctionKind::Lead),
+    ("lead(anycompatible, int4, anycompatible) anycompatible", WindowFunctionKind::Lead),
+    ("first_value(anyelement) anyelement", WindowFunctionKind::FirstValue),
+    ("last_value(anyelement) anyelement", WindowFunctionKind::LastValue),
+    ("nth_value(anyelement, int4) anyelement", WindowFunctionKind::NthValue),
+];
+
 impl PartialEq for WindowFunction {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

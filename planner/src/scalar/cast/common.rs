@@ -1,0 +1,48 @@
+//! The common type of UNION branches, CASE results, VALUES columns and ARRAY elements.
+
+use super::matrix::{can_coerce, is_preferred, type_category};
+use super::CastContext;
+use crate::error::PlanError;
+use crate::scalar::registry::type_name;
+use repr::ScalarType;
+
+/// The common type by PostgreSQL's rules; all unknown gives text.
+pub fn select_common_type(types: &[ScalarType]) -> Result<ScalarType, PlanError> {
+    select_common_type_for("CASE", types)
+}
+
+/// The same; `construct` ("UNION", "COALESCE", "VALUES", "ARRAY", "CASE", …) names it in errors.
+pub fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<ScalarType, PlanError> {
+    let Some(first) = types.first() else { return Ok(ScalarType::Text) };
+    if *first != ScalarType::Unknown && types.iter().all(|other| other == first) {
+        return Ok(first.clone());
+    }
+    let mut known = types.iter().filter(|candidate| **candidate != ScalarType::Unknown);
+    let Some(mut common) = known.next() else { return Ok(ScalarType::Text) };
+    for candidate in known {
+        if candidate == common {
+            continue;
+        }
+        if type_category(candidate) != type_category(common) {
+            return Err(PlanError::new(
+                "42804",
+                format!("{construct} types {} and {} cannot be matched", type_name(common), type_name(candidate)),
+            ));
+        }
+        if !is_preferred(common)
+            && can_coerce(common, candidate, CastContext::Implicit)
+            && !can_coerce(candidate, common, CastContext::Implicit)
+        {
+            common = candidate;
+        }
+    }
+    for candidate in types {
+        if candidate != common && !can_coerce(candidate, common, CastContext::Implicit) {
+            return Err(PlanError::new(
+                "42846",
+                format!("{construct} could not convert type {} to {}", type_name(candidate), type_name(common)),
+            ));
+        }
+    }
+    Ok(common.clone())
+}

@@ -1,0 +1,239 @@
+//! Visitors and mappers over expressions, their types and their volatility.
+
+use crate::scalar::cast::Cast;
+use crate::scalar::func::Volatility;
+use crate::scalar::ScalarExpr;
+use repr::ScalarType;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+impl<C> ScalarExpr<C> {
+    /// The type; `column_type` tells those of columns.
+    pub fn scalar_type(&self, column_type: &impl Fn(&C) -> ScalarType) -> ScalarType {
+        match self {
+            ScalarExpr::Column(column) => column_type(column),
+            ScalarExpr::Literal(_, literal) => literal.scalar.clone(),
+            ScalarExpr::Param(_, scalar) => scalar.clone(),
+            ScalarExpr::Call { result, .. } | ScalarExpr::Case { result, .. } => result.clone(),
+            ScalarExpr::And(_) | ScalarExpr::Or(_) => ScalarType::Bool,
+            ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Array(_, scalar) | ScalarExpr::Record(_, scalar) => {
+                scalar.clone()
+            }
+            ScalarExpr::Cast { to, .. } => to.scalar.clone(),
+        }
+    }
+
+    /// The direct parts.
+    pub fn children(&self) -> Vec<&ScalarExpr<C>> {
+        match self {
+            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
+            ScalarExpr::Call { args, .. }
+            | ScalarExpr::And(args)
+            | ScalarExpr::Or(args)
+            | ScalarExpr::Coalesce(args, _)
+            | ScalarExpr::Array(args, _)
+            | ScalarExpr::Record(args, _) => args.iter().collect(),
+            ScalarExpr::Case { branches, otherwise, .. } => {
+                let branches = branches.iter().flat_map(|(condition, value)| [condition, value]);
+                branches.chain([&**otherwise]).collect()
+            }
+            ScalarExpr::Cast { expr, .. } => vec![&**expr],
+        }
+    }
+
+    /// The direct parts, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut ScalarExpr<C>> {
+        match self {
+            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
+            ScalarExpr::Call { args, .. }
+            | ScalarExpr::And(args)
+            | ScalarExpr::Or(args)
+            | ScalarExpr::Coalesce(args, _)
+            | ScalarExpr::Array(args, _)
+            | ScalarExpr::Record(args, _) => args.iter_mut().collect(),
+            ScalarExpr::Case { branches, otherwise, .. } => {
+                let branches = branches.iter_mut().flat_map(|(condition, value)| [condition, value]);
+                branches.chain([&mut **otherwise]).collect()
+            }
+            ScalarExpr::Cast { expr, .. } => vec![&mut **expr],
+        }
+    }
+
+    /// Calls `visitor` on this expression, then on all its parts.
+    pub fn visit<'a>(&'a self, visitor: &mut impl FnMut(&'a ScalarExpr<C>)) {
+        visitor(self);
+        for child in self.children() {
+            child.visit(visitor);
+        }
+    }
+
+    /// Calls `visitor` on all parts, then on this expression.
+    pub fn visit_mut(&mut self, visitor: &mut impl FnMut(&mut ScalarExpr<C>)) {
+        for child in self.children_mut() {
+            child.visit_mut(visitor);
+        }
+        visitor(self);
+    }
+
+    /// Replaces each column by an expression.
+    pub fn map_columns<D>(self, map: &mut impl FnMut(C) -> ScalarExpr<D>) -> ScalarExpr<D> {
+        match self.try_map_columns(&mut |column| Ok::<_, Infallible>(map(column))) {
+            Ok(mapped) => mapped,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The same, where it may fail.
+    pub fn try_map_columns<D, E>(
+        self,
+        map: &mut impl FnMut(C) -> Result<ScalarExpr<D>, E>,
+    ) -> Result<ScalarExpr<D>, E> {
+        Ok(match self {
+            ScalarExpr::Column(column) => map(column)?,
+            ScalarExpr::Literal(value, literal) => ScalarExpr::Literal(value, literal),
+            ScalarExpr::Param(index, scalar) => ScalarExpr::Param(index, scalar),
+            ScalarExpr::Call { function, args, result } => {
+                ScalarExpr::Call { function, args: map_all(args, map)?, result }
+            }
+            ScalarExpr::And(terms) => ScalarExpr::And(map_all(terms, map)?),
+            ScalarExpr::Or(terms) => ScalarExpr::Or(map_all(terms, map)?),
+            ScalarExpr::Case { branches, otherwise, result } => {
+                let mut mapped = Vec::with_capacity(branches.len());
+                for (condition, value) in branches {
+                    mapped.push((condition.try_map_columns(map)?, value.try_map_columns(map)?));
+                }
+                ScalarExpr::Case { branches: mapped, otherwise: Box::new(otherwise.try_map_columns(map)?), result }
+            }
+            ScalarExpr::Coalesce(args, scalar) => ScalarExpr::Coalesce(map_all(args, map)?, scalar),
+            ScalarExpr::Array(args, scalar) => ScalarExpr::Array(map_all(args, map)?, scalar),
+            ScalarExpr::Record(args, scalar) => ScalarExpr::Record(map_all(args, map)?, scalar),
+            ScalarExpr::Cast { expr, cast, to } => {
+                ScalarExpr::Cast { expr: Box::new(expr.try_map_columns(map)?), cast, to }
+            }
+        })
+    }
+
+    /// The most volatile part. Columns count as immutable.
+    pub fn volatility(&self) -> Volatility {
+        let mut most = Volatility::Immutable;
+        self.visit(&mut |part| most = most.max(part.own_volatility()));
+        most
+    }
+
+    /// Of this node without its parts.
+    pub(crate) fn own_volatility(&self) -> Volatility {
+        match self {
+            ScalarExpr::Call { function, .. } => function.volatility,
+            ScalarExpr::Cast { cast, to, .. } => cast_volatility(cast, &to.scalar),
+            ScalarExpr::Column(_)
+            | ScalarExpr::Literal(..)
+            | ScalarExpr::Param(..)
+            | ScalarExpr::And(_)
+            | ScalarExpr::Or(_)
+            | ScalarExpr::Case { .. }
+            | ScalarExpr::Coalesce(..)
+            | ScalarExpr::Array(..)
+            | ScalarExpr::Record(..) => Volatility::Immutable,
+        }
+    }
+
+    /// Whether it is a literal.
+    pub fn as_literal(&self) -> Option<&repr::Datum> {
+        match self {
+            ScalarExpr::Literal(value, _) => Some(value),
+            ScalarExpr::Column(_)
+            | ScalarExpr::Param(..)
+            | ScalarExpr::Call { .. }
+            | ScalarExpr::And(_)
+            | ScalarExpr::Or(_)
+            | ScalarExpr::Case { .. }
+            | ScalarExpr::Coalesce(..)
+            | ScalarExpr::Array(..)
+            | ScalarExpr::Record(..)
+            | ScalarExpr::Cast { .. } => None,
+        }
+    }
+}
+
+impl ScalarExpr<usize> {
+    /// The columns it reads.
+    pub fn columns(&self) -> BTreeSet<usize> {
+        let mut columns = BTreeSet::new();
+        self.visit(&mut |part| {
+            if let ScalarExpr::Column(column) = part {
+                columns.insert(*column);
+            }
+        });
+        columns
+    }
+
+    /// Renumbers the columns.
+    #[must_use]
+    pub fn permute(self, new_index: &impl Fn(usize) -> usize) -> ScalarExpr<usize> {
+        self.map_columns(&mut |column| ScalarExpr::Column(new_index(column)))
+    }
+}
+
+fn map_all<C, D, E>(
+    exprs: Vec<ScalarExpr<C>>,
+    map: &mut impl FnMut(C) -> Result<ScalarExpr<D>, E>,
+) -> Result<Vec<ScalarExpr<D>>, E> {
+    exprs.into_iter().map(|expr| expr.try_map_columns(map)).collect()
+}
+
+/// Casts that read the session's time zone, the catalog or the clock are stable.
+fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
+    if depends_on_session(&cast.from) || depends_on_session(to) {
+        if cast.from == *to {
+            return Volatility::Immutable;
+        }
+        return Volatility::Stable;
+    }
+    // 'now' and 'today' are words of date and time input.
+    let parses_time = matches!(to, ScalarType::Date | ScalarType::Timestamp | ScalarType::Time);
+    let from_text = matches!(
+        cast.from,
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Name | ScalarType::Unknown
+    );
+    if parses_time && from_text && cast.from != ScalarType::Unknown { Volatility::Stable } else { Volatility::Immutable }
+}
+
+fn depends_on_session(scalar: &ScalarType) -> bool {
+    match scalar {
+        ScalarType::Timestamptz
+        | ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regnamespace => true,
+        ScalarType::Array(element) => depends_on_session(element),
+        ScalarType::Record(fields) => fields.iter().any(|(_, field)| depends_on_session(field)),
+        // Labels come from the catalog.
+        ScalarType::Enum(_) => true,
+        ScalarType::Bool
+        | ScalarType::Int2
+        | ScalarType::Int4
+        | ScalarType::Int8
+        | ScalarType::Oid
+        | ScalarType::Float4
+        | ScalarType::Float8
+        | ScalarType::Numeric
+        | ScalarType::Text
+        | ScalarType::Varchar
+        | ScalarType::Bpchar
+        | ScalarType::Name
+        | ScalarType::Char
+        | ScalarType::Bytea
+        | ScalarType::Date
+        | ScalarType::Time
+        | ScalarType::Timestamp
+        | ScalarType::Interval
+        | ScalarType::Uuid
+        | ScalarType::Json
+        | ScalarType::Jsonb
+        | ScalarType::Int2Vector
+        | ScalarType::OidVector
+        | ScalarType::Xid
+        | ScalarType::Void
+        | ScalarType::Unknown => false,
+    }
+}

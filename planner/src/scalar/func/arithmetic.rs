@@ -1,0 +1,6 @@
+//! arithmetic functions.
+
+use super::Definition;
+
+pub(crate) const FUNCTIONS: &[Definition] = &[];
+pub(crate) const OPERATORS: &[Definition] = &[];

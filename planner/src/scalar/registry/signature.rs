@@ -1,0 +1,251 @@
+//! Signatures as text: `left(text, int4) text`, `concat(variadic anytext) text`, `json_each(json) (key text, value json)`.
+//!
+//! A trailing `?` makes a parameter optional. Beside PostgreSQL's polymorphic types there are: `anytext`
+//! (anything, given as its text form), `anyjson`/`anyjsonb` (anything, as `to_json` makes it), `pairs`
+//! (keys as text and values as JSON in turns) and `anytype` (anything, given as the OID of its type).
+
+use repr::ScalarType;
+use std::sync::Arc;
+
+/// What a parameter accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Pattern {
+    Exact(ScalarType),
+    AnyElement,
+    AnyArray,
+    AnyNonArray,
+    AnyEnum,
+    AnyCompatible,
+    AnyCompatibleArray,
+    /// Any type as it is.
+    Any,
+    /// Any composite.
+    Record,
+    AnyText,
+    AnyJson,
+    AnyJsonb,
+    JsonPairs,
+    JsonbPairs,
+    AnyType,
+}
+
+/// A function's parameters and result.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) name: &'static str,
+    pub(super) args: Vec<Pattern>,
+    /// How many trailing parameters may be left out.
+    pub(super) optional: usize,
+    pub(super) variadic: bool,
+    results: Vec<(&'static str, Pattern)>,
+}
+
+/// What the polymorphic types of a call stand for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Binding {
+    pub(super) element: Option<ScalarType>,
+    pub(super) compatible: Option<ScalarType>,
+}
+
+impl Signature {
+    /// Reads a signature; the texts are ours, so a bad one is a bug.
+    pub(super) fn parse(text: &'static str) -> Signature {
+        let (name, rest) = text.split_once('(').expect("a signature has an opening parenthesis");
+        let (args, result) = rest.split_once(')').expect("a signature has a closing parenthesis");
+        let mut signature =
+            Signature { name: name.trim(), args: Vec::new(), optional: 0, variadic: false, results: Vec::new() };
+        for arg in args.split(',').map(str::trim).filter(|arg| !arg.is_empty()) {
+            let (arg, optional) = arg.strip_suffix('?').map_or((arg, false), |arg| (arg, true));
+            let arg = arg.strip_prefix("variadic ").map_or(arg, |arg| {
+                signature.variadic = true;
+                arg
+            });
+            signature.optional += usize::from(optional);
+            signature.args.push(parse_pattern(arg));
+        }
+        let result = result.trim();
+        if let Some(columns) = result.strip_prefix('(') {
+            for column in columns.trim_end_matches(')').split(',') {
+                let (name, pattern) = column.trim().split_once(' ').expect("a result column has a name and a type");
+                signature.results.push((name, parse_pattern(pattern)));
+            }
+        } else {
+            signature.results.push((signature.name, parse_pattern(result)));
+        }
+        signature
+    }
+
+    /// The parameters for a call with that many arguments, or `None` if it cannot take so many.
+    pub(super) fn expanded(&self, count: usize, as_array: bool) -> Option<Vec<Pattern>> {
+        let declared = self.args.len();
+        if as_array {
+            if !self.variadic || count != declared {
+                return None;
+            }
+            let mut args = self.args.clone();
+            if let Some(last) = args.last_mut() {
+                *last = spread_pattern(last);
+            }
+            return Some(args);
+        }
+        if self.variadic {
+            if count < declared {
+                return None;
+            }
+            let mut args = self.args[..declared - 1].to_vec();
+            let element = element_pattern(&self.args[declared - 1]);
+            args.extend(std::iter::repeat_n(element, count + 1 - declared));
+            return Some(args);
+        }
+        (count <= declared && count + self.optional >= declared).then(|| self.args[..count].to_vec())
+    }
+
+    /// Whether it is declared with exactly these types.
+    pub(super) fn is_exactly(&self, types: &[ScalarType]) -> bool {
+        self.args.len() == types.len()
+            && self.args.iter().zip(types).all(|(arg, given)| matches!(arg, Pattern::Exact(exact) if exact == given))
+    }
+
+    /// The first result's type.
+    pub(super) fn result(&self, binding: &Binding) -> Option<ScalarType> {
+        self.results[0].1.bound(binding)
+    }
+
+    /// All result columns.
+    pub(super) fn columns(&self, binding: &Binding) -> Vec<(String, ScalarType)> {
+        self.results
+            .iter()
+            .map(|(name, pattern)| ((*name).to_owned(), pattern.bound(binding).unwrap_or(ScalarType::Text)))
+            .collect()
+    }
+
+    pub(super) fn written_args(&self) -> String {
+        let args: Vec<String> = self.args.iter().map(Pattern::written).collect();
+        args.join(", ")
+    }
+
+    pub(super) fn written_result(&self) -> String {
+        self.results[0].1.written()
+    }
+}
+
+impl Pattern {
+    /// The type it stands for under a binding.
+    pub(super) fn bound(&self, binding: &Binding) -> Option<ScalarType> {
+        let array = |element: &Option<ScalarType>| element.clone().map(|element| ScalarType::Array(Box::new(element)));
+        match self {
+            Pattern::Exact(exact) => Some(exact.clone()),
+            Pattern::AnyElement | Pattern::AnyNonArray | Pattern::AnyEnum => binding.element.clone(),
+            Pattern::AnyArray => array(&binding.element),
+            Pattern::AnyCompatible => binding.compatible.clone(),
+            Pattern::AnyCompatibleArray => array(&binding.compatible),
+            Pattern::AnyText => Some(ScalarType::Text),
+            Pattern::AnyJson | Pattern::JsonPairs => Some(ScalarType::Json),
+            Pattern::AnyJsonb | Pattern::JsonbPairs => Some(ScalarType::Jsonb),
+            Pattern::AnyType => Some(ScalarType::Oid),
+            Pattern::Any | Pattern::Record => None,
+        }
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Pattern::Exact(exact) => super::type_name(exact),
+            Pattern::AnyElement => "anyelement".to_owned(),
+            Pattern::AnyArray => "anyarray".to_owned(),
+            Pattern::AnyNonArray => "anynonarray".to_owned(),
+            Pattern::AnyEnum => "anyenum".to_owned(),
+            Pattern::AnyCompatible => "anycompatible".to_owned(),
+            Pattern::AnyCompatibleArray => "anycompatiblearray".to_owned(),
+            Pattern::Record => "record".to_owned(),
+            Pattern::Any
+            | Pattern::AnyText
+            | Pattern::AnyJson
+            | Pattern::AnyJsonb
+            | Pattern::JsonPairs
+            | Pattern::JsonbPairs
+            | Pattern::AnyType => "\"any\"".to_owned(),
+        }
+    }
+}
+
+/// What one element of a variadic parameter is.
+fn element_pattern(pattern: &Pattern) -> Pattern {
+    match pattern {
+        Pattern::Exact(ScalarType::Array(element)) => Pattern::Exact((**element).clone()),
+        Pattern::AnyArray => Pattern::AnyElement,
+        Pattern::AnyCompatibleArray => Pattern::AnyCompatible,
+        other => other.clone(),
+    }
+}
+
+/// What a variadic parameter is when it is given as an array.
+fn spread_pattern(pattern: &Pattern) -> Pattern {
+    let array_of = |element: ScalarType| Pattern::Exact(ScalarType::Array(Box::new(element)));
+    match pattern {
+        Pattern::AnyText | Pattern::JsonPairs | Pattern::JsonbPairs => array_of(ScalarType::Text),
+        Pattern::AnyJson => array_of(ScalarType::Json),
+        Pattern::AnyJsonb => array_of(ScalarType::Jsonb),
+        Pattern::Any => Pattern::AnyArray,
+        other => other.clone(),
+    }
+}
+
+fn parse_pattern(text: &str) -> Pattern {
+    match text.trim() {
+        "anyelement" => Pattern::AnyElement,
+        "anyarray" => Pattern::AnyArray,
+        "anynonarray" => Pattern::AnyNonArray,
+        "anyenum" => Pattern::AnyEnum,
+        "anycompatible" => Pattern::AnyCompatible,
+        "anycompatiblearray" => Pattern::AnyCompatibleArray,
+        "any" => Pattern::Any,
+        "record" => Pattern::Record,
+        "anytext" => Pattern::AnyText,
+        "anyjson" => Pattern::AnyJson,
+        "anyjsonb" => Pattern::AnyJsonb,
+        "jsonpairs" => Pattern::JsonPairs,
+        "jsonbpairs" => Pattern::JsonbPairs,
+        "anytype" => Pattern::AnyType,
+        exact => Pattern::Exact(parse_type(exact)),
+    }
+}
+
+fn parse_type(text: &str) -> ScalarType {
+    if let Some(element) = text.strip_suffix("[]") {
+        return ScalarType::Array(Box::new(parse_type(element)));
+    }
+    match text {
+        "bool" => ScalarType::Bool,
+        "int2" => ScalarType::Int2,
+        "int4" => ScalarType::Int4,
+        "int8" => ScalarType::Int8,
+        "oid" => ScalarType::Oid,
+        "float4" => ScalarType::Float4,
+        "float8" => ScalarType::Float8,
+        "numeric" => ScalarType::Numeric,
+        "text" => ScalarType::Text,
+        "varchar" => ScalarType::Varchar,
+        "bpchar" => ScalarType::Bpchar,
+        "name" => ScalarType::Name,
+        "char" => ScalarType::Char,
+        "bytea" => ScalarType::Bytea,
+        "date" => ScalarType::Date,
+        "time" => ScalarType::Time,
+        "timestamp" => ScalarType::Timestamp,
+        "timestamptz" => ScalarType::Timestamptz,
+        "interval" => ScalarType::Interval,
+        "uuid" => ScalarType::Uuid,
+        "json" => ScalarType::Json,
+        "jsonb" => ScalarType::Jsonb,
+        "regclass" => ScalarType::Regclass,
+        "regtype" => ScalarType::Regtype,
+        "regproc" => ScalarType::Regproc,
+        "regnamespace" => ScalarType::Regnamespace,
+        "int2vector" => ScalarType::Int2Vector,
+        "oidvector" => ScalarType::OidVector,
+        "xid" => ScalarType::Xid,
+        "void" => ScalarType::Void,
+        "emptyrecord" => ScalarType::Record(Arc::from([])),
+        unknown => unreachable!("a signature names the type {unknown}"),
+    }
+}
