@@ -5,7 +5,7 @@
 
 use crate::hir::{OutputColumn, RowLock};
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
-use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row};
+use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
 
 /// A relation to be computed.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +41,8 @@ pub enum Plan {
     TableFunction {
         /// The rows to extend.
         input: Box<Plan>,
-        /// The functions, run in step, each with the number of columns it appends.
-        functions: Vec<(&'static TableFunction, Vec<ScalarExpr>, usize)>,
+        /// The functions, run in step, each with the types of the columns it appends.
+        functions: Vec<(&'static TableFunction, Vec<ScalarExpr>, Vec<ScalarType>)>,
         /// Appends a counter.
         ordinality: bool,
     },

@@ -152,6 +152,22 @@ pub struct RowIter<'a> {
     reader: Reader<'a>,
 }
 
+impl<'a> RowIter<'a> {
+    /// Over the bytes of a `Row` that stand in another container, such as an arrangement's batch.
+    pub fn over(bytes: &'a [u8]) -> Self {
+        RowIter { reader: Reader { bytes, depth: 0 } }
+    }
+
+    /// Passes over one datum without decoding it; false at the end.
+    pub fn pass(&mut self) -> bool {
+        if self.reader.bytes.is_empty() {
+            return false;
+        }
+        self.reader.skip().expect(TRUSTED);
+        true
+    }
+}
+
 impl Iterator for RowIter<'_> {
     type Item = Datum;
     fn next(&mut self) -> Option<Datum> {
