@@ -7,5 +7,6 @@
 pub mod catalog;
 pub mod error;
 pub mod hir;
+pub mod parse;
 pub mod plan;
 pub mod scalar;

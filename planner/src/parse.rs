@@ -1,0 +1,196 @@
+//! Text → our statements: PostgreSQL's SQL, with annotations and subject requests, over sqlparser without a fork.
+//!
+//! First on a statement's trip. Words are peeked at; what is Dogwood's (DDL, GDPR, CTX, SUBSCRIBE, labels,
+//! session commands) is read here, queries and DML by sqlparser. Never sees the catalog, never panics,
+//! and reserves no word that PostgreSQL leaves free.
+
+pub mod annotation;
+pub mod copy;
+pub mod definition;
+pub mod dialect;
+mod grammar;
+mod index;
+mod limits;
+mod maintenance;
+mod object;
+mod sequence;
+mod session;
+pub mod statement;
+mod subject;
+mod table;
+mod table_change;
+pub mod utility;
+
+pub use statement::{ParsedStatement, Statement};
+
+use crate::error::PlanError;
+use dialect::DogwoodDialect;
+use grammar::{Grammar, Lines};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
+
+/// The longest query string that is read.
+pub const QUERY_BYTES_MAX: usize = 16 << 20;
+
+/// Parses a query string: the statements between its semicolons, none of them empty.
+///
+/// # Errors
+/// 42601 with the position in `sql`; 54000 for a text beyond `QUERY_BYTES_MAX`; 54001 for one that
+/// nests too deeply.
+pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
+    if sql.len() > QUERY_BYTES_MAX {
+        return Err(PlanError::new("54000", "query string is too long")
+            .detail(format!("{} bytes, of at most {QUERY_BYTES_MAX}", sql.len())));
+    }
+    let lines = Lines::new(sql);
+    let tokens = Tokenizer::new(&DogwoodDialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| tokenizer_error(sql, &lines, &error))?;
+    let mut statements = Vec::new();
+    for tokens in tokens.split(|token| token.token == Token::SemiColon) {
+        let mut significant = tokens.iter().filter(|token| !is_blank(token));
+        let Some(first) = significant.next() else { continue };
+        let last = significant.next_back().unwrap_or(first);
+        let text = lines.slice(first.span.start, last.span.end);
+        let offset = lines.characters_before(first.span.start) as u32;
+        let tokens = relocate(tokens, first, last);
+        let statement = parse_tokens(text, tokens).map_err(|mut error| {
+            error.position = error.position.map(|position| position + offset);
+            error
+        })?;
+        statements.push(ParsedStatement { statement, text: text.to_string(), offset });
+    }
+    Ok(statements)
+}
+
+/// Parses exactly one expression, e.g. a stored DEFAULT or CHECK.
+///
+/// # Errors
+/// As for `parse`.
+pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
+    with_grammar(text, |grammar| grammar.run(|parser| parser.parse_expr()))
+}
+
+/// Reads all of `text` with one rule of the grammar.
+fn with_grammar<T>(
+    text: &str,
+    read: impl FnOnce(&mut Grammar<'_, '_>) -> Result<T, PlanError>,
+) -> Result<T, PlanError> {
+    let lines = Lines::new(text);
+    let tokens = Tokenizer::new(&DogwoodDialect, text)
+        .tokenize_with_location()
+        .map_err(|error| tokenizer_error(text, &lines, &error))?;
+    limits::check(&tokens)?;
+    let mut parser = Parser::new(&DogwoodDialect)
+        .with_recursion_limit(limits::NESTING_MAX)
+        .with_tokens_with_locations(tokens);
+    let mut grammar = Grammar { parser: &mut parser, lines: &lines };
+    let value = read(&mut grammar)?;
+    if grammar.at_end() { Ok(value) } else { Err(grammar.unexpected()) }
+}
+
+fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, PlanError> {
+    limits::check(&tokens)?;
+    let lines = Lines::new(text);
+    let mut parser = Parser::new(&DogwoodDialect)
+        .with_recursion_limit(limits::NESTING_MAX)
+        .with_tokens_with_locations(tokens);
+    let mut grammar = Grammar { parser: &mut parser, lines: &lines };
+    let statement = grammar.statement()?;
+    if grammar.at_end() { Ok(statement) } else { Err(grammar.unexpected()) }
+}
+
+impl Grammar<'_, '_> {
+    /// One statement, by its first words.
+    fn statement(&mut self) -> Result<Statement, PlanError> {
+        // Each rule answers None without taking a token when the statement is not its own.
+        if let Some(statement) = self.subject_statement()? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.session_statement()? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.maintenance_statement()? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.definition_statement()? {
+            return Ok(statement);
+        }
+        const QUERIES: [&str; 12] = [
+            "SELECT", "VALUES", "TABLE", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "GRANT",
+            "REVOKE",
+        ];
+        let is_query = self.next_is(&Token::LParen) || QUERIES.iter().any(|word| self.word_is(0, word));
+        if !is_query {
+            return Err(self.unexpected());
+        }
+        if self.word_is(0, "TABLE") {
+            let (query, _) = self.query()?;
+            return Ok(Statement::Sql(Box::new(sqlparser::ast::Statement::Query(query))));
+        }
+        let statement = self.run(|parser| parser.parse_statement())?;
+        Ok(Statement::Sql(Box::new(statement)))
+    }
+}
+
+/// The statement's tokens with spans that begin at its first token.
+fn relocate(tokens: &[TokenWithSpan], first: &TokenWithSpan, last: &TokenWithSpan) -> Vec<TokenWithSpan> {
+    let origin = first.span.start;
+    let shift = |location: &mut sqlparser::tokenizer::Location| {
+        if location.line == origin.line {
+            location.column = location.column.saturating_sub(origin.column - 1);
+        }
+        location.line -= origin.line - 1;
+    };
+    tokens
+        .iter()
+        .filter(|token| token.span.start >= first.span.start && token.span.end <= last.span.end)
+        .cloned()
+        .map(|mut token| {
+            shift(&mut token.span.start);
+            shift(&mut token.span.end);
+            token
+        })
+        .collect()
+}
+
+fn is_blank(token: &TokenWithSpan) -> bool {
+    matches!(
+        token.token,
+        Token::EOF
+            | Token::Whitespace(
+                Whitespace::Space
+                    | Whitespace::Newline
+                    | Whitespace::Tab
+                    | Whitespace::SingleLineComment { .. }
+                    | Whitespace::MultiLineComment(_)
+            )
+    )
+}
+
+/// What the tokenizer does not like, in PostgreSQL's words.
+fn tokenizer_error(
+    sql: &str,
+    lines: &Lines<'_>,
+    error: &sqlparser::tokenizer::TokenizerError,
+) -> PlanError {
+    let position = lines.characters_before(error.location);
+    let rest = sql.get(lines.byte_offset(error.location)..).unwrap_or_default();
+    let message = error.message.to_ascii_lowercase();
+    let what = if message.contains("comment") {
+        "unterminated /* comment"
+    } else if message.contains("close") || message.contains("edelim") && message.contains("quote") {
+        "unterminated quoted identifier"
+    } else if message.contains("dollar") {
+        "unterminated dollar-quoted string"
+    } else if message.contains("unterminated") {
+        "unterminated quoted string"
+    } else {
+        "syntax error"
+    };
+    if rest.is_empty() {
+        return PlanError::new("42601", format!("{what} at end of input")).at(Some(position as u32 + 1));
+    }
+    let near: String = rest.chars().take(64).collect();
+    PlanError::new("42601", format!("{what} at or near \"{near}\"")).at(Some(position as u32 + 1))
+}

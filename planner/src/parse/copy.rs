@@ -1,0 +1,183 @@
+//! Reads COPY: its old and new option spellings, queries and subscriptions as its source.
+
+use super::grammar::Grammar;
+use super::statement::Statement;
+use super::subject::{boolean, unknown_option};
+use super::utility::{Copy, CopyDirection, CopyFormat, CopyHeader, CopyOptions, CopySource};
+use crate::error::PlanError;
+use sqlparser::tokenizer::Token;
+
+impl Grammar<'_, '_> {
+    /// What follows COPY.
+    pub(super) fn copy(&mut self) -> Result<Statement, PlanError> {
+        let mut options = CopyOptions {
+            format: CopyFormat::Text,
+            delimiter: None,
+            null: None,
+            header: CopyHeader::Absent,
+            quote: None,
+            escape: None,
+            force_quote: None,
+            force_not_null: Vec::new(),
+            force_null: Vec::new(),
+            encoding: None,
+            default: None,
+            condition: None,
+        };
+        if self.eat(&["BINARY"]) {
+            options.format = CopyFormat::Binary;
+        }
+        let source = if self.next_is(&Token::LParen) {
+            self.expect_token(&Token::LParen)?;
+            let position = self.position();
+            let (statement, text) = self.statement_with_text()?;
+            self.expect_token(&Token::RParen)?;
+            match statement {
+                Statement::Sql(_)
+                | Statement::Subscribe(_)
+                | Statement::GdprGet(_)
+                | Statement::GdprExport { .. } => CopySource::Statement(Box::new(statement), text),
+                _ => {
+                    return Err(PlanError::new("42601", "this statement cannot be the source of COPY")
+                        .at(Some(position)));
+                }
+            }
+        } else {
+            let table = self.object_name()?;
+            CopySource::Table(table, self.optional_columns()?)
+        };
+        let position = self.position();
+        let from = match self.eat_one_of(&["FROM", "TO"]) {
+            Some(word) => word == "FROM",
+            None => return Err(self.unexpected()),
+        };
+        if from && matches!(source, CopySource::Statement(..)) {
+            return Err(PlanError::new("42601", "syntax error at or near \"FROM\"").at(Some(position)));
+        }
+        let direction = if self.eat(&["PROGRAM"]) {
+            self.string()?;
+            CopyDirection::Server("COPY with a program".to_string())
+        } else if matches!(self.parser.peek_token_ref().token, Token::Word(_)) {
+            // As in PostgreSQL, STDIN and STDOUT mean the client whichever way rows go.
+            if self.eat_one_of(&["STDIN", "STDOUT"]).is_none() {
+                return Err(self.unexpected());
+            }
+            if from { CopyDirection::FromStdin } else { CopyDirection::ToStdout }
+        } else {
+            self.string()?;
+            CopyDirection::Server("COPY with a file on the server".to_string())
+        };
+        if self.eat(&["DELIMITERS"]) || self.words_are(&["USING", "DELIMITERS"]) {
+            self.eat(&["USING", "DELIMITERS"]);
+            options.delimiter = Some(self.string()?);
+        }
+        self.eat(&["WITH"]);
+        if self.next_is(&Token::LParen) {
+            self.copy_option_list(&mut options)?;
+        } else {
+            self.copy_legacy_options(&mut options)?;
+        }
+        if from && self.eat(&["WHERE"]) {
+            options.condition = Some(self.run(|parser| parser.parse_expr())?);
+        }
+        Ok(Statement::Copy(Box::new(Copy { source, direction, options })))
+    }
+
+    fn copy_option_list(&mut self, options: &mut CopyOptions) -> Result<(), PlanError> {
+        self.expect_token(&Token::LParen)?;
+        loop {
+            let position = self.position();
+            let name = self.any_word()?;
+            match name.as_str() {
+                "format" => {
+                    options.format = match self.option_value()?.as_deref() {
+                        Some("text") => CopyFormat::Text,
+                        Some("csv") => CopyFormat::Csv,
+                        Some("binary") => CopyFormat::Binary,
+                        other => {
+                            return Err(PlanError::new(
+                                "22023",
+                                format!("COPY format \"{}\" not recognized", other.unwrap_or_default()),
+                            )
+                            .at(Some(position)));
+                        }
+                    }
+                }
+                "freeze" => {
+                    boolean(&name, self.option_value()?.as_deref())?;
+                }
+                "delimiter" => options.delimiter = Some(self.string()?),
+                "null" => options.null = Some(self.string()?),
+                "default" => options.default = Some(self.string()?),
+                "header" => {
+                    let value = self.option_value()?;
+                    options.header = if value.as_deref() == Some("match") {
+                        CopyHeader::Match
+                    } else if boolean(&name, value.as_deref())? {
+                        CopyHeader::Present
+                    } else {
+                        CopyHeader::Absent
+                    };
+                }
+                "quote" => options.quote = Some(self.string()?),
+                "escape" => options.escape = Some(self.string()?),
+                "encoding" => options.encoding = Some(self.string()?),
+                "force_quote" => {
+                    options.force_quote =
+                        Some(if self.eat_token(&Token::Mul) { Vec::new() } else { self.column_names()? });
+                }
+                "force_not_null" => options.force_not_null = self.column_names()?,
+                "force_null" => options.force_null = self.column_names()?,
+                _ => return Err(unknown_option("COPY", &name).at(Some(position))),
+            }
+            if !self.eat_token(&Token::Comma) {
+                break;
+            }
+        }
+        self.expect_token(&Token::RParen)
+    }
+
+    fn copy_legacy_options(&mut self, options: &mut CopyOptions) -> Result<(), PlanError> {
+        loop {
+            if self.eat(&["BINARY"]) {
+                options.format = CopyFormat::Binary;
+            } else if self.eat(&["CSV"]) {
+                options.format = CopyFormat::Csv;
+            } else if self.eat(&["HEADER"]) {
+                options.header = CopyHeader::Present;
+            } else if self.eat(&["FREEZE"]) {
+                // Advice about visibility that has no meaning here.
+            } else if self.eat(&["DELIMITER"]) {
+                self.eat(&["AS"]);
+                options.delimiter = Some(self.string()?);
+            } else if self.eat(&["NULL"]) {
+                self.eat(&["AS"]);
+                options.null = Some(self.string()?);
+            } else if self.eat(&["QUOTE"]) {
+                self.eat(&["AS"]);
+                options.quote = Some(self.string()?);
+            } else if self.eat(&["ESCAPE"]) {
+                self.eat(&["AS"]);
+                options.escape = Some(self.string()?);
+            } else if self.eat(&["ENCODING"]) {
+                options.encoding = Some(self.string()?);
+            } else if self.eat(&["FORCE", "QUOTE"]) {
+                options.force_quote = Some(if self.eat_token(&Token::Mul) {
+                    Vec::new()
+                } else {
+                    self.list(|grammar| Ok(grammar.identifier()?.name))?
+                });
+            } else if self.eat(&["FORCE", "NOT", "NULL"]) {
+                options.force_not_null = self.list(|grammar| Ok(grammar.identifier()?.name))?;
+            } else if self.eat(&["FORCE", "NULL"]) {
+                options.force_null = self.list(|grammar| Ok(grammar.identifier()?.name))?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn column_names(&mut self) -> Result<Vec<String>, PlanError> {
+        Ok(self.columns()?.into_iter().map(|column| column.name).collect())
+    }
+}

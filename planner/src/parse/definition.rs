@@ -1,0 +1,377 @@
+//! The nouns of data definition: tables, columns, constraints, annotations, rules, indexes, sequences.
+//!
+//! Read by `parse::table` and friends, given meaning by `resolve::ddl`. Nothing here is checked
+//! against the catalog.
+
+use super::statement::{DropBehavior, Identifier, ObjectName, SqlText, TypeName};
+use crate::catalog::{EdgeKind, ReferentialAction, RuleEvent};
+use sqlparser::ast;
+
+/// CREATE [TEMP] [DATA_SUBJECT] TABLE
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTable {
+    /// Its name.
+    pub name: ObjectName,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// TEMPORARY
+    pub temporary: bool,
+    /// DATA_SUBJECT
+    pub data_subject: bool,
+    /// Its columns.
+    pub columns: Vec<ColumnDefinition>,
+    /// Its table constraints, annotated foreign keys included.
+    pub constraints: Vec<TableConstraint>,
+    /// ON GET and ON DEL.
+    pub rules: Vec<RuleDefinition>,
+    /// What the statement asks for that is always refused (LIKE, INHERITS, PARTITION BY, …).
+    pub refused: Option<String>,
+}
+
+/// CREATE TABLE … AS query
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateTableAs {
+    /// Its name.
+    pub name: ObjectName,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// TEMPORARY
+    pub temporary: bool,
+    /// Column names, if given.
+    pub columns: Vec<Identifier>,
+    /// The query.
+    pub query: Box<ast::Query>,
+    /// The query's text.
+    pub text: String,
+    /// WITH NO DATA is false.
+    pub with_data: bool,
+}
+
+/// A column in CREATE TABLE or ADD COLUMN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnDefinition {
+    /// Its name.
+    pub name: Identifier,
+    /// Its type.
+    pub type_name: TypeName,
+    /// What stands behind the type.
+    pub constraints: Vec<ColumnConstraint>,
+}
+
+/// A column constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnConstraint {
+    /// CONSTRAINT name
+    pub name: Option<Identifier>,
+    /// What it says.
+    pub kind: ColumnConstraintKind,
+    /// DEFERRABLE and INITIALLY DEFERRED.
+    pub timing: Timing,
+}
+
+/// Kinds of column constraints.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnConstraintKind {
+    /// NOT NULL
+    NotNull,
+    /// NULL
+    Null,
+    /// DEFAULT expression
+    Default(SqlText),
+    /// GENERATED ALWAYS AS (expression) STORED
+    Generated(SqlText),
+    /// GENERATED ALWAYS | BY DEFAULT AS IDENTITY
+    Identity {
+        /// ALWAYS
+        always: bool,
+        /// (sequence options)
+        options: SequenceOptions,
+    },
+    /// PRIMARY KEY
+    PrimaryKey,
+    /// UNIQUE
+    Unique,
+    /// CHECK (expression)
+    Check(SqlText),
+    /// REFERENCES [ONLY], OWNED_BY, OWNS, ACCESSED_BY, ACCESSES
+    References(References),
+    /// COLLATE name
+    Collate(ObjectName),
+}
+
+/// When a constraint is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// DEFERRABLE
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED
+    pub initially_deferred: bool,
+}
+
+/// The far end of a foreign key, annotated or plain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct References {
+    /// The annotation; `None` for plain REFERENCES.
+    pub annotation: Option<EdgeKind>,
+    /// REFERENCES ONLY
+    pub only: bool,
+    /// The target.
+    pub table: ObjectName,
+    /// The target's columns; empty for its primary key.
+    pub columns: Vec<Identifier>,
+    /// ON DELETE
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE
+    pub on_update: ReferentialAction,
+    /// 1-based character position of the keyword.
+    pub position: u32,
+}
+
+/// A table constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableConstraint {
+    /// CONSTRAINT name
+    pub name: Option<Identifier>,
+    /// What it says.
+    pub kind: TableConstraintKind,
+    /// DEFERRABLE and INITIALLY DEFERRED.
+    pub timing: Timing,
+    /// NOT VALID
+    pub not_valid: bool,
+    /// 1-based character position.
+    pub position: u32,
+}
+
+/// Kinds of table constraints.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableConstraintKind {
+    /// PRIMARY KEY (columns)
+    PrimaryKey(Vec<Identifier>),
+    /// UNIQUE (columns)
+    Unique(Vec<Identifier>),
+    /// PRIMARY KEY (true) or UNIQUE (false) USING INDEX name
+    UsingIndex(bool, Identifier),
+    /// CHECK (expression)
+    Check(SqlText),
+    /// FOREIGN KEY (columns) REFERENCES | annotation …
+    ForeignKey(Vec<Identifier>, References),
+}
+
+/// ON GET|DEL edge ANON (columns) | DELETE_ROW
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleDefinition {
+    /// GET or DEL.
+    pub event: RuleEvent,
+    /// The edge.
+    pub edge: EdgeName,
+    /// What it does; `None` in ALTER TABLE … DROP ON GET|DEL edge, which takes any.
+    pub action: Option<RuleActionDefinition>,
+    /// 1-based character position.
+    pub position: u32,
+}
+
+/// What a rule names as its edge: `column`, `(column, column)`, or `table(column, …)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EdgeName {
+    /// The referencing table, if it is another one.
+    pub table: Option<ObjectName>,
+    /// The referencing columns.
+    pub columns: Vec<Identifier>,
+}
+
+/// ANON (columns) or DELETE_ROW.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleActionDefinition {
+    /// ANON (columns)
+    Anon(Vec<Identifier>),
+    /// DELETE_ROW
+    DeleteRow,
+}
+
+/// ALTER TABLE
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterTable {
+    /// The table.
+    pub name: ObjectName,
+    /// IF EXISTS
+    pub if_exists: bool,
+    /// What to change, in order.
+    pub actions: Vec<AlterTableAction>,
+}
+
+/// One change of ALTER TABLE.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AlterTableAction {
+    /// ADD [COLUMN] [IF NOT EXISTS]
+    AddColumn {
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// The column.
+        column: ColumnDefinition,
+    },
+    /// DROP [COLUMN] [IF EXISTS]
+    DropColumn {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The column.
+        column: Identifier,
+        /// CASCADE or RESTRICT.
+        behavior: DropBehavior,
+    },
+    /// ALTER [COLUMN] c [SET DATA] TYPE
+    AlterType {
+        /// The column.
+        column: Identifier,
+        /// Its new type.
+        type_name: TypeName,
+        /// USING expression
+        using: Option<SqlText>,
+    },
+    /// SET DEFAULT
+    SetDefault(Identifier, SqlText),
+    /// DROP DEFAULT
+    DropDefault(Identifier),
+    /// SET NOT NULL
+    SetNotNull(Identifier),
+    /// DROP NOT NULL
+    DropNotNull(Identifier),
+    /// DROP EXPRESSION [IF EXISTS]
+    DropExpression {
+        /// The column.
+        column: Identifier,
+        /// IF EXISTS
+        if_exists: bool,
+    },
+    /// ADD GENERATED … AS IDENTITY
+    AddIdentity {
+        /// The column.
+        column: Identifier,
+        /// ALWAYS
+        always: bool,
+        /// The sequence's options.
+        options: SequenceOptions,
+    },
+    /// SET GENERATED …, SET sequence option, RESTART
+    SetIdentity {
+        /// The column.
+        column: Identifier,
+        /// ALWAYS or BY DEFAULT, if named.
+        always: Option<bool>,
+        /// The sequence's options.
+        options: SequenceOptions,
+    },
+    /// DROP IDENTITY [IF EXISTS]
+    DropIdentity {
+        /// The column.
+        column: Identifier,
+        /// IF EXISTS
+        if_exists: bool,
+    },
+    /// ADD constraint
+    AddConstraint(TableConstraint),
+    /// DROP CONSTRAINT
+    DropConstraint {
+        /// Its name.
+        name: Identifier,
+        /// IF EXISTS
+        if_exists: bool,
+        /// CASCADE or RESTRICT.
+        behavior: DropBehavior,
+    },
+    /// VALIDATE CONSTRAINT
+    ValidateConstraint(Identifier),
+    /// ALTER CONSTRAINT name DEFERRABLE …
+    AlterConstraint(Identifier, Timing),
+    /// ALTER CONSTRAINT name SET annotation (Dogwood's, for composite keys); `None` is DROP.
+    AnnotateConstraint(Identifier, Option<EdgeKind>, EdgeKind),
+    /// RENAME COLUMN a TO b
+    RenameColumn(Identifier, Identifier),
+    /// RENAME CONSTRAINT a TO b
+    RenameConstraint(Identifier, Identifier),
+    /// RENAME TO b
+    RenameTable(Identifier),
+    /// ALTER COLUMN c SET OWNED_BY t(x) and the other annotations
+    SetAnnotation(Identifier, References),
+    /// ALTER COLUMN c DROP OWNED_BY and the other annotations
+    DropAnnotation(Identifier, EdgeKind),
+    /// SET DATA_SUBJECT
+    SetDataSubject,
+    /// DROP DATA_SUBJECT
+    DropDataSubject,
+    /// ADD ON GET|DEL …
+    AddRule(RuleDefinition),
+    /// DROP ON GET|DEL …
+    DropRule(RuleDefinition),
+    /// Storage advice and ownership that mean nothing here: SET STATISTICS, OWNER TO, SET (…), …
+    Nothing,
+    /// Understood and refused with 0A000.
+    Refused(String),
+}
+
+/// CREATE INDEX
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateIndex {
+    /// Its name, if given.
+    pub name: Option<Identifier>,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// UNIQUE
+    pub unique: bool,
+    /// CONCURRENTLY
+    pub concurrently: bool,
+    /// The table.
+    pub table: ObjectName,
+    /// USING method
+    pub method: Option<String>,
+    /// Its elements.
+    pub elements: Vec<IndexElement>,
+    /// INCLUDE (columns)
+    pub include: Vec<Identifier>,
+    /// NULLS NOT DISTINCT
+    pub nulls_not_distinct: bool,
+    /// WHERE predicate
+    pub predicate: Option<SqlText>,
+}
+
+/// One element of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexElement {
+    /// A column, or an expression.
+    pub key: IndexKey,
+    /// DESC
+    pub descending: bool,
+}
+
+/// What an index element indexes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IndexKey {
+    /// A column.
+    Column(Identifier),
+    /// An expression.
+    Expression(SqlText),
+}
+
+/// Sequence options, in any order; `None` is not mentioned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SequenceOptions {
+    /// AS type
+    pub data_type: Option<TypeName>,
+    /// START [WITH]
+    pub start: Option<i64>,
+    /// INCREMENT [BY]
+    pub increment: Option<i64>,
+    /// MINVALUE n; `Some(None)` is NO MINVALUE.
+    pub min_value: Option<Option<i64>>,
+    /// MAXVALUE n; `Some(None)` is NO MAXVALUE.
+    pub max_value: Option<Option<i64>>,
+    /// CYCLE, NO CYCLE
+    pub cycle: Option<bool>,
+    /// CACHE n: accepted, blocks are reserved as the engine sees fit.
+    pub cache: Option<i64>,
+    /// OWNED BY table.column; `Some(None)` is OWNED BY NONE.
+    pub owned_by: Option<Option<(ObjectName, Identifier)>>,
+    /// RESTART [WITH n]; `Some(None)` is to its start.
+    pub restart: Option<Option<i64>>,
+    /// SEQUENCE NAME name, of identity columns.
+    pub name: Option<ObjectName>,
+}

@@ -1,0 +1,97 @@
+//! Reads CREATE INDEX.
+
+use super::definition::{CreateIndex, IndexElement, IndexKey};
+use super::grammar::Grammar;
+use super::statement::{SqlText, Statement};
+use super::subject::boolean;
+use crate::error::PlanError;
+use sqlparser::tokenizer::Token;
+
+impl Grammar<'_, '_> {
+    /// What follows CREATE [UNIQUE] INDEX.
+    pub(super) fn create_index(&mut self, unique: bool) -> Result<Statement, PlanError> {
+        let concurrently = self.eat(&["CONCURRENTLY"]);
+        let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
+        let name = if self.word_is(0, "ON") { None } else { Some(self.identifier()?) };
+        self.expect(&["ON"])?;
+        self.eat(&["ONLY"]);
+        let table = self.object_name()?;
+        let method = if self.eat(&["USING"]) { Some(self.identifier()?.name) } else { None };
+        let elements = self.parenthesized(Self::index_element)?;
+        let include = if self.eat(&["INCLUDE"]) { self.columns()? } else { Vec::new() };
+        let nulls_not_distinct = if self.eat(&["NULLS", "NOT", "DISTINCT"]) {
+            true
+        } else {
+            self.eat(&["NULLS", "DISTINCT"]);
+            false
+        };
+        if self.eat(&["WITH"]) {
+            self.skip_parenthesized()?;
+        }
+        if self.eat(&["TABLESPACE"]) {
+            self.identifier()?;
+        }
+        let predicate = if self.eat(&["WHERE"]) { Some(self.expression()?) } else { None };
+        Ok(Statement::CreateIndex(Box::new(CreateIndex {
+            name,
+            if_not_exists,
+            unique,
+            concurrently,
+            table,
+            method,
+            elements,
+            include,
+            nulls_not_distinct,
+            predicate,
+        })))
+    }
+
+    fn index_element(&mut self) -> Result<IndexElement, PlanError> {
+        let position = self.position();
+        let key = if self.next_is(&Token::LParen) {
+            IndexKey::Expression(self.parenthesized_expression()?)
+        } else if self.parser.peek_nth_token_ref(1).token == Token::LParen {
+            let (_, text) = self.run_with_text(|parser| parser.parse_expr())?;
+            IndexKey::Expression(SqlText { text, position })
+        } else {
+            IndexKey::Column(self.identifier()?)
+        };
+        if self.eat(&["COLLATE"]) {
+            self.object_name()?;
+        }
+        let ends = |grammar: &Self| {
+            grammar.next_is(&Token::Comma)
+                || grammar.next_is(&Token::RParen)
+                || ["ASC", "DESC", "NULLS"].iter().any(|word| grammar.word_is(0, word))
+        };
+        if !ends(self) {
+            // An operator class; the order is always the type's own.
+            self.object_name()?;
+            if self.next_is(&Token::LParen) {
+                self.skip_parenthesized()?;
+            }
+        }
+        let descending = self.eat_one_of(&["ASC", "DESC"]) == Some("DESC");
+        if self.eat(&["NULLS"]) && self.eat_one_of(&["FIRST", "LAST"]).is_none() {
+            return Err(self.unexpected());
+        }
+        Ok(IndexElement { key, descending })
+    }
+
+    /// `(name = value, …)` storage parameters: read, and of no effect.
+    pub(super) fn storage_parameters(&mut self) -> Result<(), PlanError> {
+        let parameters = self.parenthesized(|grammar| {
+            let mut name = grammar.any_word()?;
+            if grammar.eat_token(&Token::Period) {
+                name = grammar.any_word()?;
+            }
+            Ok((name, grammar.option_value()?))
+        })?;
+        for (name, value) in parameters {
+            if name == "oids" && boolean(&name, value.as_deref())? {
+                return Err(PlanError::new("0A000", "tables declared WITH OIDS are not supported"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads maintenance statements: VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE, REINDEX, CLUSTER.
+
+use super::grammar::Grammar;
+use super::statement::Statement;
+use super::subject::{boolean, unknown_option};
+use super::utility::{LockMode, LockTable, Vacuum};
+use crate::error::PlanError;
+use sqlparser::tokenizer::Token;
+
+impl Grammar<'_, '_> {
+    /// VACUUM, ANALYZE, CHECKPOINT, LOCK, REINDEX, CLUSTER
+    pub(super) fn maintenance_statement(&mut self) -> Result<Option<Statement>, PlanError> {
+        if self.eat(&["VACUUM"]) {
+            return self.vacuum().map(|vacuum| Some(Statement::Vacuum(vacuum)));
+        }
+        if self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]) {
+            return self.vacuum().map(|analyze| Some(Statement::Analyze(analyze)));
+        }
+        if self.eat(&["CHECKPOINT"]) {
+            return Ok(Some(Statement::Checkpoint));
+        }
+        if self.eat(&["LOCK"]) {
+            return self.lock_table().map(Some);
+        }
+        if self.eat(&["REINDEX"]) || self.eat(&["CLUSTER"]) {
+            while !self.at_end() {
+                self.parser.advance_token();
+            }
+            return Ok(Some(Statement::Reindex));
+        }
+        Ok(None)
+    }
+
+    fn vacuum(&mut self) -> Result<Vacuum, PlanError> {
+        let mut vacuum = Vacuum { tables: Vec::new(), full: false, analyze: false };
+        if self.next_is(&Token::LParen) {
+            let options = self.parenthesized(|grammar| {
+                let position = grammar.position();
+                Ok((grammar.any_word()?, grammar.option_value()?, position))
+            })?;
+            for (name, value, position) in options {
+                match name.as_str() {
+                    "full" => vacuum.full = boolean(&name, value.as_deref())?,
+                    "analyze" | "analyse" => vacuum.analyze = boolean(&name, value.as_deref())?,
+                    // Advice to PostgreSQL's heap, which has no counterpart here.
+                    "freeze" | "verbose" | "disable_page_skipping" | "skip_locked" | "index_cleanup"
+                    | "process_toast" | "process_main" | "truncate" | "parallel" | "buffer_usage_limit"
+                    | "skip_database_stats" | "only_database_stats" => {}
+                    _ => return Err(unknown_option("VACUUM", &name).at(Some(position))),
+                }
+            }
+        } else {
+            loop {
+                match self.eat_one_of(&["FULL", "FREEZE", "VERBOSE", "ANALYZE", "ANALYSE"]) {
+                    Some("FULL") => vacuum.full = true,
+                    Some("ANALYZE" | "ANALYSE") => vacuum.analyze = true,
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+        if !self.at_end() {
+            vacuum.tables = self.list(|grammar| {
+                let table = grammar.object_name()?;
+                grammar.optional_columns()?;
+                Ok(table)
+            })?;
+        }
+        Ok(vacuum)
+    }
+
+    fn lock_table(&mut self) -> Result<Statement, PlanError> {
+        self.eat(&["TABLE"]);
+        let tables = self.list(|grammar| {
+            grammar.eat(&["ONLY"]);
+            let table = grammar.object_name()?;
+            grammar.eat_token(&Token::Mul);
+            Ok(table)
+        })?;
+        let mut mode = LockMode::AccessExclusive;
+        if self.eat(&["IN"]) {
+            const MODES: [(&[&str], LockMode); 8] = [
+                (&["ACCESS", "SHARE"], LockMode::AccessShare),
+                (&["ROW", "SHARE"], LockMode::RowShare),
+                (&["ROW", "EXCLUSIVE"], LockMode::RowExclusive),
+                (&["SHARE", "UPDATE", "EXCLUSIVE"], LockMode::ShareUpdateExclusive),
+                (&["SHARE", "ROW", "EXCLUSIVE"], LockMode::ShareRowExclusive),
+                (&["SHARE"], LockMode::Share),
+                (&["EXCLUSIVE"], LockMode::Exclusive),
+                (&["ACCESS", "EXCLUSIVE"], LockMode::AccessExclusive),
+            ];
+            let found = MODES.iter().find(|(words, _)| self.words_are(words));
+            let Some((words, named)) = found else { return Err(self.unexpected()) };
+            self.eat(words);
+            mode = *named;
+            self.expect(&["MODE"])?;
+        }
+        let no_wait = self.eat(&["NOWAIT"]);
+        Ok(Statement::LockTable(LockTable { tables, mode, no_wait }))
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads definitions by their first words: CREATE, ALTER, DROP, TRUNCATE, and what is refused by name.
+
+use super::grammar::Grammar;
+use super::statement::{DropBehavior, ObjectKind, Statement};
+use crate::error::PlanError;
+use sqlparser::tokenizer::Token;
+
+impl Grammar<'_, '_> {
+    /// CREATE, ALTER, DROP, TRUNCATE; `None` for what sqlparser reads (views, roles).
+    pub(super) fn definition_statement(&mut self) -> Result<Option<Statement>, PlanError> {
+        if self.word_is(0, "CREATE") {
+            return self.create();
+        }
+        if self.word_is(0, "ALTER") {
+            return self.alter();
+        }
+        if self.word_is(0, "DROP") {
+            return self.drop_objects().map(Some);
+        }
+        if self.eat(&["TRUNCATE"]) {
+            self.eat(&["TABLE"]);
+            let tables = self.list(|grammar| {
+                grammar.eat(&["ONLY"]);
+                let table = grammar.object_name()?;
+                grammar.eat_token(&Token::Mul);
+                Ok(table)
+            })?;
+            let restart_identity = self.eat(&["RESTART", "IDENTITY"]);
+            if !restart_identity {
+                self.eat(&["CONTINUE", "IDENTITY"]);
+            }
+            return Ok(Some(Statement::Truncate { tables, restart_identity, behavior: self.behavior() }));
+        }
+        const REFUSED: [&str; 6] = ["DO", "CALL", "LOAD", "IMPORT", "REASSIGN", "REFRESH"];
+        if let Some(word) = REFUSED.iter().find(|word| self.word_is(0, word)) {
+            return Ok(Some(self.unsupported(word)));
+        }
+        Ok(None)
+    }
+
+    fn create(&mut self) -> Result<Option<Statement>, PlanError> {
+        let mut skip = 1;
+        let mut temporary = false;
+        while ["TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"].iter().any(|word| self.word_is(skip, word)) {
+            temporary |= self.word_is(skip, "TEMP") || self.word_is(skip, "TEMPORARY");
+            skip += 1;
+        }
+        let data_subject = self.word_is(skip, "DATA_SUBJECT");
+        let table = skip + usize::from(data_subject);
+        if data_subject || self.word_is(table, "TABLE") {
+            self.take(table);
+            self.expect(&["TABLE"])?;
+            return self.create_table(temporary, data_subject).map(Some);
+        }
+        if self.word_is(skip, "SEQUENCE") {
+            self.take(skip + 1);
+            return self.create_sequence(temporary).map(Some);
+        }
+        if self.eat(&["CREATE", "INDEX"]) {
+            return self.create_index(false).map(Some);
+        }
+        if self.eat(&["CREATE", "UNIQUE", "INDEX"]) {
+            return self.create_index(true).map(Some);
+        }
+        if self.eat(&["CREATE", "TYPE"]) {
+            let name = self.object_name()?;
+            if !self.eat(&["AS", "ENUM"]) {
+                return Ok(Some(self.unsupported("CREATE TYPE of a composite, range or base type")));
+            }
+            self.expect_token(&Token::LParen)?;
+            let labels =
+                if self.next_is(&Token::RParen) { Vec::new() } else { self.list(Self::string)? };
+            self.expect_token(&Token::RParen)?;
+            return Ok(Some(Statement::CreateEnum { name, labels }));
+        }
+        let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
+        if self.word_is(or_replace, "VIEW")
+            || self.word_is(or_replace, "ROLE")
+            || self.word_is(or_replace, "USER")
+            || (self.word_is(or_replace, "MATERIALIZED") && self.word_is(or_replace + 1, "VIEW"))
+        {
+            return Ok(None);
+        }
+        const REFUSED: [&str; 27] = [
+            "FUNCTION", "PROCEDURE", "TRIGGER", "EXTENSION", "SCHEMA", "DATABASE", "DOMAIN", "RULE", "POLICY", "AGGREGATE",
+            "OPERATOR", "CAST", "COLLATION", "CONVERSION", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "TRUSTED",
+            "PUBLICATION", "SUBSCRIPTION", "STATISTICS", "TABLESPACE", "TEXT", "TRANSFORM", "ACCESS", "RECURSIVE",
+        ];
+        match REFUSED.iter().find(|word| self.word_is(or_replace, word)) {
+            Some(word) => Ok(Some(self.unsupported(&format!("CREATE {word}")))),
+            None => {
+                self.take(or_replace);
+                Err(self.unexpected())
+            }
+        }
+    }
+
+    fn alter(&mut self) -> Result<Option<Statement>, PlanError> {
+        if self.eat(&["ALTER", "TABLE"]) {
+            return self.alter_table().map(Some);
+        }
+        if self.eat(&["ALTER", "TYPE"]) {
+            return self.alter_type().map(Some);
+        }
+        if self.eat(&["ALTER", "SEQUENCE"]) {
+            let if_exists = self.eat(&["IF", "EXISTS"]);
+            let name = self.object_name()?;
+            if let Some(statement) = self.rename_or_nothing(ObjectKind::Sequence, if_exists, &name)? {
+                return Ok(Some(statement));
+            }
+            let options = self.sequence_options()?;
+            return Ok(Some(Statement::AlterSequence { if_exists, name, options }));
+        }
+        if self.word_is(1, "ROLE") || self.word_is(1, "USER") {
+            return Ok(None);
+        }
+        const KINDS: [(&[&str], ObjectKind); 4] = [
+            (&["ALTER", "INDEX"], ObjectKind::Index),
+            (&["ALTER", "VIEW"], ObjectKind::View),
+            (&["ALTER", "MATERIALIZED", "VIEW"], ObjectKind::MaterializedView),
+            (&["ALTER", "SCHEMA"], ObjectKind::Schema),
+        ];
+        for (words, kind) in KINDS {
+            if self.eat(words) {
+                let if_exists = self.eat(&["IF", "EXISTS"]);
+                let name = self.object_name()?;
+                return match self.rename_or_nothing(kind, if_exists, &name)? {
+                    Some(statement) => Ok(Some(statement)),
+                    None => Ok(Some(self.unsupported(&format!("this form of {}", words.join(" "))))),
+                };
+            }
+        }
+        const REFUSED: [&str; 20] = [
+            "FUNCTION", "PROCEDURE", "ROUTINE", "TRIGGER", "EXTENSION", "DATABASE", "DOMAIN", "RULE", "POLICY",
+            "AGGREGATE", "OPERATOR", "COLLATION", "DEFAULT", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "PUBLICATION",
+            "SUBSCRIPTION", "SYSTEM",
+        ];
+        match REFUSED.iter().find(|word| self.word_is(1, word)) {
+            Some(word) => Ok(Some(self.unsupported(&format!("ALTER {word}")))),
+            None => {
+                self.take(1);
+                Err(self.unexpected())
+            }
+        }
+    }
+
+    /// RENAME TO, OWNER TO, SET SCHEMA, SET (…): of sequences, indexes, views.
+    fn rename_or_nothing(
+        &mut self,
+        kind: ObjectKind,
+        if_exists: bool,
+        name: &super::statement::ObjectName,
+    ) -> Result<Option<Statement>, PlanError> {
+        if self.eat(&["RENAME", "TO"]) {
+            let new_name = self.identifier()?;
+            return Ok(Some(Statement::Rename { kind, if_exists, name: name.clone(), new_name }));
+        }
+        let nothing = Statement::AlterNothing { kind, if_exists, name: name.clone() };
+        if self.eat(&["OWNER", "TO"]) {
+            self.any_word()?;
+            return Ok(Some(nothing));
+        }
+        if self.words_are(&["SET", "LOGGED"]) || self.words_are(&["SET", "UNLOGGED"]) {
+            self.take(2);
+            return Ok(Some(nothing));
+        }
+        if (self.word_is(0, "SET") || self.word_is(0, "RESET"))
+            && self.parser.peek_nth_token_ref(1).token == Token::LParen
+        {
+            self.take(1);
+            self.skip_parenthesized()?;
+            return Ok(Some(nothing));
+        }
+        Ok(None)
+    }
+
+    fn alter_type(&mut self) -> Result<Statement, PlanError> {
+        let name = self.object_name()?;
+        if self.eat(&["ADD", "VALUE"]) {
+            let if_not_exists = self.eat(&["IF", "NOT", "EXISTS"]);
+            let label = self.string()?;
+            let neighbour = match self.eat_one_of(&["BEFORE", "AFTER"]) {
+                Some(word) => Some((word == "BEFORE", self.string()?)),
+                None => None,
+            };
+            return Ok(Statement::AddEnumValue { name, if_not_exists, label, neighbour });
+        }
+        if let Some(statement) = self.rename_or_nothing(ObjectKind::Type, false, &name)? {
+            return Ok(statement);
+        }
+        Ok(self.unsupported("this form of ALTER TYPE"))
+    }
+
+    fn drop_objects(&mut self) -> Result<Statement, PlanError> {
+        self.expect(&["DROP"])?;
+        let Some(kind) = self.object_kind() else {
+            if let Some(role) = ["ROLE", "USER"].iter().find(|word| self.word_is(0, word)) {
+                return Ok(self.unsupported(&format!("DROP {role}")));
+            }
+            const REFUSED: [&str; 21] = [
+                "FUNCTION", "PROCEDURE", "ROUTINE", "TRIGGER", "EXTENSION", "DATABASE", "DOMAIN", "RULE", "POLICY",
+                "AGGREGATE", "OPERATOR", "CAST", "COLLATION", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "PUBLICATION",
+                "SUBSCRIPTION", "OWNED", "STATISTICS",
+            ];
+            return match REFUSED.iter().find(|word| self.word_is(0, word)) {
+                Some(word) => Ok(self.unsupported(&format!("DROP {word}"))),
+                None => Err(self.unexpected()),
+            };
+        };
+        if kind == ObjectKind::Index {
+            self.eat(&["CONCURRENTLY"]);
+        }
+        let if_exists = self.eat(&["IF", "EXISTS"]);
+        let names = self.list(Self::object_name)?;
+        Ok(Statement::Drop { kind, if_exists, names, behavior: self.behavior() })
+    }
+
+    /// CASCADE or RESTRICT.
+    pub(super) fn behavior(&mut self) -> DropBehavior {
+        match self.eat_one_of(&["CASCADE", "RESTRICT"]) {
+            Some("CASCADE") => DropBehavior::Cascade,
+            Some(_) | None => DropBehavior::Restrict,
+        }
+    }
+
+    /// Takes n tokens.
+    pub(super) fn take(&mut self, count: usize) {
+        (0..count).for_each(|_| self.parser.advance_token());
+    }
+
+    /// Passes over the rest of a statement that is refused by name.
+    pub(super) fn unsupported(&mut self, command: &str) -> Statement {
+        while !self.at_end() {
+            self.parser.advance_token();
+        }
+        Statement::Unsupported { command: command.to_string() }
+    }
+}

@@ -1,0 +1,448 @@
+//! What a statement says, before any name is looked up: the parser's output, the resolver's input.
+//!
+//! Queries and DML stay sqlparser's trees; everything that Dogwood reads itself (DDL, annotations,
+//! subject requests, session commands) has its own noun here. Names are folded and cut as PostgreSQL
+//! does; nothing here knows the catalog.
+
+use super::definition::{
+    AlterTable, CreateIndex, CreateTable, CreateTableAs, RuleDefinition, SequenceOptions,
+};
+use super::utility::{
+    Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum,
+};
+use sqlparser::ast;
+
+/// One statement of a query string.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParsedStatement {
+    /// What it says. Spans inside sqlparser's trees are relative to `text`.
+    pub statement: Statement,
+    /// Its own text, without the semicolon.
+    pub text: String,
+    /// Characters of the query string before `text`; added to positions of later errors.
+    pub offset: u32,
+}
+
+/// An identifier, folded to lower case unless it was quoted, cut to 63 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identifier {
+    /// The name.
+    pub name: String,
+    /// 1-based character position in the statement.
+    pub position: u32,
+}
+
+/// A possibly qualified object name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectName {
+    /// The schema, if one was written (a leading database name is dropped by the parser).
+    pub schema: Option<String>,
+    /// The object.
+    pub name: String,
+    /// 1-based character position in the statement.
+    pub position: u32,
+}
+
+/// An expression kept as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlText {
+    /// The text, known to parse as an expression.
+    pub text: String,
+    /// 1-based character position of its first character in the statement.
+    pub position: u32,
+}
+
+/// A type name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeName {
+    /// As sqlparser read it.
+    pub data_type: ast::DataType,
+    /// 1-based character position in the statement.
+    pub position: u32,
+}
+
+/// RESTRICT (the default) or CASCADE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropBehavior {
+    /// Refuse if something depends on the object.
+    Restrict,
+    /// Drop what depends on it too.
+    Cascade,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE, views, roles and privileges.
+    Sql(Box<ast::Statement>),
+    /// A PostgreSQL command that Dogwood knows by name only; to be refused with 0A000.
+    Unsupported {
+        /// Its first words, e.g. `CREATE FUNCTION`.
+        command: String,
+    },
+
+    /// CREATE [DATA_SUBJECT] TABLE
+    CreateTable(Box<CreateTable>),
+    /// CREATE TABLE … AS query
+    CreateTableAs(Box<CreateTableAs>),
+    /// ALTER TABLE
+    AlterTable(Box<AlterTable>),
+    /// CREATE INDEX
+    CreateIndex(Box<CreateIndex>),
+    /// ALTER INDEX | SEQUENCE | VIEW … RENAME TO
+    Rename {
+        /// What kind of object the statement names.
+        kind: ObjectKind,
+        /// IF EXISTS
+        if_exists: bool,
+        /// The object.
+        name: ObjectName,
+        /// Its new name.
+        new_name: Identifier,
+    },
+    /// ALTER … OWNER TO, SET SCHEMA public and the like, on an object that must exist.
+    AlterNothing {
+        /// What kind of object the statement names.
+        kind: ObjectKind,
+        /// IF EXISTS
+        if_exists: bool,
+        /// The object.
+        name: ObjectName,
+    },
+    /// DROP TABLE | VIEW | INDEX | SEQUENCE | TYPE
+    Drop {
+        /// What kind of object.
+        kind: ObjectKind,
+        /// IF EXISTS
+        if_exists: bool,
+        /// The objects.
+        names: Vec<ObjectName>,
+        /// CASCADE or RESTRICT.
+        behavior: DropBehavior,
+    },
+    /// CREATE SEQUENCE
+    CreateSequence {
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// TEMPORARY
+        temporary: bool,
+        /// Its name.
+        name: ObjectName,
+        /// Its options.
+        options: SequenceOptions,
+    },
+    /// ALTER SEQUENCE … options
+    AlterSequence {
+        /// IF EXISTS
+        if_exists: bool,
+        /// The sequence.
+        name: ObjectName,
+        /// The options to change.
+        options: SequenceOptions,
+    },
+    /// CREATE TYPE … AS ENUM
+    CreateEnum {
+        /// Its name.
+        name: ObjectName,
+        /// Its labels, in order.
+        labels: Vec<String>,
+    },
+    /// ALTER TYPE … ADD VALUE
+    AddEnumValue {
+        /// The type.
+        name: ObjectName,
+        /// IF NOT EXISTS
+        if_not_exists: bool,
+        /// The new label.
+        label: String,
+        /// BEFORE (true) or AFTER an existing label.
+        neighbour: Option<(bool, String)>,
+    },
+    /// TRUNCATE
+    Truncate {
+        /// The tables.
+        tables: Vec<ObjectName>,
+        /// RESTART IDENTITY
+        restart_identity: bool,
+        /// CASCADE or RESTRICT.
+        behavior: DropBehavior,
+    },
+    /// COMMENT ON
+    Comment {
+        /// On what.
+        object: LabelledObject,
+        /// The text; NULL removes it.
+        text: Option<String>,
+    },
+    /// SECURITY LABEL
+    SecurityLabel {
+        /// FOR provider.
+        provider: Option<String>,
+        /// On what.
+        object: LabelledObject,
+        /// The label; NULL removes it.
+        label: Option<String>,
+        /// 1-based character position of the label.
+        position: u32,
+    },
+
+    /// GDPR GET table key
+    GdprGet(SubjectReference),
+    /// GDPR FORGET table key
+    GdprForget(SubjectReference),
+    /// GDPR EXPORT table key [FORMAT json|csv]
+    GdprExport {
+        /// Whose data.
+        subject: SubjectReference,
+        /// The document's form.
+        format: ExportFormat,
+    },
+    /// EXPLAIN GDPR FORGET table key
+    ExplainGdprForget(SubjectReference),
+    /// EXPLAIN [(FORMAT …)] COMPLIANCE
+    ExplainCompliance {
+        /// Rows, or the graph.
+        format: ComplianceFormat,
+    },
+    /// CTX START | COMMIT | ROLLBACK
+    Ctx(CtxCommand),
+    /// SUBSCRIBE (query) [WITH (…)]
+    Subscribe(Subscribe),
+
+    /// EXPLAIN of a statement.
+    Explain {
+        /// What to show.
+        options: ExplainOptions,
+        /// Of what.
+        statement: Box<Statement>,
+    },
+    /// COPY
+    Copy(Box<Copy>),
+    /// DECLARE … CURSOR
+    DeclareCursor(Box<DeclareCursor>),
+    /// FETCH and MOVE
+    Fetch(Fetch),
+    /// CLOSE; `None` is ALL.
+    Close(Option<String>),
+    /// BEGIN, START TRANSACTION
+    Begin(Begin),
+    /// COMMIT, END
+    Commit {
+        /// AND CHAIN
+        chain: bool,
+    },
+    /// ROLLBACK, ABORT
+    Rollback {
+        /// AND CHAIN
+        chain: bool,
+    },
+    /// SAVEPOINT
+    Savepoint(String),
+    /// RELEASE [SAVEPOINT]
+    ReleaseSavepoint(String),
+    /// ROLLBACK TO [SAVEPOINT]
+    RollbackToSavepoint(String),
+    /// PREPARE TRANSACTION, COMMIT PREPARED, ROLLBACK PREPARED: always refused.
+    TwoPhaseCommit,
+    /// SET TRANSACTION
+    SetTransaction {
+        /// The modes.
+        modes: TransactionModes,
+        /// SET SESSION CHARACTERISTICS AS TRANSACTION: for later transactions.
+        session: bool,
+    },
+    /// SET CONSTRAINTS
+    SetConstraints {
+        /// Names; `None` is ALL.
+        names: Option<Vec<ObjectName>>,
+        /// DEFERRED rather than IMMEDIATE.
+        deferred: bool,
+    },
+    /// SET a setting.
+    Set(Set),
+    /// RESET; `None` is ALL.
+    Reset(Option<String>),
+    /// SHOW
+    Show(Show),
+    /// DISCARD
+    Discard(DiscardTarget),
+    /// PREPARE name (types) AS statement
+    Prepare {
+        /// The prepared statement's name.
+        name: String,
+        /// Declared parameter types.
+        types: Vec<TypeName>,
+        /// The statement.
+        statement: Box<Statement>,
+        /// The statement's own text; spans inside it are relative to the whole PREPARE.
+        text: String,
+    },
+    /// EXECUTE name (arguments)
+    Execute {
+        /// The prepared statement's name.
+        name: String,
+        /// Its arguments.
+        arguments: Vec<ast::Expr>,
+    },
+    /// DEALLOCATE; `None` is ALL.
+    Deallocate(Option<String>),
+    /// LOCK TABLE
+    LockTable(LockTable),
+    /// VACUUM
+    Vacuum(Vacuum),
+    /// ANALYZE
+    Analyze(Vacuum),
+    /// CHECKPOINT
+    Checkpoint,
+    /// REINDEX, CLUSTER: nothing to do.
+    Reindex,
+    /// LISTEN channel
+    Listen(String),
+    /// UNLISTEN; `None` is `*`.
+    Unlisten(Option<String>),
+    /// NOTIFY channel, payload
+    Notify {
+        /// The channel.
+        channel: String,
+        /// The payload.
+        payload: String,
+    },
+}
+
+/// Kinds of objects that statements name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// TABLE
+    Table,
+    /// VIEW
+    View,
+    /// MATERIALIZED VIEW
+    MaterializedView,
+    /// INDEX
+    Index,
+    /// SEQUENCE
+    Sequence,
+    /// TYPE
+    Type,
+    /// SCHEMA
+    Schema,
+}
+
+/// What COMMENT ON and SECURITY LABEL ON name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LabelledObject {
+    /// A table, view, index, sequence, type or schema.
+    Object(ObjectKind, ObjectName),
+    /// COLUMN table.column
+    Column(ObjectName, Identifier),
+    /// CONSTRAINT name ON table
+    Constraint(Identifier, ObjectName),
+    /// DATABASE name
+    Database(String),
+    /// Anything else, by its kind: refused, except where nothing hangs on it.
+    Other(String),
+}
+
+/// `table key` of a subject request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubjectReference {
+    /// The data-subject table.
+    pub table: ObjectName,
+    /// The key, one expression a primary-key column: literals or parameters.
+    pub key: Vec<ast::Expr>,
+}
+
+/// The portable form of GDPR EXPORT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// One JSON document.
+    Json,
+    /// CSV with a metadata header.
+    Csv,
+}
+
+/// What EXPLAIN COMPLIANCE gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComplianceFormat {
+    /// Result rows.
+    Text,
+    /// The graph for Graphviz.
+    Dot,
+    /// The graph as JSON.
+    Json,
+}
+
+/// CTX START | COMMIT | ROLLBACK: BEGIN, COMMIT and ROLLBACK by other names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CtxCommand {
+    /// BEGIN
+    Start,
+    /// COMMIT
+    Commit,
+    /// ROLLBACK
+    Rollback,
+}
+
+/// SUBSCRIBE (query) [WITH (snapshot, progress)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscribe {
+    /// The query to follow.
+    pub query: Box<ast::Query>,
+    /// The query's text.
+    pub text: String,
+    /// Begin with the rows as they stand.
+    pub snapshot: bool,
+    /// Say when a time is closed.
+    pub progress: bool,
+}
+
+/// EXPLAIN's options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// Which rung of the planner's ladder.
+    pub rung: Rung,
+    /// ANALYZE
+    pub analyze: bool,
+    /// VERBOSE
+    pub verbose: bool,
+    /// FORMAT
+    pub format: ExplainFormat,
+}
+
+/// The rungs that EXPLAIN can print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rung {
+    /// Names and types resolved.
+    Resolved,
+    /// Subqueries turned into joins.
+    Lowered,
+    /// After the rewrites.
+    Optimized,
+    /// The physical plan; the default.
+    Physical,
+}
+
+/// EXPLAIN (FORMAT …).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainFormat {
+    /// Indented lines.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// DISCARD's targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscardTarget {
+    /// ALL
+    All,
+    /// PLANS
+    Plans,
+    /// SEQUENCES
+    Sequences,
+    /// TEMP
+    Temp,
+}
+
+/// A rule on its own, as labels carry it.
+pub type Rule = RuleDefinition;

@@ -1,0 +1,303 @@
+//! Reads subject requests and what surrounds queries: GDPR, CTX, SUBSCRIBE, EXPLAIN, labels, comments.
+//!
+//! Every first word here is free for other uses: it counts only at the start of a statement.
+
+use super::grammar::Grammar;
+use super::statement::{
+    ComplianceFormat, CtxCommand, ExplainFormat, ExplainOptions, ExportFormat, LabelledObject, ObjectKind, Rung,
+    Statement, SubjectReference, Subscribe,
+};
+use crate::error::PlanError;
+use sqlparser::ast::Expr;
+use sqlparser::tokenizer::Token;
+
+impl Grammar<'_, '_> {
+    /// GDPR …, CTX …, SUBSCRIBE …, EXPLAIN …, SECURITY LABEL …, COMMENT ON …
+    pub(super) fn subject_statement(&mut self) -> Result<Option<Statement>, PlanError> {
+        if self.eat(&["GDPR"]) {
+            return self.gdpr().map(Some);
+        }
+        if self.eat(&["CTX"]) {
+            let command = match self.eat_one_of(&["START", "COMMIT", "ROLLBACK"]) {
+                Some("START") => CtxCommand::Start,
+                Some("COMMIT") => CtxCommand::Commit,
+                Some(_) => CtxCommand::Rollback,
+                None => return Err(self.unexpected()),
+            };
+            return Ok(Some(Statement::Ctx(command)));
+        }
+        if self.word_is(0, "SUBSCRIBE") {
+            return Ok(Some(Statement::Subscribe(self.subscribe()?)));
+        }
+        if self.eat(&["EXPLAIN"]) {
+            return self.explain().map(Some);
+        }
+        if self.eat(&["SECURITY", "LABEL"]) {
+            return self.security_label().map(Some);
+        }
+        if self.eat(&["COMMENT", "ON"]) {
+            let object = self.labelled_object()?;
+            self.expect(&["IS"])?;
+            let text = self.string_or_null()?;
+            return Ok(Some(Statement::Comment { object, text }));
+        }
+        Ok(None)
+    }
+
+    fn gdpr(&mut self) -> Result<Statement, PlanError> {
+        match self.eat_one_of(&["GET", "FORGET", "EXPORT"]) {
+            Some("GET") => Ok(Statement::GdprGet(self.subject_reference()?)),
+            Some("FORGET") => Ok(Statement::GdprForget(self.subject_reference()?)),
+            Some(_) => {
+                let subject = self.subject_reference()?;
+                let format = if self.eat(&["FORMAT"]) {
+                    match self.eat_one_of(&["JSON", "CSV"]) {
+                        Some("JSON") => ExportFormat::Json,
+                        Some(_) => ExportFormat::Csv,
+                        None => return Err(self.unexpected()),
+                    }
+                } else {
+                    ExportFormat::Json
+                };
+                Ok(Statement::GdprExport { subject, format })
+            }
+            None => Err(self.unexpected()),
+        }
+    }
+
+    fn subject_reference(&mut self) -> Result<SubjectReference, PlanError> {
+        let table = self.object_name()?;
+        let key = match self.run(|parser| parser.parse_expr())? {
+            Expr::Tuple(parts) => parts,
+            Expr::Nested(inner) => vec![*inner],
+            key => vec![key],
+        };
+        Ok(SubjectReference { table, key })
+    }
+
+    /// SUBSCRIBE (query) [WITH (snapshot [= bool], progress [= bool])]
+    pub(super) fn subscribe(&mut self) -> Result<Subscribe, PlanError> {
+        self.expect(&["SUBSCRIBE"])?;
+        self.expect_token(&Token::LParen)?;
+        let (query, text) = self.query()?;
+        self.expect_token(&Token::RParen)?;
+        let mut subscribe = Subscribe { query, text, snapshot: true, progress: false };
+        if self.eat(&["WITH"]) {
+            let options = self.parenthesized(|grammar| {
+                let position = grammar.position();
+                let name = grammar.any_word()?;
+                Ok((name, grammar.option_value()?, position))
+            })?;
+            for (name, value, position) in options {
+                let value = boolean(&name, value.as_deref())?;
+                match name.as_str() {
+                    "snapshot" => subscribe.snapshot = value,
+                    "progress" => subscribe.progress = value,
+                    _ => return Err(unknown_option("SUBSCRIBE", &name).at(Some(position))),
+                }
+            }
+        }
+        Ok(subscribe)
+    }
+
+    fn explain(&mut self) -> Result<Statement, PlanError> {
+        let mut options = ExplainOptions {
+            rung: Rung::Physical,
+            analyze: false,
+            verbose: false,
+            format: ExplainFormat::Text,
+        };
+        let mut compliance_format = ComplianceFormat::Text;
+        let mut format_position = None;
+        // `EXPLAIN (SELECT 1)` is a query in parentheses.
+        let has_options = self.next_is(&Token::LParen)
+            && !["SELECT", "VALUES", "WITH", "TABLE"].iter().any(|word| self.word_is(1, word))
+            && self.parser.peek_nth_token_ref(1).token != Token::LParen;
+        if has_options {
+            let list = self.parenthesized(|grammar| {
+                let position = grammar.position();
+                let name = grammar.any_word()?;
+                Ok((name, grammar.option_value()?, position))
+            })?;
+            for (name, value, position) in list {
+                match name.as_str() {
+                    "resolved" => options.rung = Rung::Resolved,
+                    "lowered" => options.rung = Rung::Lowered,
+                    "optimized" => options.rung = Rung::Optimized,
+                    "physical" => options.rung = Rung::Physical,
+                    "analyze" => options.analyze = boolean(&name, value.as_deref())?,
+                    "verbose" => options.verbose = boolean(&name, value.as_deref())?,
+                    // Shown or not, they change nothing in a plan without cost estimates.
+                    "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" | "generic_plan" => {
+                        boolean(&name, value.as_deref())?;
+                    }
+                    "format" => match value.as_deref().map(str::to_ascii_lowercase).as_deref() {
+                        Some("text") => {}
+                        Some("json") => {
+                            options.format = ExplainFormat::Json;
+                            compliance_format = ComplianceFormat::Json;
+                        }
+                        Some("dot") => {
+                            compliance_format = ComplianceFormat::Dot;
+                            format_position = Some(position);
+                        }
+                        Some("xml" | "yaml") => {
+                            return Err(PlanError::unsupported("EXPLAIN (FORMAT XML|YAML)")
+                                .hint("use FORMAT TEXT or FORMAT JSON")
+                                .at(Some(position)));
+                        }
+                        other => {
+                            return Err(PlanError::new(
+                                "22023",
+                                format!(
+                                    "unrecognized value for EXPLAIN option \"format\": \"{}\"",
+                                    other.unwrap_or_default()
+                                ),
+                            )
+                            .at(Some(position)));
+                        }
+                    },
+                    _ => return Err(unknown_option("EXPLAIN", &name).at(Some(position))),
+                }
+            }
+        } else {
+            options.analyze = self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]);
+            options.verbose = self.eat(&["VERBOSE"]);
+        }
+        if self.eat(&["COMPLIANCE"]) {
+            return Ok(Statement::ExplainCompliance { format: compliance_format });
+        }
+        if format_position.is_some() {
+            return Err(PlanError::new("22023", "unrecognized value for EXPLAIN option \"format\": \"dot\"")
+                .hint("FORMAT DOT belongs to EXPLAIN (FORMAT DOT) COMPLIANCE")
+                .at(format_position));
+        }
+        if self.words_are(&["GDPR", "FORGET"]) {
+            self.eat(&["GDPR", "FORGET"]);
+            return Ok(Statement::ExplainGdprForget(self.subject_reference()?));
+        }
+        let position = self.position();
+        let statement = self.statement_within()?;
+        match statement {
+            Statement::Sql(_)
+            | Statement::Execute { .. }
+            | Statement::CreateTableAs(_)
+            | Statement::DeclareCursor(_)
+            | Statement::GdprGet(_)
+            | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
+            _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain")
+                .at(Some(position))),
+        }
+    }
+
+    /// `[=] value` of an option in parentheses, or nothing.
+    pub(super) fn option_value(&mut self) -> Result<Option<String>, PlanError> {
+        let needed = self.eat_token(&Token::Eq);
+        match &self.parser.peek_token_ref().token {
+            Token::Word(_) => self.any_word().map(Some),
+            Token::Number(..) | Token::Minus | Token::Plus => self.number_text().map(Some),
+            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::DollarQuotedString(_) => {
+                self.string().map(Some)
+            }
+            _ if needed => Err(self.unexpected()),
+            _ => Ok(None),
+        }
+    }
+
+    /// A number as it is written, perhaps signed.
+    pub(super) fn number_text(&mut self) -> Result<String, PlanError> {
+        let sign = if self.eat_token(&Token::Minus) {
+            "-"
+        } else {
+            self.eat_token(&Token::Plus);
+            ""
+        };
+        let Token::Number(digits, _) = &self.parser.peek_token_ref().token else {
+            return Err(self.unexpected());
+        };
+        let text = format!("{sign}{digits}");
+        self.parser.advance_token();
+        Ok(text)
+    }
+
+    fn security_label(&mut self) -> Result<Statement, PlanError> {
+        let provider = if self.eat(&["FOR"]) {
+            Some(if matches!(self.parser.peek_token_ref().token, Token::Word(_)) {
+                self.any_word()?
+            } else {
+                self.string()?
+            })
+        } else {
+            None
+        };
+        self.expect(&["ON"])?;
+        let object = self.labelled_object()?;
+        self.expect(&["IS"])?;
+        let position = self.position();
+        let label = self.string_or_null()?;
+        Ok(Statement::SecurityLabel { provider, object, label, position })
+    }
+
+    fn string_or_null(&mut self) -> Result<Option<String>, PlanError> {
+        if self.eat(&["NULL"]) { Ok(None) } else { self.string().map(Some) }
+    }
+
+    fn labelled_object(&mut self) -> Result<LabelledObject, PlanError> {
+        if self.eat(&["COLUMN"]) {
+            let (table, column) = self.column_name()?;
+            return Ok(LabelledObject::Column(table, column));
+        }
+        if self.eat(&["CONSTRAINT"]) {
+            let name = self.identifier()?;
+            self.expect(&["ON"])?;
+            if self.eat(&["DOMAIN"]) {
+                self.object_name()?;
+                return Ok(LabelledObject::Other("constraint on a domain".to_string()));
+            }
+            return Ok(LabelledObject::Constraint(name, self.object_name()?));
+        }
+        if self.eat(&["DATABASE"]) {
+            return Ok(LabelledObject::Database(self.identifier()?.name));
+        }
+        if let Some(kind) = self.object_kind() {
+            return Ok(LabelledObject::Object(kind, self.object_name()?));
+        }
+        // EXTENSION, ROLE, LANGUAGE, …: `kind name` up to IS.
+        let kind = self.any_word()?;
+        while !self.word_is(0, "IS") {
+            if self.at_end() {
+                return Err(self.unexpected());
+            }
+            self.parser.advance_token();
+        }
+        Ok(LabelledObject::Other(kind))
+    }
+
+    /// TABLE, VIEW, MATERIALIZED VIEW, INDEX, SEQUENCE, TYPE or SCHEMA, if it is next.
+    pub(super) fn object_kind(&mut self) -> Option<ObjectKind> {
+        if self.eat(&["MATERIALIZED", "VIEW"]) {
+            return Some(ObjectKind::MaterializedView);
+        }
+        match self.eat_one_of(&["TABLE", "VIEW", "INDEX", "SEQUENCE", "TYPE", "SCHEMA"])? {
+            "TABLE" => Some(ObjectKind::Table),
+            "VIEW" => Some(ObjectKind::View),
+            "INDEX" => Some(ObjectKind::Index),
+            "SEQUENCE" => Some(ObjectKind::Sequence),
+            "TYPE" => Some(ObjectKind::Type),
+            _ => Some(ObjectKind::Schema),
+        }
+    }
+}
+
+/// PostgreSQL's reading of a boolean option; no value is true.
+pub(super) fn boolean(name: &str, value: Option<&str>) -> Result<bool, PlanError> {
+    match value.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => Err(PlanError::new("42601", format!("{name} requires a Boolean value"))),
+    }
+}
+
+pub(super) fn unknown_option(command: &str, name: &str) -> PlanError {
+    PlanError::new("42601", format!("unrecognized {command} option \"{name}\""))
+}
