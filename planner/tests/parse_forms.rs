@@ -132,7 +132,7 @@ fn forms_parse() {
 fn errors_name_the_token_and_its_place() {
     for (sql, code, message, position) in [
         ("SELEC 1", "42601", "syntax error at or near \"SELEC\"", 1),
-        ("SELECT 1; SELECT FROM FROM", "42601", "syntax error at or near \"FROM\"", 23),
+        ("SELECT 1; SELECT 1 FROM )", "42601", "syntax error at or near \")\"", 25),
         ("SELECT 'é', )", "42601", "syntax error at or near \")\"", 13),
         ("CREATE TABLE", "42601", "syntax error at end of input", 13),
         ("CREATE TABLE t (a int,)", "42601", "syntax error at or near \")\"", 23),
