@@ -96,6 +96,8 @@ pub struct CopyFormat {
 
 /// A COPY FROM STDIN under way.
 pub trait CopyIn: Send {
+    /// The table's name, for the context of errors: "COPY t, line 3".
+    fn table(&self) -> &str;
     /// The types and names of the columns that each row must have.
     fn columns(&self) -> &[OutputColumn];
     /// How the client's data is to be read.
