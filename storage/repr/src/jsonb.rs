@@ -1,4 +1,12 @@
 //! `jsonb`: parsed JSON with PostgreSQL's key order, equality and text form.
+//!
+//! The value and its order; text is in `jsonb::codec`, what operators and functions do in `jsonb::operators`.
+
+mod codec;
+mod operators;
+
+pub use codec::validate_json;
+
 use crate::Numeric;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,7 +31,36 @@ pub enum Jsonb {
 /// How deep JSON (and packed values) may nest; deeper text is refused with 54001.
 pub const MAX_DEPTH: usize = 1000;
 
+/// The order in which objects keep their keys.
+pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes()))
+}
+
 impl Jsonb {
+    /// An object of pairs in any order; of equal keys the last one counts.
+    pub fn object(mut pairs: Vec<(Arc<str>, Jsonb)>) -> Jsonb {
+        // Stable, so that equal keys stay in the order written.
+        pairs.sort_by(|(a, _), (b, _)| key_order(a, b));
+        let mut unique: Vec<(Arc<str>, Jsonb)> = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            match unique.last_mut() {
+                Some(last) if last.0 == pair.0 => *last = pair,
+                _ => unique.push(pair),
+            }
+        }
+        Jsonb::Object(Arc::from(unique))
+    }
+
+    /// An array.
+    pub fn array(elements: Vec<Jsonb>) -> Jsonb {
+        Jsonb::Array(Arc::from(elements))
+    }
+
+    /// A string.
+    pub fn string(text: impl AsRef<str>) -> Jsonb {
+        Jsonb::String(Arc::from(text.as_ref()))
+    }
+
     /// SQL order, PostgreSQL's: null < string < number < boolean < array < object, shorter containers first.
     pub fn sql_cmp(&self, other: &Jsonb) -> Ordering {
         match (self.is_empty_array(), other.is_empty_array()) {

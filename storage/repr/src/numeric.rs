@@ -353,7 +353,7 @@ pub(crate) fn digit_count(value: &BigInt) -> usize {
         return small.ilog10() as usize + 1;
     }
     // log10(2) from below and above bracket the count within one for every size that the format allows.
-    let guess = ((value.bits() - 1) as f64 * std::f64::consts::LOG10_2) as usize;
+    let guess = ((value.bits() - 1) as f64 * std::f64::consts::LOG10_2) as usize + 1;
     guess + usize::from(value.magnitude() >= power_of_ten(guess).magnitude())
 }
 

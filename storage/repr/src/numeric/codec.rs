@@ -1,6 +1,6 @@
 //! Text and wire bytes of `numeric`.
 
-use super::{Numeric, SCALE_MAX, WEIGHT_DIGITS_MAX, overflow, power_of_ten, round_scaled};
+use super::{Numeric, SCALE_MAX, WEIGHT_DIGITS_MAX, overflow, power_of_ten};
 use crate::ValueError;
 use num_bigint::{BigInt, Sign};
 use num_traits::Zero;
@@ -101,8 +101,7 @@ fn parse_digits(whole: &str, fraction: &str) -> BigInt {
 
 fn finish(unscaled: BigInt, scale: i64) -> Result<Numeric, ValueError> {
     if scale > SCALE_MAX as i64 {
-        // PostgreSQL rounds to what it can store.
-        return Numeric::new(round_scaled(&unscaled, scale, SCALE_MAX as i64), SCALE_MAX as u16);
+        return Err(overflow());
     }
     if scale >= 0 {
         return Numeric::new(unscaled, scale as u16);
@@ -120,6 +119,8 @@ const WIRE_NEGATIVE: u16 = 0x4000;
 const WIRE_NAN: u16 = 0xC000;
 const WIRE_INFINITY: u16 = 0xD000;
 const WIRE_NEGATIVE_INFINITY: u16 = 0xF000;
+/// What PostgreSQL happens to send as the scale of infinities.
+const WIRE_INFINITY_SCALE: u16 = 0x20;
 
 impl Numeric {
     /// Appends PostgreSQL's wire form: count, weight, sign, scale, then digits in base 10000.
@@ -133,8 +134,8 @@ impl Numeric {
         let (unscaled, scale) = match self {
             Numeric::Finite { unscaled, scale } => (unscaled, *scale),
             Numeric::NaN => return header(0, 0, WIRE_NAN, 0),
-            Numeric::Infinity => return header(0, 0, WIRE_INFINITY, 0),
-            Numeric::NegativeInfinity => return header(0, 0, WIRE_NEGATIVE_INFINITY, 0),
+            Numeric::Infinity => return header(0, 0, WIRE_INFINITY, WIRE_INFINITY_SCALE),
+            Numeric::NegativeInfinity => return header(0, 0, WIRE_NEGATIVE_INFINITY, WIRE_INFINITY_SCALE),
         };
         // Padded so that the decimal point falls between two digits of base 10000.
         let padding = (4 - usize::from(scale) % 4) % 4;

@@ -73,6 +73,10 @@ impl Numeric {
         if base.is_nan() || value.is_nan() {
             return Ok(Numeric::NaN);
         }
+        let special = !base.is_finite() || !value.is_finite();
+        if special && value.is_negative() {
+            log_domain(value)?;
+        }
         log_domain(base)?;
         log_domain(value)?;
         let (Numeric::Finite { unscaled: b, scale: sb }, Numeric::Finite { unscaled: v, scale: sv }) = (base, value)
@@ -148,16 +152,16 @@ fn power_special(base: &Numeric, exponent: &Numeric) -> Result<Numeric, ValueErr
         let grows = magnitude.is_gt() != exponent.is_negative();
         return Ok(if grows { Numeric::Infinity } else { Numeric::zero() });
     }
-    if exponent.is_negative() {
-        return Ok(Numeric::zero());
-    }
     if *base == Numeric::Infinity {
-        return Ok(Numeric::Infinity);
+        return Ok(if exponent.is_negative() { Numeric::zero() } else { Numeric::Infinity });
     }
     let trimmed = exponent.trim_scale();
     if trimmed.scale() != Some(0) {
         let message = "a negative number raised to a non-integer power yields a complex result";
         return Err(ValueError::new("2201F", message));
+    }
+    if exponent.is_negative() {
+        return Ok(Numeric::zero());
     }
     let odd = num_integer::Integer::is_odd(&trimmed.rounded_integer("bigint")?);
     Ok(if odd { Numeric::NegativeInfinity } else { Numeric::Infinity })
@@ -225,12 +229,12 @@ fn power_integer(base: (&BigInt, u16), exponent: i32) -> Result<Numeric, ValueEr
 }
 
 fn power_fractional(base: (&BigInt, u16), exponent: (&BigInt, u16)) -> Result<Numeric, ValueError> {
-    let exponent_number = Numeric::Finite { unscaled: exponent.0.clone(), scale: exponent.1 };
     let weight_of_ln = ln_weight(base.0, base.1);
     let rough_scale = (8 - weight_of_ln).max(0);
     let rough = ln_fixed(base.0, i64::from(base.1), rough_scale);
-    let rough = Numeric::Finite { unscaled: rough, scale: rough_scale.min(16_383) as u16 };
-    let estimate = rough.to_f64_lossy() * exponent_number.to_f64_lossy();
+    // Rounded as PostgreSQL rounds it, for the result's scale hangs on it.
+    let rough = product((&rough, rough_scale), (exponent.0, i64::from(exponent.1)), rough_scale);
+    let estimate = Numeric::Finite { unscaled: rough, scale: rough_scale.min(16_383) as u16 }.to_f64_lossy();
     if estimate.abs() > RESULT_SCALE_MAX * 3.01 {
         if estimate > 0.0 {
             return Err(overflow());

@@ -1,0 +1,627 @@
+//! Input of dates, times and timestamps in all the forms that PostgreSQL reads.
+//!
+//! Text becomes tokens, tokens fill the parts, and the parts are checked as a whole. No clock: `now` and its kin
+//! are read only if the caller says when now is.
+
+use super::zone::{Zone, abbreviation};
+use super::{
+    Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, MINUTE_MICROS,
+    SECOND_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
+};
+use crate::ValueError;
+
+/// How an all-numeric date is read: DateStyle's second part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DateOrder {
+    /// month, day, year
+    #[default]
+    Mdy,
+    /// day, month, year
+    Dmy,
+    /// year, month, day
+    Ymd,
+}
+
+/// What reading a date or time depends on.
+#[derive(Clone, Debug, Default)]
+pub struct DateContext {
+    /// The session's zone.
+    pub zone: Zone,
+    /// The session's field order.
+    pub order: DateOrder,
+    /// The transaction's start in microseconds from 2000-01-01 UTC, if 'now' and 'today' may be read.
+    pub now: Option<i64>,
+}
+
+enum Failure {
+    Syntax,
+    Field,
+    MonthOrDay,
+    Range,
+    Displacement,
+    Zone(String),
+}
+
+fn error(failure: Failure, text: &str, type_name: &str) -> ValueError {
+    match failure {
+        Failure::Syntax => ValueError::new("22007", format!("invalid input syntax for type {type_name}: \"{text}\"")),
+        Failure::Field => ValueError::new("22008", format!("date/time field value out of range: \"{text}\"")),
+        Failure::MonthOrDay => ValueError {
+            hint: Some("Perhaps you need a different \"datestyle\" setting.".to_owned()),
+            ..ValueError::new("22008", format!("date/time field value out of range: \"{text}\""))
+        },
+        Failure::Range => {
+            let noun = if type_name == "date" { "date" } else { "timestamp" };
+            ValueError::new("22008", format!("{noun} out of range: \"{text}\""))
+        }
+        Failure::Displacement => ValueError::new("22009", format!("time zone displacement out of range: \"{text}\"")),
+        Failure::Zone(name) => ValueError::new("22023", format!("time zone \"{name}\" not recognized")),
+    }
+}
+
+/// `date` input.
+pub fn parse_date(text: &str, context: &DateContext) -> Result<i32, ValueError> {
+    let fail = |failure| error(failure, text, "date");
+    let parts = Parts::read(text, context).map_err(fail)?;
+    let days = match parts.special {
+        Some(Special::Infinity) => return Ok(DATE_INFINITY),
+        Some(Special::NegativeInfinity) => return Ok(DATE_NEGATIVE_INFINITY),
+        Some(Special::Epoch) => return Ok(UNIX_EPOCH_DAY as i32),
+        Some(Special::Moment(moment)) => context.zone.to_local(moment)?.div_euclid(DAY_MICROS),
+        None => parts.days(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax))?,
+    };
+    super::check_date(days).map_err(|_| fail(Failure::Range))
+}
+
+/// `time` input; a date and a zone beside it are ignored.
+pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> {
+    let type_name = "time";
+    let fail = |failure| error(failure, text, type_name);
+    let parts = Parts::read_time_first(text, context).map_err(fail)?;
+    if let Some(Special::Moment(moment)) = parts.special {
+        return Ok(context.zone.to_local(moment)?.rem_euclid(DAY_MICROS));
+    }
+    parts.days(context).map_err(fail)?;
+    parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(Failure::Syntax))
+}
+
+/// `timestamp` input; a zone is read and ignored.
+pub fn parse_timestamp(text: &str, context: &DateContext) -> Result<i64, ValueError> {
+    let fail = |failure| error(failure, text, "timestamp");
+    let parts = Parts::read(text, context).map_err(fail)?;
+    match parts.special {
+        Some(Special::Moment(moment)) => context.zone.to_local(moment),
+        Some(special) => Ok(special.timestamp()),
+        None => parts.local(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax)),
+    }
+}
+
+/// `timestamptz` input; without a zone, the text is in the session's.
+pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, ValueError> {
+    let fail = |failure| error(failure, text, "timestamp with time zone");
+    let parts = Parts::read(text, context).map_err(fail)?;
+    if let Some(special) = parts.special {
+        return Ok(special.timestamp());
+    }
+    let local = parts.local(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax))?;
+    let offset = match &parts.zone {
+        Some(ZoneText::Offset(seconds)) => *seconds,
+        Some(ZoneText::Zone(zone)) => zone.offset_of_local(local),
+        None => context.zone.offset_of_local(local),
+    };
+    let moment = local.checked_sub(i64::from(offset) * SECOND_MICROS).ok_or_else(|| fail(Failure::Range))?;
+    super::check_timestamp(moment).map_err(|_| fail(Failure::Range))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Special {
+    Infinity,
+    NegativeInfinity,
+    Epoch,
+    Moment(i64),
+}
+
+impl Special {
+    fn timestamp(self) -> i64 {
+        match self {
+            Special::Infinity => TIMESTAMP_INFINITY,
+            Special::NegativeInfinity => TIMESTAMP_NEGATIVE_INFINITY,
+            Special::Epoch => UNIX_EPOCH_DAY * DAY_MICROS,
+            Special::Moment(moment) => moment,
+        }
+    }
+}
+
+enum ZoneText {
+    Offset(i32),
+    Zone(Zone),
+}
+
+/// What the text says, before it is put together.
+#[derive(Default)]
+struct Parts {
+    /// Numbers of the date, in the order written, with their count of digits.
+    numbers: Vec<(i64, usize)>,
+    /// The month by name, and how many numbers stood before it.
+    month: Option<(u32, usize)>,
+    julian_day: Option<i64>,
+    /// A date written without separators: year, month, day, and whether the year had two digits.
+    compact: Option<(i64, u32, u32, bool)>,
+    /// Day of the year, with `compact`'s year.
+    day_of_year: Option<(i64, i64)>,
+    time: Option<i64>,
+    zone: Option<ZoneText>,
+    is_before_christ: bool,
+    has_era: bool,
+    meridian: Option<bool>,
+    special: Option<Special>,
+    /// A day that 'today', 'tomorrow' or 'yesterday' names.
+    relative_day: Option<i64>,
+}
+
+const MONTHS: [&str; 12] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+/// The number of a month by its name or abbreviation.
+pub(crate) fn month_by_name(word: &str) -> Option<u32> {
+    let lower = word.to_ascii_lowercase();
+    if lower == "sept" {
+        return Some(9);
+    }
+    let found = MONTHS.iter().position(|month| *month == lower || (lower.len() == 3 && month.starts_with(&lower)));
+    found.map(|place| place as u32 + 1)
+}
+
+fn is_weekday(word: &str) -> bool {
+    ["tues", "thur", "thurs", "wedn"].contains(&word)
+        || WEEKDAYS.iter().any(|day| *day == word || (word.len() == 3 && day.starts_with(word)))
+}
+
+impl Parts {
+    fn read(text: &str, context: &DateContext) -> Result<Parts, Failure> {
+        Parts::read_tokens(text, context, false)
+    }
+
+    fn read_time_first(text: &str, context: &DateContext) -> Result<Parts, Failure> {
+        Parts::read_tokens(text, context, true)
+    }
+
+    fn read_tokens(text: &str, context: &DateContext, time_first: bool) -> Result<Parts, Failure> {
+        let mut parts = Parts::default();
+        let mut rest = text;
+        let mut count = 0;
+        loop {
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+            let Some(first) = rest.bytes().next() else { break };
+            count += 1;
+            let length = match first {
+                b'0'..=b'9' => parts.number(rest, time_first)?,
+                b'+' | b'-' => parts.signed(rest)?,
+                b'a'..=b'z' | b'A'..=b'Z' => parts.word(rest, context)?,
+                _ => return Err(Failure::Syntax),
+            };
+            rest = &rest[length..];
+        }
+        if count == 0 || (parts.special.is_some() && (count > 1 || parts.has_date())) {
+            return Err(Failure::Syntax);
+        }
+        parts.apply_meridian()?;
+        Ok(parts)
+    }
+
+    fn has_date(&self) -> bool {
+        !self.numbers.is_empty()
+            || self.month.is_some()
+            || self.compact.is_some()
+            || self.julian_day.is_some()
+            || self.day_of_year.is_some()
+            || self.relative_day.is_some()
+    }
+
+    fn date_is_complete(&self) -> bool {
+        self.numbers.len() + usize::from(self.month.is_some()) >= 3
+            || self.compact.is_some()
+            || self.julian_day.is_some()
+            || self.day_of_year.is_some()
+            || self.relative_day.is_some()
+    }
+
+    /// A token that begins with a digit: a time, a date with separators, or a plain number.
+    fn number(&mut self, rest: &str, time_first: bool) -> Result<usize, Failure> {
+        let bytes = rest.as_bytes();
+        let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match bytes.get(digits) {
+            Some(b':') => {
+                let length = bytes.iter().take_while(|b| b.is_ascii_digit() || **b == b':' || **b == b'.').count();
+                self.clock(&rest[..length])?;
+                Ok(length)
+            }
+            Some(b'-' | b'/' | b'.') if !self.date_is_complete() && !(time_first && digits == 6) => {
+                self.separated_date(rest, digits)
+            }
+            Some(b'.') => {
+                let fraction = bytes[digits + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                self.compact_time(&rest[..digits], &rest[digits..digits + 1 + fraction])?;
+                Ok(digits + 1 + fraction)
+            }
+            _ => {
+                self.plain_number(&rest[..digits], time_first)?;
+                Ok(digits)
+            }
+        }
+    }
+
+    fn separated_date(&mut self, rest: &str, first: usize) -> Result<usize, Failure> {
+        let bytes = rest.as_bytes();
+        let separator = bytes[first];
+        let mut start = 0;
+        let mut end = first;
+        loop {
+            let part = &rest[start..end];
+            match part.parse::<i64>() {
+                Ok(number) if part.len() < 10 => self.numbers.push((number, part.len())),
+                Ok(_) => return Err(Failure::Field),
+                Err(_) => self.named_month(part)?,
+            }
+            if bytes.get(end) != Some(&separator) {
+                break;
+            }
+            start = end + 1;
+            let is_digit = bytes.get(start).is_some_and(u8::is_ascii_digit);
+            let same = |byte: &&u8| if is_digit { byte.is_ascii_digit() } else { byte.is_ascii_alphabetic() };
+            end = start + bytes[start..].iter().take_while(same).count();
+            if end == start {
+                return Err(Failure::Syntax);
+            }
+        }
+        let total = self.numbers.len() + usize::from(self.month.is_some());
+        // yyyy.ddd and yyyy-ddd are a year and a day of it.
+        if total == 2 && self.month.is_none() && self.numbers[0].1 >= 4 && self.numbers[1].1 == 3 {
+            self.day_of_year = Some((self.numbers[0].0, self.numbers[1].0));
+            self.numbers.clear();
+            return Ok(end);
+        }
+        if total > 3 {
+            return Err(Failure::Syntax);
+        }
+        Ok(end)
+    }
+
+    fn named_month(&mut self, word: &str) -> Result<(), Failure> {
+        let month = month_by_name(word).ok_or(Failure::Syntax)?;
+        if self.month.is_some() {
+            return Err(Failure::Syntax);
+        }
+        self.month = Some((month, self.numbers.len()));
+        Ok(())
+    }
+
+    fn plain_number(&mut self, digits: &str, time_first: bool) -> Result<(), Failure> {
+        let value = || digits.parse::<i64>().map_err(|_| Failure::Field);
+        if self.date_is_complete() || (time_first && !self.has_date() && matches!(digits.len(), 4 | 6)) {
+            return self.compact_time(digits, "");
+        }
+        if !self.has_date() && digits.len() >= 6 {
+            let (year, month_day) = digits.split_at(digits.len() - 4);
+            let part = |text: &str| text.parse::<u32>().map_err(|_| Failure::Field);
+            let year_value = year.parse::<i64>().map_err(|_| Failure::Field)?;
+            self.compact = Some((year_value, part(&month_day[..2])?, part(&month_day[2..])?, year.len() == 2));
+            return Ok(());
+        }
+        if self.numbers.len() == 1 && self.month.is_none() && digits.len() == 3 && self.numbers[0].1 >= 4 {
+            self.day_of_year = Some((self.numbers[0].0, value()?));
+            self.numbers.clear();
+            return Ok(());
+        }
+        self.numbers.push((value()?, digits.len()));
+        Ok(())
+    }
+
+    fn set_time(&mut self, micros: i64) -> Result<(), Failure> {
+        if self.time.is_some() {
+            return Err(Failure::Syntax);
+        }
+        self.time = Some(micros);
+        Ok(())
+    }
+
+    /// `hhmm` or `hhmmss`, with a fraction.
+    fn compact_time(&mut self, digits: &str, fraction: &str) -> Result<(), Failure> {
+        let part = |range: std::ops::Range<usize>| digits[range].parse::<i64>().map_err(|_| Failure::Syntax);
+        let (hour, minute, second) = match digits.len() {
+            4 => (part(0..2)?, part(2..4)?, 0),
+            6 => (part(0..2)?, part(2..4)?, part(4..6)?),
+            2 if fraction.is_empty() && self.time.is_none() => (part(0..2)?, 0, 0),
+            _ => return Err(Failure::Syntax),
+        };
+        let micros = clock_micros(hour, minute, second, fraction_micros(fraction)?)?;
+        self.set_time(micros)
+    }
+
+    /// `hh:mm[:ss[.ffffff]]`
+    fn clock(&mut self, token: &str) -> Result<(), Failure> {
+        let mut pieces = token.split(':');
+        let number = |text: Option<&str>| -> Result<i64, Failure> {
+            text.filter(|text| !text.is_empty()).ok_or(Failure::Syntax)?.parse().map_err(|_| Failure::Field)
+        };
+        let hour = number(pieces.next())?;
+        let minute_text = pieces.next();
+        let second_text = pieces.next();
+        if pieces.next().is_some() {
+            return Err(Failure::Syntax);
+        }
+        let (minute, second, fraction) = match second_text {
+            Some(second) => {
+                let (whole, fraction) = second.split_at(second.find('.').unwrap_or(second.len()));
+                (number(minute_text)?, if whole.is_empty() { 0 } else { number(Some(whole))? }, fraction_micros(fraction)?)
+            }
+            // mm:ss.f is minutes and seconds.
+            None => match minute_text.and_then(|text| text.split_once('.')) {
+                Some((second, fraction)) => {
+                    let micros = clock_micros(0, hour, number(Some(second))?, fraction_micros(&format!(".{fraction}"))?)?;
+                    return self.set_time(micros);
+                }
+                None => (number(minute_text)?, 0, 0),
+            },
+        };
+        self.set_time(clock_micros(hour, minute, second, fraction)?)
+    }
+
+    /// A numeric zone, or -infinity.
+    fn signed(&mut self, rest: &str) -> Result<usize, Failure> {
+        let word = rest[1..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        if word > 0 {
+            let is_infinity = rest[1..=word].eq_ignore_ascii_case("infinity") || rest[1..=word].eq_ignore_ascii_case("inf");
+            if !is_infinity {
+                return Err(Failure::Syntax);
+            }
+            self.special = Some(if rest.starts_with('-') { Special::NegativeInfinity } else { Special::Infinity });
+            return Ok(word + 1);
+        }
+        let length = rest[1..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
+        if self.time.is_none() && !self.date_is_complete() {
+            return Err(Failure::Syntax);
+        }
+        let seconds = offset_seconds(&rest[1..=length])?;
+        let seconds = if rest.starts_with('-') { -seconds } else { seconds };
+        match &self.zone {
+            // An abbreviation before: `UTC+3` is three hours east of it.
+            Some(ZoneText::Offset(base)) => self.zone = Some(ZoneText::Offset(base + seconds)),
+            Some(ZoneText::Zone(_)) => return Err(Failure::Syntax),
+            None => self.zone = Some(ZoneText::Offset(seconds)),
+        }
+        Ok(length + 1)
+    }
+
+    fn word(&mut self, rest: &str, context: &DateContext) -> Result<usize, Failure> {
+        let bytes = rest.as_bytes();
+        let letters = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let word = rest[..letters].to_ascii_lowercase();
+        let next = bytes.get(letters);
+        if let (Some(_), Some(b'-' | b'/' | b'.')) = (month_by_name(&word), next)
+            && bytes.get(letters + 1).is_some_and(u8::is_ascii_digit)
+        {
+            return self.separated_date(rest, letters);
+        }
+        if word == "j" && next.is_some_and(u8::is_ascii_digit) {
+            let digits = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            self.julian_day = Some(rest[1..=digits].parse().map_err(|_| Failure::Field)?);
+            return Ok(1 + digits);
+        }
+        // The T of ISO 8601.
+        if word == "t" && next.is_some_and(u8::is_ascii_digit) {
+            if self.has_date() && !self.date_is_complete() {
+                return Err(Failure::Syntax);
+            }
+            let token = &rest[1..];
+            let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+            if token.as_bytes().get(digits) == Some(&b':') {
+                return Ok(1 + self.number(token, true)?);
+            }
+            let fraction = token[digits..].bytes().take_while(|b| *b == b'.' || b.is_ascii_digit()).count();
+            self.compact_time(&token[..digits], &token[digits..digits + fraction])?;
+            return Ok(1 + digits + fraction);
+        }
+        if self.keyword(&word, context)? {
+            // "mon." and the like
+            return Ok(letters + usize::from(next == Some(&b'.')));
+        }
+        let is_zone = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(byte);
+        let length = match next {
+            Some(b'/' | b'_') => bytes.iter().take_while(is_zone).count(),
+            _ => letters,
+        };
+        self.zone_word(&rest[..length])?;
+        Ok(length)
+    }
+
+    fn zone_word(&mut self, name: &str) -> Result<(), Failure> {
+        if self.zone.is_some() {
+            return Err(Failure::Syntax);
+        }
+        self.zone = Some(match abbreviation(name) {
+            Some(offset) => ZoneText::Offset(offset),
+            None => match Zone::find_full(name) {
+                Some(zone) => ZoneText::Zone(zone),
+                None if name.contains('/') => return Err(Failure::Zone(name.to_ascii_lowercase())),
+                None => return Err(Failure::Syntax),
+            },
+        });
+        Ok(())
+    }
+
+    fn keyword(&mut self, word: &str, context: &DateContext) -> Result<bool, Failure> {
+        if let Some(month) = month_by_name(word) {
+            if self.month.is_some() {
+                return Err(Failure::Syntax);
+            }
+            self.month = Some((month, self.numbers.len()));
+            return Ok(true);
+        }
+        if is_weekday(word) || matches!(word, "at" | "on") {
+            return Ok(true);
+        }
+        match word {
+            "infinity" | "inf" => self.special = Some(Special::Infinity),
+            "epoch" => self.special = Some(Special::Epoch),
+            "now" => self.special = Some(Special::Moment(context.now.ok_or(Failure::Syntax)?)),
+            "today" | "tomorrow" | "yesterday" => {
+                let now = context.now.ok_or(Failure::Syntax)?;
+                let local = context.zone.to_local(now).map_err(|_| Failure::Range)?;
+                let shift = match word {
+                    "tomorrow" => 1,
+                    "yesterday" => -1,
+                    _ => 0,
+                };
+                self.relative_day = Some(local.div_euclid(DAY_MICROS) + shift);
+            }
+            "allballs" => {
+                self.set_time(0)?;
+                self.zone = Some(ZoneText::Offset(0));
+            }
+            "am" | "pm" => self.meridian = Some(word == "pm"),
+            "ad" | "bc" => {
+                if self.has_era {
+                    return Err(Failure::Syntax);
+                }
+                self.has_era = true;
+                self.is_before_christ = word == "bc";
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn apply_meridian(&mut self) -> Result<(), Failure> {
+        let Some(is_afternoon) = self.meridian else { return Ok(()) };
+        // "8 PM": the last number is the hour.
+        if self.time.is_none() {
+            return Err(Failure::Syntax);
+        }
+        let micros = self.time.unwrap_or(0);
+        if micros >= 13 * HOUR_MICROS {
+            return Err(Failure::Field);
+        }
+        let morning = micros % (12 * HOUR_MICROS);
+        self.time = Some(if is_afternoon { morning + 12 * HOUR_MICROS } else { morning });
+        Ok(())
+    }
+
+    /// Days from 2000-01-01; none if there is no date.
+    fn days(&self, context: &DateContext) -> Result<Option<i64>, Failure> {
+        if let Some(day) = self.relative_day {
+            return Ok(Some(day));
+        }
+        if let Some(day) = self.julian_day {
+            return Ok(Some(day - EPOCH_JULIAN_DAY));
+        }
+        if let Some((year, day)) = self.day_of_year {
+            let limit = 365 + i64::from(super::is_leap_year(year));
+            if day < 1 || day > limit {
+                return Err(Failure::Field);
+            }
+            return Ok(Some(super::days_from_civil(year, 1, 1) + day - 1));
+        }
+        let (year, month, day, digits) = match (self.compact, self.month, self.numbers.as_slice()) {
+            (Some((year, month, day, is_short)), None, []) => (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 }),
+            (None, None, []) => return Ok(None),
+            (None, Some((month, before)), [a, b]) => {
+                let year_first = (before > 0 && a.1 >= 3) || (before == 0 && a.1 >= 3) || (before > 0 && context.order == DateOrder::Ymd);
+                let (year, day) = if year_first { (a, b) } else { (b, a) };
+                (year.0, i64::from(month), day.0, year.1)
+            }
+            (None, None, [a, b, c]) => {
+                if a.1 >= 3 || context.order == DateOrder::Ymd {
+                    (a.0, b.0, c.0, a.1)
+                } else if context.order == DateOrder::Dmy {
+                    (c.0, b.0, a.0, c.1)
+                } else {
+                    (c.0, a.0, b.0, c.1)
+                }
+            }
+            _ => return Err(Failure::Syntax),
+        };
+        self.checked_days(year, month, day, digits).map(Some)
+    }
+
+    fn checked_days(&self, year: i64, month: i64, day: i64, digits: usize) -> Result<i64, Failure> {
+        let year = if self.is_before_christ {
+            if year <= 0 {
+                return Err(Failure::Field);
+            }
+            1 - year
+        } else if digits <= 2 {
+            year + if year < 70 { 2000 } else { 1900 }
+        } else if year == 0 {
+            return Err(Failure::Field);
+        } else {
+            year
+        };
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+            return Err(Failure::MonthOrDay);
+        }
+        if day > i64::from(days_in_month(year, month as u32)) {
+            return Err(Failure::Field);
+        }
+        if year > 6_000_000 {
+            return Err(Failure::Range);
+        }
+        Ok(super::days_from_civil(year, month as u32, day as u32))
+    }
+
+    fn local(&self, context: &DateContext) -> Result<Option<i64>, Failure> {
+        let Some(days) = self.days(context)? else { return Ok(None) };
+        let (year, month, day) = civil_from_days(days);
+        let civil = Civil { year, month, day, micros: self.time.unwrap_or(0) };
+        civil.to_timestamp().map(Some).map_err(|_| Failure::Range)
+    }
+}
+
+fn fraction_micros(fraction: &str) -> Result<i64, Failure> {
+    let digits = fraction.strip_prefix('.').unwrap_or(fraction);
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Failure::Syntax);
+    }
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    let value: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
+    Ok((value * 1_000_000.0).round_ties_even() as i64)
+}
+
+fn clock_micros(hour: i64, minute: i64, second: i64, fraction: i64) -> Result<i64, Failure> {
+    let is_valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+    let micros = hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
+    if !is_valid || micros > DAY_MICROS {
+        return Err(Failure::Field);
+    }
+    Ok(micros)
+}
+
+/// `hh`, `hhmm`, `hh:mm` or `hh:mm:ss` of a numeric zone.
+fn offset_seconds(text: &str) -> Result<i32, Failure> {
+    let number = |text: &str| text.parse::<i32>().map_err(|_| Failure::Syntax);
+    let (hour, minute, second) = if text.contains(':') {
+        let mut pieces = text.split(':');
+        let mut next = || pieces.next().map_or(Ok(0), number);
+        let clock = (next()?, next()?, next()?);
+        if pieces.next().is_some() {
+            return Err(Failure::Syntax);
+        }
+        clock
+    } else {
+        match text.len() {
+            1 | 2 => (number(text)?, 0, 0),
+            3 | 4 => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
+            6 => (number(&text[..2])?, number(&text[2..4])?, number(&text[4..])?),
+            _ => return Err(Failure::Syntax),
+        }
+    };
+    if hour > 15 || minute > 59 || second > 59 {
+        return Err(Failure::Displacement);
+    }
+    Ok(hour * 3600 + minute * 60 + second)
+}

@@ -1,0 +1,324 @@
+//! Input of intervals: `1 year 2 mons`, `1-2`, `3 04:05:06`, `P1Y2M`, `… ago`.
+
+use super::Interval;
+use crate::ValueError;
+use crate::datetime::{DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    /// So many microseconds.
+    Micros(i64),
+    Days,
+    Weeks,
+    Months,
+    /// So many years.
+    Years(i64),
+}
+
+fn unit(word: &str) -> Option<Unit> {
+    Some(match word {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => Unit::Micros(1),
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => Unit::Micros(1000),
+        "s" | "sec" | "secs" | "second" | "seconds" => Unit::Micros(SECOND_MICROS),
+        "m" | "min" | "mins" | "minute" | "minutes" => Unit::Micros(MINUTE_MICROS),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Micros(HOUR_MICROS),
+        "d" | "day" | "days" => Unit::Days,
+        "w" | "week" | "weeks" => Unit::Weeks,
+        "mon" | "mons" | "month" | "months" => Unit::Months,
+        "y" | "yr" | "yrs" | "year" | "years" => Unit::Years(1),
+        "dec" | "decs" | "decade" | "decades" => Unit::Years(10),
+        "c" | "cent" | "century" | "centuries" => Unit::Years(100),
+        "mil" | "mils" | "millennium" | "millennia" => Unit::Years(1000),
+        _ => return None,
+    })
+}
+
+enum Failure {
+    Syntax,
+    Field,
+}
+
+/// Sums before they are known to fit.
+#[derive(Default)]
+struct Sums {
+    months: i128,
+    days: i128,
+    micros: i128,
+}
+
+impl Sums {
+    /// Adds `whole` and `fraction` (of the same sign) of a unit; a fraction spills into the next smaller parts.
+    fn add(&mut self, whole: i64, fraction: f64, unit: Unit) {
+        match unit {
+            Unit::Micros(scale) => {
+                self.micros += i128::from(whole) * i128::from(scale);
+                self.micros += (fraction * scale as f64).round_ties_even() as i128;
+            }
+            Unit::Days => {
+                self.days += i128::from(whole);
+                self.add_day_fraction(fraction);
+            }
+            Unit::Weeks => {
+                self.days += i128::from(whole) * 7;
+                self.add_days(fraction * 7.0);
+            }
+            Unit::Months => {
+                self.months += i128::from(whole);
+                self.add_days(fraction * 30.0);
+            }
+            Unit::Years(scale) => {
+                self.months += i128::from(whole) * i128::from(scale) * 12;
+                self.months += (fraction * scale as f64 * 12.0).round_ties_even() as i128;
+            }
+        }
+    }
+
+    fn add_days(&mut self, days: f64) {
+        self.days += days.trunc() as i128;
+        self.add_day_fraction(days - days.trunc());
+    }
+
+    fn add_day_fraction(&mut self, fraction: f64) {
+        self.micros += (fraction * DAY_MICROS as f64).round_ties_even() as i128;
+    }
+
+    fn finish(self, is_ago: bool) -> Result<Interval, Failure> {
+        let sign = if is_ago { -1 } else { 1 };
+        Ok(Interval {
+            months: i32::try_from(self.months * sign).map_err(|_| Failure::Field)?,
+            days: i32::try_from(self.days * sign).map_err(|_| Failure::Field)?,
+            micros: i64::try_from(self.micros * sign).map_err(|_| Failure::Field)?,
+        })
+    }
+}
+
+impl Interval {
+    /// `interval` input, with the type's modifier (-1 for none): `'1' year` reads the number as years.
+    pub fn parse(text: &str, modifier: i32) -> Result<Interval, ValueError> {
+        let trimmed = text.trim();
+        let parsed = if trimmed.starts_with(['P', 'p']) { parse_iso(&trimmed[1..]) } else { parse_words(trimmed, modifier) };
+        match parsed {
+            Ok(interval) => Ok(interval.apply_modifier(modifier)),
+            Err(Failure::Syntax) => {
+                Err(ValueError::new("22007", format!("invalid input syntax for type interval: \"{text}\"")))
+            }
+            Err(Failure::Field) => {
+                Err(ValueError::new("22015", format!("interval field value out of range: \"{text}\"")))
+            }
+        }
+    }
+}
+
+impl std::str::FromStr for Interval {
+    type Err = ValueError;
+    fn from_str(text: &str) -> Result<Interval, ValueError> {
+        Interval::parse(text, -1)
+    }
+}
+
+/// A number's whole part and fraction, both with its sign.
+fn split_number(text: &str) -> Result<(i64, f64), Failure> {
+    let negative = text.starts_with('-');
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
+        return Err(Failure::Syntax);
+    }
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| Failure::Field)? };
+    let fraction: f64 = format!("0.{fraction}0").parse().map_err(|_| Failure::Syntax)?;
+    Ok(if negative { (-whole, -fraction) } else { (whole, fraction) })
+}
+
+/// What a number without a unit means under a modifier's range.
+fn default_unit(modifier: i32) -> Unit {
+    let (range, _) = crate::types::decode_interval_modifier(modifier);
+    let has = |bit: i32| range.is_none_or(|range| range & (1 << bit) != 0);
+    if has(12) {
+        Unit::Micros(SECOND_MICROS)
+    } else if has(11) {
+        Unit::Micros(MINUTE_MICROS)
+    } else if has(10) {
+        Unit::Micros(HOUR_MICROS)
+    } else if has(3) {
+        Unit::Days
+    } else if has(1) {
+        Unit::Months
+    } else {
+        Unit::Years(1)
+    }
+}
+
+fn tokens(text: &str) -> Result<Vec<&str>, Failure> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '@' || c == ',');
+        let Some(first) = rest.chars().next() else { return Ok(tokens) };
+        let length = if first.is_ascii_alphabetic() {
+            rest.bytes().take_while(u8::is_ascii_alphabetic).count()
+        } else {
+            let sign = usize::from(matches!(first, '+' | '-'));
+            // A sign may stand apart from its number; a minus inside is years-months.
+            let body = rest[sign..].bytes().take_while(|b| b.is_ascii_digit() || b".:-".contains(b)).count();
+            if body == 0 {
+                return Err(Failure::Syntax);
+            }
+            sign + body
+        };
+        tokens.push(&rest[..length]);
+        rest = &rest[length..];
+    }
+}
+
+fn parse_words(text: &str, modifier: i32) -> Result<Interval, Failure> {
+    let tokens = tokens(text)?;
+    let mut sums = Sums::default();
+    let mut is_ago = false;
+    let mut place = 0;
+    if tokens.is_empty() {
+        return Err(Failure::Syntax);
+    }
+    while place < tokens.len() {
+        let token = tokens[place];
+        let next = tokens.get(place + 1).copied();
+        place += 1;
+        if token.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            // Units are read with their numbers: a word here is "ago", at the end.
+            if !token.eq_ignore_ascii_case("ago") || next.is_some() || place == 1 {
+                return Err(Failure::Syntax);
+            }
+            is_ago = true;
+        } else if token.contains(':') {
+            sums.micros += i128::from(clock(token, modifier)?);
+        } else if let Some(minus) = token[1..].find('-') {
+            years_months(token, minus + 1, &mut sums)?;
+        } else {
+            let (whole, fraction) = split_number(token)?;
+            let word = next.filter(|next| next.starts_with(|c: char| c.is_ascii_alphabetic()));
+            match word.map(str::to_ascii_lowercase) {
+                Some(word) if word == "ago" => sums.add(whole, fraction, default_unit(modifier)),
+                Some(word) => {
+                    sums.add(whole, fraction, unit(&word).ok_or(Failure::Syntax)?);
+                    place += 1;
+                }
+                // Days before a time: `3 04:05:06`.
+                None if next.is_some_and(|next| next.contains(':')) => sums.add(whole, fraction, Unit::Days),
+                None if next.is_none() => sums.add(whole, fraction, default_unit(modifier)),
+                None => return Err(Failure::Syntax),
+            }
+        }
+    }
+    sums.finish(is_ago)
+}
+
+fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Failure> {
+    let negative = token.starts_with('-');
+    let years = token[..minus].trim_start_matches(['+', '-']);
+    let number = |text: &str| -> Result<i64, Failure> {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Failure::Syntax);
+        }
+        text.parse().map_err(|_| Failure::Field)
+    };
+    let (years, months) = (number(years)?, number(&token[minus + 1..])?);
+    if months >= 12 {
+        return Err(Failure::Field);
+    }
+    let total = i128::from(years) * 12 + i128::from(months);
+    sums.months += if negative { -total } else { total };
+    Ok(())
+}
+
+/// `[-]hh:mm[:ss[.f]]`, or `mm:ss.f`.
+fn clock(token: &str, modifier: i32) -> Result<i64, Failure> {
+    let negative = token.starts_with('-');
+    let pieces: Vec<&str> = token.trim_start_matches(['+', '-']).split(':').collect();
+    let number = |text: &str| -> Result<i64, Failure> { if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| Failure::Syntax) } };
+    let (hour, minute, second) = match pieces.as_slice() {
+        [hour, minute, second] => (number(hour)?, number(minute)?, *second),
+        [minute, second] if second.contains('.') || default_range_is_minute_to_second(modifier) => (0, number(minute)?, *second),
+        [hour, minute] => (number(hour)?, number(minute)?, "0"),
+        _ => return Err(Failure::Syntax),
+    };
+    let (second, fraction) = split_number(if second.is_empty() { "0" } else { second })?;
+    if minute > 59 || second > 60 {
+        return Err(Failure::Field);
+    }
+    let micros = hour.checked_mul(HOUR_MICROS).ok_or(Failure::Field)?;
+    let micros = micros
+        .checked_add(minute * MINUTE_MICROS + second * SECOND_MICROS + (fraction * 1e6).round_ties_even() as i64)
+        .ok_or(Failure::Field)?;
+    Ok(if negative { -micros } else { micros })
+}
+
+fn default_range_is_minute_to_second(modifier: i32) -> bool {
+    crate::types::decode_interval_modifier(modifier).0 == Some(1 << 11 | 1 << 12)
+}
+
+/// ISO 8601 after the `P`, with designators: `1Y2M3DT4H5M6.7S`.
+fn parse_iso(text: &str) -> Result<Interval, Failure> {
+    let mut sums = Sums::default();
+    let mut rest = text;
+    let mut is_time = false;
+    if text.is_empty() {
+        return Err(Failure::Syntax);
+    }
+    while let Some(first) = rest.chars().next() {
+        if first == 'T' {
+            is_time = true;
+            rest = &rest[1..];
+            continue;
+        }
+        let length = rest.bytes().take_while(|byte| byte.is_ascii_digit() || b"+-.".contains(byte)).count();
+        let designator = rest[length..].chars().next();
+        if designator.is_none() || rest[..length].trim_start_matches('-').contains('-') {
+            return parse_iso_alternative(text);
+        }
+        let (whole, fraction) = split_number(&rest[..length])?;
+        let unit = match (is_time, designator) {
+            (false, Some('Y')) => Unit::Years(1),
+            (false, Some('M')) => Unit::Months,
+            (false, Some('W')) => Unit::Weeks,
+            (false, Some('D')) => Unit::Days,
+            (true, Some('H')) => Unit::Micros(HOUR_MICROS),
+            (true, Some('M')) => Unit::Micros(MINUTE_MICROS),
+            (true, Some('S')) => Unit::Micros(SECOND_MICROS),
+            (true, Some(':')) => return parse_iso_alternative(text),
+            (false, Some('T')) => return parse_iso_alternative(text),
+            _ => return Err(Failure::Syntax),
+        };
+        sums.add(whole, fraction, unit);
+        rest = &rest[length + 1..];
+    }
+    sums.finish(false)
+}
+
+/// ISO 8601's other form: `0001-02-03T04:05:06`.
+fn parse_iso_alternative(text: &str) -> Result<Interval, Failure> {
+    let (date, time) = text.split_once('T').unwrap_or((text, ""));
+    let mut sums = Sums::default();
+    if !date.is_empty() {
+        let units = [Unit::Years(1), Unit::Months, Unit::Days];
+        let pieces: Vec<&str> = date.split('-').collect();
+        if pieces.len() > 3 {
+            return Err(Failure::Syntax);
+        }
+        for (piece, unit) in pieces.iter().zip(units) {
+            let (whole, fraction) = split_number(piece)?;
+            sums.add(whole, fraction, unit);
+        }
+    }
+    if !time.is_empty() {
+        let units = [Unit::Micros(HOUR_MICROS), Unit::Micros(MINUTE_MICROS), Unit::Micros(SECOND_MICROS)];
+        let pieces: Vec<&str> = time.split(':').collect();
+        if pieces.len() > 3 {
+            return Err(Failure::Syntax);
+        }
+        for (piece, unit) in pieces.iter().zip(units) {
+            let (whole, fraction) = split_number(piece)?;
+            sums.add(whole, fraction, unit);
+        }
+    }
+    sums.finish(false)
+}
