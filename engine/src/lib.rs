@@ -4,7 +4,9 @@
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
 pub mod error;
+pub mod one_shot;
 pub mod protocol;
 pub mod reader;
+pub mod render;
 
 pub use error::SqlError;

@@ -1,0 +1,109 @@
+//! Queries that run once, over one reader. Where they stand: session → plan → here → rows to `wire`.
+//!
+//! ```text
+//! lookups, scans and what needs no state   chains of pull iterators on the caller's thread    one_shot::stream
+//! all else                                 a dataflow on a thread of the pool, fed in chunks   render::source
+//! ```
+//!
+//! The plan's shape decides, the answers are the same. Both read through the `Reader` only, both end early:
+//! when enough rows were pulled, at a cancel, at the deadline, past the memory limit, or when a data subject
+//! in the snapshot was forgotten. Never writes (but for `nextval` and its like, through the environment).
+
+pub mod expand;
+pub mod get;
+pub mod pool;
+pub mod rounds;
+pub mod stream;
+pub mod watch;
+
+pub use pool::add_dataflow_threads;
+pub use watch::QueryLimits;
+
+use crate::SqlError;
+use crate::reader::Reader;
+use crate::render::finish::Finish;
+use planner::plan::Query;
+use planner::scalar::EvalContext;
+use repr::{Datum, RelationId, Row};
+use std::sync::Arc;
+use stream::{Locals, Pull, stream, streams};
+use watch::Watch;
+
+/// The rows of catalog relations, which no storage holds.
+pub trait SystemRows: Send + Sync {
+    /// All rows of a catalog relation; `None` if the relation is not one.
+    fn rows(&self, relation: RelationId) -> Option<Result<Vec<Row>, SqlError>>;
+}
+
+/// No catalog relations: for evaluations below the level of statements.
+pub struct NoSystemRows;
+
+impl SystemRows for NoSystemRows {
+    fn rows(&self, _relation: RelationId) -> Option<Result<Vec<Row>, SqlError>> {
+        None
+    }
+}
+
+/// What all parts of one query share.
+#[derive(Clone)]
+pub struct OneShot {
+    /// What is read.
+    pub reader: Arc<dyn Reader>,
+    /// Catalog relations.
+    pub system: Arc<dyn SystemRows>,
+    /// What expressions are evaluated with.
+    pub eval: EvalContext,
+    /// What may end the query.
+    pub watch: Arc<Watch>,
+}
+
+/// The rows of a query, one by one.
+pub type QueryRows = Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>;
+
+/// Runs a query without catalog relations.
+pub fn run(
+    query: Arc<Query>,
+    reader: Arc<dyn Reader>,
+    context: EvalContext,
+    limits: QueryLimits,
+) -> Result<QueryRows, SqlError> {
+    run_with_system(query, reader, context, limits, Arc::new(NoSystemRows))
+}
+
+/// Runs a query. Errors that no row is needed for come at once, the rest from the iterator, which ends with them.
+pub fn run_with_system(
+    query: Arc<Query>,
+    reader: Arc<dyn Reader>,
+    context: EvalContext,
+    limits: QueryLimits,
+    system: Arc<dyn SystemRows>,
+) -> Result<QueryRows, SqlError> {
+    let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)) };
+    shot.watch.check()?;
+    let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
+        let input: Box<dyn Pull + '_> = if streams(&query.plan, &|_| false) {
+            stream(&query.plan, &shot, &Arc::new(Locals::new()))?
+        } else {
+            Box::new(pool::start(query.clone(), shot.clone())?)
+        };
+        Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
+    })?;
+    Ok(Box::new(rows))
+}
+
+self_cell::self_cell!(
+    /// The rows, beside the plan that they borrow.
+    struct RunningQuery {
+        owner: Arc<Query>,
+        #[covariant]
+        dependent: Finish,
+    }
+);
+
+impl Iterator for RunningQuery {
+    type Item = Result<Vec<Datum>, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.with_dependent_mut(|_query, finish| finish.next())
+    }
+}

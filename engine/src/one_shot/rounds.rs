@@ -1,0 +1,90 @@
+//! `WITH RECURSIVE` by rounds, as PostgreSQL runs it: the step sees the last round's new rows only.
+//!
+//! Streamed: rows come out as they are found, so that a LIMIT above ends a recursion that would not end.
+//! What bounds it is memory (UNION keeps a key of every row it has seen; a round's rows wait for the next).
+
+use super::OneShot;
+use super::stream::{Local, Locals, Pull, rows, with};
+use super::watch::Ticker;
+use crate::SqlError;
+use crate::render::recursive::Recursion;
+use repr::{Datum, Row, key};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The rows of all rounds.
+pub struct RoundsStream<'p> {
+    recursion: Recursion<'p>,
+    current: Box<dyn Pull + 'p>,
+    /// What this round has given so far: the next round's input.
+    given: Vec<Row>,
+    /// What the round at hand reads, charged to the query.
+    read_bytes: usize,
+    given_bytes: usize,
+    seen: BTreeSet<Vec<u8>>,
+    shot: OneShot,
+    locals: Arc<Locals<'p>>,
+    ticker: Ticker,
+}
+
+/// What a materialised row costs.
+pub fn held_bytes(row: &Row) -> usize {
+    row.bytes().len() + size_of::<Row>() + 16
+}
+
+impl<'p> RoundsStream<'p> {
+    /// Starts with the base's rows.
+    pub fn new(recursion: Recursion<'p>, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Result<Self, SqlError> {
+        Ok(RoundsStream {
+            recursion,
+            current: rows(recursion.base, shot, locals)?,
+            given: Vec::new(),
+            read_bytes: 0,
+            given_bytes: 0,
+            seen: BTreeSet::new(),
+            shot: shot.clone(),
+            locals: locals.clone(),
+            ticker: Ticker::default(),
+        })
+    }
+
+    fn start_round(&mut self) -> Result<bool, SqlError> {
+        self.shot.watch.release(self.read_bytes);
+        self.read_bytes = std::mem::take(&mut self.given_bytes);
+        if self.given.is_empty() {
+            return Ok(false);
+        }
+        let input = Local::Bag(Arc::new(std::mem::take(&mut self.given)));
+        let locals = with(&self.locals, self.recursion.id, input);
+        self.current = rows(self.recursion.step, &self.shot, &locals)?;
+        Ok(true)
+    }
+}
+
+impl Pull for RoundsStream<'_> {
+    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        loop {
+            self.ticker.tick(&self.shot.watch)?;
+            if !self.current.next(row)? {
+                if !self.start_round()? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            if self.recursion.distinct {
+                let code = key::encode_all(row);
+                let bytes = code.len() + 48;
+                if !self.seen.insert(code) {
+                    continue;
+                }
+                self.shot.watch.charge(bytes)?;
+            }
+            let packed = Row::pack(row.iter());
+            let bytes = held_bytes(&packed);
+            self.shot.watch.charge(bytes)?;
+            self.given_bytes += bytes;
+            self.given.push(packed);
+            return Ok(true);
+        }
+    }
+}

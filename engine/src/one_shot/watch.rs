@@ -1,0 +1,123 @@
+//! What may end a query before its last row: cancel, deadline, an erased snapshot, too much memory.
+//!
+//! One `Watch` is shared by all threads of a query. It is asked between rows, between dataflow steps and
+//! inside long operators; it never interrupts by force.
+
+use crate::SqlError;
+use crate::protocol::CancelFlag;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The bounds within which a query runs.
+#[derive(Clone)]
+pub struct QueryLimits {
+    /// Raised by a CancelRequest.
+    pub cancel: Arc<CancelFlag>,
+    /// `statement_timeout`.
+    pub deadline: Option<Instant>,
+    /// Bytes that the query's dataflows, sorts and materialised parts may hold together.
+    pub memory_bytes_max: usize,
+    /// Why the snapshot underneath may no longer be read (a data subject was forgotten), if so.
+    pub ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
+}
+
+/// The state behind a query's limits.
+pub struct Watch {
+    limits: QueryLimits,
+    /// Charged by sorts and materialised parts.
+    held_bytes: AtomicUsize,
+    stopped: AtomicBool,
+    failure: Mutex<Option<SqlError>>,
+}
+
+impl Watch {
+    /// Starts watching.
+    pub fn new(limits: QueryLimits) -> Self {
+        Watch { limits, held_bytes: AtomicUsize::new(0), stopped: AtomicBool::new(false), failure: Mutex::new(None) }
+    }
+
+    /// Whether the query is over; cheap, and never the first to notice.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Ends the query for lack of a reader of its result.
+    pub fn abandon(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the query with an error that no row carries, such as one of storage. The first one counts.
+    pub fn fail(&self, error: SqlError) {
+        self.failure.lock().get_or_insert(error);
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks at every limit. Errors are 57014, 53200, or why the snapshot ended.
+    pub fn check(&self) -> Result<(), SqlError> {
+        let error = if let Some(error) = self.failure.lock().clone() {
+            error
+        } else if self.limits.cancel.is_cancelled() {
+            SqlError::new("57014", "canceling statement due to user request")
+        } else if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            SqlError::new("57014", "canceling statement due to statement timeout")
+        } else if let Some(error) = (self.limits.ended)() {
+            error
+        } else if self.is_stopped() {
+            SqlError::new("57014", "canceling statement because its result is no longer read")
+        } else {
+            return Ok(());
+        };
+        self.stopped.store(true, Ordering::Relaxed);
+        Err(error)
+    }
+
+    /// Adds to what the query holds; 53200 if that is too much.
+    pub fn charge(&self, bytes: usize) -> Result<(), SqlError> {
+        let held = self.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.bound(held)
+    }
+
+    /// Gives back what was charged.
+    pub fn release(&self, bytes: usize) {
+        self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// 53200 if what is charged and `dataflow_bytes` together are too much.
+    pub fn check_memory(&self, dataflow_bytes: usize) -> Result<(), SqlError> {
+        self.bound(self.held_bytes.load(Ordering::Relaxed).saturating_add(dataflow_bytes))
+    }
+
+    fn bound(&self, held: usize) -> Result<(), SqlError> {
+        if held <= self.limits.memory_bytes_max {
+            return Ok(());
+        }
+        let error = SqlError::new("53200", "out of memory")
+            .detail(format!("The query needs more than {} bytes of working memory.", self.limits.memory_bytes_max))
+            .hint("Narrow the query, give its joins and filters an index, or raise the memory limit of queries.");
+        self.fail(error.clone());
+        Err(error)
+    }
+}
+
+/// Counts rows, so that limits are looked at once in many.
+#[derive(Default)]
+pub struct Ticker {
+    rows: u32,
+}
+
+impl Ticker {
+    const ROWS_BETWEEN_CHECKS: u32 = 256;
+
+    /// One more row: fails if a limit was found crossed.
+    pub fn tick(&mut self, watch: &Watch) -> Result<(), SqlError> {
+        self.rows = self.rows.wrapping_add(1);
+        if self.rows.is_multiple_of(Self::ROWS_BETWEEN_CHECKS) { watch.check() } else { Ok(()) }
+    }
+
+    /// One more row: whether to stop work.
+    pub fn stops(&mut self, watch: &Watch) -> bool {
+        self.tick(watch).is_err() || watch.is_stopped()
+    }
+}

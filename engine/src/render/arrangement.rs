@@ -1,0 +1,213 @@
+//! Arrangements of rows: flat bytes by key, in differential's spines.
+//!
+//! A key is `repr::key` bytes, so that equal keys are SQL-equal; the value is a packed row (or bytes
+//! that sort like an ORDER BY). Every arrangement has a name. Keys never leave an arrangement as datums:
+//! the encoding does not decode, so what is needed later travels in the value.
+
+use super::context::Bundle;
+use super::{Meter, RenderTime};
+use differential_dataflow::difference::Semigroup;
+use differential_dataflow::operators::arrange::arrangement::arrange_core;
+use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
+use differential_dataflow::trace::implementations::containers::BatchContainer;
+use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
+use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
+use differential_dataflow::trace::implementations::spine_fueled::Spine;
+use differential_dataflow::trace::implementations::{ContainerChunker, OffsetList};
+use differential_dataflow::trace::rc_blanket_impls::RcBuilder;
+use differential_dataflow::{AsCollection, VecCollection};
+use repr::{Row, ValueError};
+use std::marker::PhantomData;
+use std::rc::Rc;
+use timely::container::PushInto;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::core::OkErr;
+
+/// A key as an arrangement holds it.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub Box<[u8]>);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// A key or row inside a batch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes<'a>(pub &'a [u8]);
+
+/// What can stand in a `Flat` container.
+pub trait FlatBytes: Clone + Ord + 'static {
+    /// From bytes of the same type's.
+    fn copy_from(bytes: &[u8]) -> Self;
+    /// Its bytes, in whose order it sorts.
+    fn flat(&self) -> &[u8];
+}
+
+impl FlatBytes for Key {
+    fn copy_from(bytes: &[u8]) -> Self {
+        Key(bytes.into())
+    }
+    fn flat(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl FlatBytes for Row {
+    fn copy_from(bytes: &[u8]) -> Self {
+        Row::from_bytes(bytes.into())
+    }
+    fn flat(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl<'a> PartialEq<&'a Key> for Bytes<'a> {
+    fn eq(&self, other: &&'a Key) -> bool {
+        self.0 == other.flat()
+    }
+}
+
+impl<'a> PartialEq<&'a Row> for Bytes<'a> {
+    fn eq(&self, other: &&'a Row) -> bool {
+        self.0 == other.flat()
+    }
+}
+
+/// Byte strings one after another: 8 bytes of overhead each instead of an allocation.
+pub struct Flat<B> {
+    /// Where each string ends.
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+    owned: PhantomData<B>,
+}
+
+impl<B: FlatBytes> Flat<B> {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+impl<B: FlatBytes> PushInto<B> for Flat<B> {
+    fn push_into(&mut self, item: B) {
+        self.push(item.flat());
+    }
+}
+
+impl<B: FlatBytes> BatchContainer for Flat<B> {
+    type Owned = B;
+    type ReadItem<'a> = Bytes<'a>;
+
+    fn into_owned(item: Bytes<'_>) -> B {
+        B::copy_from(item.0)
+    }
+    fn push_ref(&mut self, item: Bytes<'_>) {
+        self.push(item.0);
+    }
+    fn push_own(&mut self, item: &B) {
+        self.push(item.flat());
+    }
+    fn clear(&mut self) {
+        self.ends.clear();
+        self.bytes.clear();
+    }
+    fn with_capacity(size: usize) -> Self {
+        Flat { ends: Vec::with_capacity(size), bytes: Vec::new(), owned: PhantomData }
+    }
+    fn merge_capacity(left: &Self, right: &Self) -> Self {
+        Flat {
+            ends: Vec::with_capacity(left.ends.len() + right.ends.len()),
+            bytes: Vec::with_capacity(left.bytes.len() + right.bytes.len()),
+            owned: PhantomData,
+        }
+    }
+    fn reborrow<'b, 'a: 'b>(item: Bytes<'a>) -> Bytes<'b> {
+        item
+    }
+    fn index(&self, index: usize) -> Bytes<'_> {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        Bytes(&self.bytes[start..self.ends[index]])
+    }
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+type RowLayout<T, R> = (Flat<Key>, Flat<Row>, Vec<T>, Vec<R>, OffsetList);
+type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
+type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
+/// The trace of rows by key.
+pub type RowSpine<T, R> = Spine<Rc<OrdValBatch<RowLayout<T, R>>>>;
+/// Rows arranged by key.
+pub type RowsByKey<'s, T, R = isize> = Arranged<'s, TraceAgent<RowSpine<T, R>>>;
+
+/// What a group came to: a row or its error.
+pub type Outcome = Result<Row, ValueError>;
+type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, OffsetList);
+type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
+type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
+
+/// Arranges rows by key.
+pub fn arrange<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
+    rows: VecCollection<'s, T, (Key, Row), R>,
+    name: &str,
+) -> RowsByKey<'s, T, R> {
+    arrange_core::<_, _, ContainerChunker<Vec<((Key, Row), T, R)>>, RowBatcher<T, R>, RowBuilder<T, R>, RowSpine<T, R>>(
+        rows.inner, Pipeline, name,
+    )
+}
+
+/// Tells the meter of what is about to be arranged.
+pub fn metered(meter: &Meter, key: Vec<u8>, row: Row) -> (Key, Row) {
+    meter.count(key.len() + row.bytes().len());
+    (Key(key.into_boxed_slice()), row)
+}
+
+/// One group as `reduce` shows it: values in byte order with what they add up to, never zero.
+pub type Group<'g, 'a, R> = &'g [(Bytes<'a>, R)];
+
+/// Each group's outcomes, from its values.
+pub fn reduce<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
+    arranged: RowsByKey<'s, T, R>,
+    name: &str,
+    mut logic: impl FnMut(Group<'_, '_, R>, &mut Vec<(Outcome, isize)>) + 'static,
+) -> Bundle<'s, T> {
+    let reduced = arranged.reduce_abelian::<_, OutcomeBuilder<T>, OutcomeSpine<T>, Flat<Key>, _>(
+        name,
+        move |_key, input, output| logic(input, output),
+        |updates, key, outcomes| {
+            updates.clear();
+            let key = Flat::<Key>::into_owned(key);
+            updates.extend(outcomes.drain(..).map(|(outcome, time, diff)| ((key.clone(), outcome), time, diff)));
+        },
+    );
+    split(reduced.as_collection(|_key, outcome| outcome.clone()))
+}
+
+/// Each key that has values, once, arranged.
+pub fn distinct_keys<'s, T: RenderTime>(arranged: RowsByKey<'s, T>, name: &str) -> RowsByKey<'s, T> {
+    arranged.reduce_abelian::<_, RowBuilder<T, isize>, RowSpine<T, isize>, Flat<Key>, _>(
+        name,
+        |_key, input, output| {
+            if input.iter().any(|(_, diff)| *diff > 0) {
+                output.push((Row::default(), 1));
+            }
+        },
+        |updates, key, rows| {
+            updates.clear();
+            let key = Flat::<Key>::into_owned(key);
+            updates.extend(rows.drain(..).map(|(row, time, diff)| ((key.clone(), row), time, diff)));
+        },
+    )
+}
+
+/// Parts rows from errors.
+pub fn split<'s, T: RenderTime>(outcomes: VecCollection<'s, T, Outcome, isize>) -> Bundle<'s, T> {
+    let (oks, errs) = outcomes.inner.ok_err(|(outcome, time, diff)| match outcome {
+        Ok(row) => Ok((row, time, diff)),
+        Err(error) => Err((error, time, diff)),
+    });
+    Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
+}

@@ -1,0 +1,164 @@
+//! Joins of two arranged inputs.
+//!
+//! ```text
+//! left  ── key ──▶ arranged ─┬───────────────▶ join ──▶ inner
+//! right ── key ──▶ arranged ─┘
+//! right ── key ──▶ distinct keys ── join left ──▶ semi;   anti = left - semi;   left = inner + padded anti
+//! ```
+//!
+//! A NULL in a key matches nothing unless the join is null-safe; such rows never enter an arrangement.
+//! Differential's join yields after some two million pairs, so cross joins stay interruptible.
+
+use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, distinct_keys, metered, split};
+use super::context::{Bundle, Context, Errors, Rows, both, split_operator};
+use super::{RenderTime, mfp};
+use crate::one_shot::watch::Ticker;
+use planner::plan::MatchKind;
+use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use repr::row::RowIter;
+use repr::{Datum, Row, ValueError, key};
+
+/// One input of a join.
+pub struct Side<'s, 'p, T: RenderTime> {
+    /// Its rows.
+    pub rows: Bundle<'s, T>,
+    /// Its key.
+    pub key: &'p [ScalarExpr],
+    /// Its width.
+    pub arity: usize,
+}
+
+/// Renders a `Join`.
+pub fn render<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    left: Side<'s, '_, T>,
+    right: Side<'s, '_, T>,
+    kind: MatchKind,
+    null_safe: bool,
+    mfp: &Mfp,
+) -> Bundle<'s, T> {
+    let right_arity = right.arity;
+    let left_rows = left.rows.oks.clone();
+    let (left_keyed, left_errs) = arrange_side(context, left, null_safe, "ArrangeJoinLeft");
+    let (right_keyed, right_errs) = arrange_side(context, right, null_safe, "ArrangeJoinRight");
+    let errs = both(left_errs, right_errs);
+    let joined = match kind {
+        MatchKind::Inner => inner(context, left_keyed, right_keyed, mfp),
+        MatchKind::Semi => {
+            let semi = semi(left_keyed, right_keyed);
+            mfp::render(context, Bundle::infallible(semi), mfp)
+        }
+        MatchKind::Anti => {
+            let anti = left_rows.concat(semi(left_keyed, right_keyed).negate());
+            mfp::render(context, Bundle::infallible(anti), mfp)
+        }
+        MatchKind::Left => {
+            let matched = inner(context, left_keyed.clone(), right_keyed.clone(), mfp);
+            let anti = left_rows.concat(semi(left_keyed, right_keyed).negate());
+            let nulls = Row::pack(&vec![Datum::Null; right_arity]);
+            let padded = anti.map(move |row| concatenate(row.bytes(), nulls.bytes()));
+            let unmatched = mfp::render(context, Bundle::infallible(padded), mfp);
+            Bundle { oks: matched.oks.concat(unmatched.oks), errs: both(matched.errs, unmatched.errs) }
+        }
+    };
+    joined.with_errs(errs)
+}
+
+/// Rows packed one behind the other are one packed row.
+fn concatenate(left: &[u8], right: &[u8]) -> Row {
+    let mut bytes = Vec::with_capacity(left.len() + right.len());
+    bytes.extend_from_slice(left);
+    bytes.extend_from_slice(right);
+    Row::from_bytes(bytes.into_boxed_slice())
+}
+
+/// Arranges one side by its key.
+fn arrange_side<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    side: Side<'s, '_, T>,
+    null_safe: bool,
+    name: &str,
+) -> (RowsByKey<'s, T>, Option<Errors<'s, T>>) {
+    let expressions = side.key.to_vec();
+    let (eval, watch, meter) = (context.eval.clone(), context.watch.clone(), context.meter.clone());
+    let mut ticker = Ticker::default();
+    let mut datums = Vec::new();
+    let fallible = expressions.iter().any(|expression| !matches!(expression, ScalarExpr::Column(_)));
+    let split = split_operator(side.rows.oks, "JoinKey", move |updates, oks, errs| {
+        for (row, time, diff) in updates.drain(..) {
+            if ticker.stops(&watch) {
+                return;
+            }
+            if !expressions.is_empty() {
+                row.unpack_into(&mut datums);
+            }
+            match encode_key(&expressions, &datums, null_safe, &eval) {
+                Ok(Some(key)) => oks.push((metered(&meter, key, row), time, diff)),
+                Ok(None) => {}
+                Err(error) => errs.push((error, time, diff)),
+            }
+        }
+    });
+    let errs = if fallible { both(Some(split.errs), side.rows.errs) } else { side.rows.errs };
+    (arrange(split.oks, name), errs)
+}
+
+/// The key's bytes; none if it has a NULL that matches nothing.
+fn encode_key(
+    expressions: &[ScalarExpr],
+    datums: &[Datum],
+    null_safe: bool,
+    eval: &EvalContext,
+) -> Result<Option<Vec<u8>>, ValueError> {
+    let mut bytes = Vec::with_capacity(expressions.len() * 12);
+    for expression in expressions {
+        let value = expression.operand(datums, eval)?;
+        if value.is_null() && !null_safe {
+            return Ok(None);
+        }
+        key::encode(&mut bytes, &value);
+    }
+    Ok(Some(bytes))
+}
+
+/// All pairs, through `mfp`.
+fn inner<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    left: RowsByKey<'s, T>,
+    right: RowsByKey<'s, T>,
+    mfp: &Mfp,
+) -> Bundle<'s, T> {
+    let watch = context.watch.clone();
+    let mut ticker = Ticker::default();
+    if mfp.is_identity() {
+        let pairs = left.join_core(right, move |_key, left: Bytes<'_>, right: Bytes<'_>| {
+            (!ticker.stops(&watch)).then(|| concatenate(left.0, right.0))
+        });
+        return Bundle::infallible(pairs);
+    }
+    let (mfp, eval) = (mfp.clone(), context.eval.clone());
+    let fallible = mfp::can_fail(&mfp);
+    let mut datums = Vec::new();
+    let mut pair = move |left: Bytes<'_>, right: Bytes<'_>| -> Result<Option<Row>, ValueError> {
+        if ticker.stops(&watch) {
+            return Ok(None);
+        }
+        datums.clear();
+        datums.extend(RowIter::over(left.0));
+        datums.extend(RowIter::over(right.0));
+        Ok(mfp.evaluate(&mut datums, &eval)?.then(|| Row::pack(&datums)))
+    };
+    if fallible {
+        split(left.join_core(right, move |_key, left: Bytes<'_>, right: Bytes<'_>| pair(left, right).transpose()))
+    } else {
+        let project = move |_key: Bytes<'_>, left: Bytes<'_>, right: Bytes<'_>| pair(left, right).ok().flatten();
+        Bundle::infallible(left.join_core(right, project))
+    }
+}
+
+/// Left rows that have a match, with their own multiplicities.
+fn semi<'s, T: RenderTime>(left: RowsByKey<'s, T>, right: RowsByKey<'s, T>) -> Rows<'s, T> {
+    left.join_core(distinct_keys(right, "JoinKeys"), |_key, left: Bytes<'_>, _unit: Bytes<'_>| {
+        Some(Row::copy_from(left.0))
+    })
+}

@@ -1,0 +1,80 @@
+//! A stored relation as operators read it: found through the `Reader`, unpacked to all its columns.
+//!
+//! Shared by the pull iterators and the dataflow operators, so that both read alike. Never sees storage.
+
+use crate::SqlError;
+use crate::reader::Reader;
+use planner::catalog::{Catalog, Index, Table};
+use planner::plan::Lookup;
+use repr::{Datum, RelationId, Row, RowKey};
+use std::sync::Arc;
+
+/// A table, and the key by which it is looked up if it is.
+pub struct Leaf {
+    table: Arc<Table>,
+    /// Position in `table.indexes`; `None` is the primary key (or no lookup at all).
+    index: Option<usize>,
+}
+
+impl Leaf {
+    /// Finds the table, and the index that `lookup` names, in the reader's catalog.
+    pub fn open(catalog: &Catalog, relation: RelationId, lookup: Option<Lookup>) -> Result<Self, SqlError> {
+        let table = catalog
+            .table(relation)
+            .ok_or_else(|| SqlError::new("XX000", format!("relation {relation} of the plan is not in its catalog")))?;
+        let index =
+            match lookup {
+                None | Some(Lookup::PrimaryKey) => None,
+                Some(Lookup::Index(id)) => {
+                    let position = table.indexes.iter().position(|index| index.id == id);
+                    Some(position.ok_or_else(|| {
+                        SqlError::new("XX000", format!("index {id} of the plan is not in its catalog"))
+                    })?)
+                }
+            };
+        Ok(Leaf { table: table.clone(), index })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The index, unless it is the primary key.
+    pub fn index(&self) -> Option<&Index> {
+        self.index.map(|position| &self.table.indexes[position])
+    }
+
+    /// How many columns a row has.
+    pub fn arity(&self) -> usize {
+        self.table.columns.len()
+    }
+
+    /// The rows whose key equals `values`; none if one of them is NULL.
+    pub fn find(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        if values.iter().any(Datum::is_null) {
+            return Ok(Vec::new());
+        }
+        match self.index() {
+            Some(index) => reader.index(&self.table, index, values),
+            None => {
+                let key = reader.row_key(&self.table, values);
+                Ok(reader.get(&self.table, &key)?.map(|row| (key, row)).into_iter().collect())
+            }
+        }
+    }
+
+    /// Appends a stored row's columns, those included that were added since it was stored.
+    pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
+        let start = datums.len();
+        datums.extend(row.iter());
+        for column in &self.table.columns[(datums.len() - start).min(self.arity())..] {
+            datums.push(column.missing.clone().unwrap_or(Datum::Null));
+        }
+    }
+}
+
+/// A row key as the bytea that plans `with_key` carry.
+pub fn key_datum(key: &RowKey) -> Datum {
+    Datum::Bytea(key.bytes().into())
+}

@@ -1,0 +1,256 @@
+//! Aggregates that are sums: they travel as differences, so that a group is two numbers per aggregate.
+//!
+//! DISTINCT is the case without aggregates.
+
+use super::super::RenderTime;
+use super::super::arrangement::{Bytes, Key, arrange, reduce};
+use super::super::context::{Bundle, Context, both, split_operator};
+use crate::one_shot::watch::Ticker;
+use differential_dataflow::AsCollection;
+use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
+use planner::scalar::aggregate::Contribution;
+use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
+use repr::row::write_datum;
+use repr::{Datum, Row, ValueError, key};
+use std::collections::HashMap;
+use timely::dataflow::operators::ToStream;
+
+/// What updates of a group add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Totals {
+    /// Of phantom rows.
+    phantoms: i64,
+    /// Of rows.
+    rows: i64,
+    /// (count, sum) of each aggregate; empty stands for zeros.
+    sums: Vec<(i64, i128)>,
+    /// Updates whose sums left the 128 bits; never taken back, so the group then stays an error.
+    overflows: i64,
+}
+
+impl IsZero for Totals {
+    fn is_zero(&self) -> bool {
+        self.phantoms == 0
+            && self.rows == 0
+            && self.overflows == 0
+            && self.sums.iter().all(|(count, sum)| *count == 0 && *sum == 0)
+    }
+}
+
+impl Semigroup for Totals {
+    fn plus_equals(&mut self, other: &Self) {
+        self.phantoms += other.phantoms;
+        self.rows += other.rows;
+        self.overflows += other.overflows;
+        if self.sums.len() < other.sums.len() {
+            self.sums.resize(other.sums.len(), (0, 0));
+        }
+        for ((count, sum), (other_count, other_sum)) in self.sums.iter_mut().zip(&other.sums) {
+            *count += other_count;
+            match sum.checked_add(*other_sum) {
+                Some(total) => *sum = total,
+                None => self.overflows += 1,
+            }
+        }
+    }
+}
+
+impl Monoid for Totals {
+    fn zero() -> Self {
+        Totals::default()
+    }
+}
+
+impl Abelian for Totals {
+    fn negate(&mut self) {
+        self.phantoms = -self.phantoms;
+        self.rows = -self.rows;
+        for (count, sum) in &mut self.sums {
+            *count = -*count;
+            match sum.checked_neg() {
+                Some(negated) => *sum = negated,
+                None => self.overflows += 1,
+            }
+        }
+    }
+}
+
+/// The node's expressions, and buffers that are reused from row to row.
+struct Accumulator {
+    keys: Vec<ScalarExpr>,
+    calls: Vec<AggregateCall>,
+    datums: Vec<Datum>,
+    args: Vec<Datum>,
+    /// The packed key columns of the row at hand.
+    group_row: Vec<u8>,
+}
+
+impl Accumulator {
+    /// Reads a row: its key columns stand in `group_row` afterwards.
+    fn read(&mut self, row: &Row, eval: &EvalContext) -> Result<(), ValueError> {
+        row.unpack_into(&mut self.datums);
+        self.group_row.clear();
+        for expression in &self.keys {
+            write_datum(&mut self.group_row, &*expression.operand(&self.datums, eval)?);
+        }
+        Ok(())
+    }
+
+    /// Adds the row that was read, `diff` times.
+    fn add(&mut self, diff: isize, totals: &mut Totals, eval: &EvalContext) -> Result<(), ValueError> {
+        for (position, call) in self.calls.iter().enumerate() {
+            let Some(accumulable) = &call.function.accumulable else { continue };
+            if let Some(filter) = &call.filter
+                && !filter.holds(&self.datums, eval)?
+            {
+                continue;
+            }
+            self.args.clear();
+            for arg in &call.args {
+                self.args.push(arg.eval(&self.datums, eval)?);
+            }
+            if call.function.skips_nulls && self.args.iter().any(Datum::is_null) {
+                continue;
+            }
+            let Contribution { count, sum } = (accumulable.contribution)(&self.args)?;
+            totals.add(position, count, sum, diff);
+        }
+        totals.rows += diff as i64;
+        Ok(())
+    }
+
+    /// The key of the row that was read.
+    fn key(&self, eval: &EvalContext) -> Result<Key, ValueError> {
+        let mut bytes = Vec::with_capacity(self.keys.len() * 12);
+        for expression in &self.keys {
+            key::encode(&mut bytes, &*expression.operand(&self.datums, eval)?);
+        }
+        Ok(Key(bytes.into_boxed_slice()))
+    }
+}
+
+impl Totals {
+    /// Totals that are all zero.
+    fn zeros(calls: usize) -> Self {
+        Totals { sums: vec![(0, 0); calls], ..Totals::default() }
+    }
+
+    fn add(&mut self, position: usize, count: i64, sum: i128, diff: isize) {
+        let (total_count, total_sum) = &mut self.sums[position];
+        *total_count += count * diff as i64;
+        match sum.checked_mul(diff as i128).and_then(|product| total_sum.checked_add(product)) {
+            Some(total) => *total_sum = total,
+            None => self.overflows += 1,
+        }
+    }
+}
+
+/// Groups of one batch of updates, with what they add up to at each time. The map's order is lost at once:
+/// the arrangement sorts.
+type Groups<T> = HashMap<Vec<u8>, (Key, Vec<(T, Totals)>)>;
+
+/// Renders a `Reduce` whose aggregates are all accumulable.
+pub fn render<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    keys: &[ScalarExpr],
+    aggregates: &[AggregateCall],
+    scalar: bool,
+) -> Bundle<'s, T> {
+    let (eval, watch, meter) = (context.eval.clone(), context.watch.clone(), context.meter.clone());
+    let mut ticker = Ticker::default();
+    let mut accumulator = Accumulator {
+        keys: keys.to_vec(),
+        calls: aggregates.to_vec(),
+        datums: Vec::new(),
+        args: Vec::new(),
+        group_row: Vec::new(),
+    };
+    let mut groups: Groups<T> = HashMap::new();
+    let split = split_operator(input.oks, "Accumulate", move |updates, oks, errs| {
+        for (row, time, diff) in updates.drain(..) {
+            if ticker.stops(&watch) {
+                return;
+            }
+            if let Err(error) = accumulate(&mut accumulator, &mut groups, &row, &time, diff, &eval) {
+                errs.push((error, time, diff));
+            }
+        }
+        for (group_row, (key, totals)) in groups.drain() {
+            let row = Row::from_bytes(group_row.into_boxed_slice());
+            for (time, totals) in totals {
+                let sums_bytes = size_of::<Totals>() + size_of_val(totals.sums.as_slice());
+                meter.count(key.0.len() + row.bytes().len() + sums_bytes);
+                oks.push(((key.clone(), row.clone()), time, totals));
+            }
+        }
+    });
+    let mut sums = split.oks;
+    if scalar {
+        let phantom = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
+        let phantom = Some(((Key::default(), Row::default()), T::minimum(), phantom));
+        sums = sums.concat(phantom.to_stream(context.scope).as_collection());
+    }
+    let calls = aggregates.to_vec();
+    let bundle = reduce(arrange(sums, "ArrangeAccumulate"), "ReduceAccumulable", move |rows, output| {
+        if let Some(outcome) = finish(rows, &calls).transpose() {
+            output.push((outcome, 1));
+        }
+    });
+    let errs = if can_fail(keys, aggregates) { both(Some(split.errs), input.errs) } else { input.errs };
+    Bundle { oks: bundle.oks, errs: if aggregates.is_empty() { errs } else { both(bundle.errs, errs) } }
+}
+
+/// Whether reading rows can give errors: DISTINCT over columns and `count(*)` cannot.
+fn can_fail(keys: &[ScalarExpr], aggregates: &[AggregateCall]) -> bool {
+    let computes = |expression: &ScalarExpr| !matches!(expression, ScalarExpr::Column(_));
+    keys.iter().any(computes) || aggregates.iter().any(|call| call.filter.is_some() || !call.args.is_empty())
+}
+
+fn accumulate<T: RenderTime>(
+    accumulator: &mut Accumulator,
+    groups: &mut Groups<T>,
+    row: &Row,
+    time: &T,
+    diff: isize,
+    eval: &EvalContext,
+) -> Result<(), ValueError> {
+    accumulator.read(row, eval)?;
+    let calls = accumulator.calls.len();
+    if !groups.contains_key(accumulator.group_row.as_slice()) {
+        let key = accumulator.key(eval)?;
+        groups.insert(accumulator.group_row.clone(), (key, Vec::with_capacity(1)));
+    }
+    let (_, totals) = groups.get_mut(accumulator.group_row.as_slice()).expect("inserted if it was not there");
+    let position = match totals.iter().position(|(at, _)| at == time) {
+        Some(position) => position,
+        None => {
+            totals.push((time.clone(), Totals::zeros(calls)));
+            totals.len() - 1
+        }
+    };
+    accumulator.add(diff, &mut totals[position].1, eval)
+}
+
+/// The group's row, if the group is there.
+fn finish(rows: &[(Bytes<'_>, Totals)], calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
+    let mut total = Totals::zeros(calls.len());
+    for (_, totals) in rows {
+        total.plus_equals(totals);
+    }
+    if total.rows <= 0 && total.phantoms <= 0 {
+        return Ok(None);
+    }
+    if total.overflows > 0 {
+        return Err(ValueError::new("22003", "value out of range: a sum exceeds 128 bits"));
+    }
+    let group_row = rows.iter().find(|(_, totals)| totals.rows > 0).or(rows.first()).map_or(&[][..], |(row, _)| row.0);
+    let mut bytes = Vec::with_capacity(group_row.len() + calls.len() * 10);
+    bytes.extend_from_slice(group_row);
+    for (call, (count, sum)) in calls.iter().zip(total.sums) {
+        let Some(accumulable) = &call.function.accumulable else { continue };
+        let value = (accumulable.finish)(Contribution { count, sum }, &call.result)?;
+        write_datum(&mut bytes, &value);
+    }
+    Ok(Some(Row::from_bytes(bytes.into_boxed_slice())))
+}

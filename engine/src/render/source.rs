@@ -1,0 +1,271 @@
+//! One-shots: what feeds a dataflow, steps it to its end, and takes its rows out.
+//!
+//! ```text
+//! chain (one_shot::stream) ─ 4,096 rows ─▶ input ─▶ rendered plan ─▶ sink ─▶ emit
+//!                 └──────── step, look at the limits, emit ────────┘
+//! ```
+//!
+//! The largest chains in a plan are its sources: they need no dataflow. All is at time 0; an input's end
+//! closes it. One worker on the thread that calls; it is dropped, finished or not, before this returns.
+
+use super::context::{Bundle, Context, NodeId};
+use super::recursive::Recursion;
+use super::{Meter, RenderTime, children, may_retract, render};
+use crate::SqlError;
+use crate::one_shot::OneShot;
+use crate::one_shot::rounds::{RoundsStream, held_bytes};
+use crate::one_shot::stream::{Locals, Pull, by_rounds, stream, streams};
+use differential_dataflow::AsCollection;
+use differential_dataflow::consolidation::consolidate;
+use differential_dataflow::input::{Input, InputSession};
+use differential_dataflow::logging::{DifferentialEvent, DifferentialEventBuilder};
+use planner::plan::Plan;
+use repr::{Row, ValueError};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use timely::WorkerConfig;
+use timely::communication::Allocator;
+use timely::communication::allocator::thread::Thread;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::ToStream;
+use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::probe::Handle;
+use timely::worker::Worker;
+
+/// Rows that go in between two steps.
+const FEED_ROWS: usize = 4_096;
+
+/// Takes rows out of a dataflow: each batch with multiplicities above 0.
+pub type Emit<'e> = &'e mut dyn FnMut(Vec<(Row, isize)>) -> Result<(), SqlError>;
+
+/// Rows known while rendering.
+pub fn constant<'s, T: RenderTime>(context: &Context<'s, T>, rows: Vec<Row>) -> Bundle<'s, T> {
+    let updates = rows.into_iter().map(|row| (row, T::minimum(), 1));
+    Bundle::infallible(updates.to_stream(context.scope).as_collection())
+}
+
+/// Runs a plan on this thread and gives its rows, each as often as it occurs, charged to the query.
+pub fn run_to_completion(plan: &Plan, shot: &OneShot, locals: &Arc<Locals<'_>>) -> Result<Vec<Row>, SqlError> {
+    let mut rows = Vec::new();
+    run(plan, shot, locals, &mut |batch| {
+        for (row, copies) in batch {
+            for _ in 0..copies {
+                shot.watch.charge(held_bytes(&row))?;
+                rows.push(row.clone());
+            }
+        }
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Runs a plan on this thread as a dataflow.
+pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: Emit<'_>) -> Result<(), SqlError> {
+    let allocator = Allocator::Thread(Thread::default());
+    let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+    let meter = Rc::new(Meter::default());
+    log_arrangements(&worker, &meter);
+    let mut feeds = Vec::new();
+    find_feeds(plan, shot, locals, &mut feeds)?;
+    let output = Rc::new(Output::default());
+    let mut done = Handle::new();
+    let inputs = worker.dataflow_named::<u64, _, _>(
+        "OneShot",
+        |scope| -> Result<Vec<InputSession<u64, Row, isize>>, SqlError> {
+            let mut inputs = Vec::with_capacity(feeds.len());
+            let mut sources = HashMap::with_capacity(feeds.len());
+            for feed in &feeds {
+                let (input, rows) = scope.new_collection();
+                inputs.push(input);
+                sources.insert(feed.node, Bundle::infallible(rows));
+            }
+            let reader = shot.reader.clone();
+            let mut context = Context {
+                scope,
+                sources,
+                locals: BTreeMap::new(),
+                readers: Rc::new(move |_relation, _time| reader.clone()),
+                eval: shot.eval.clone(),
+                watch: shot.watch.clone(),
+                meter: meter.clone(),
+            };
+            let bundle = render(&mut context, plan)?;
+            output.attach(bundle, &mut done);
+            Ok(inputs)
+        },
+    )?;
+    let mut pump =
+        Pump { worker, done, output, meter, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
+    let result = pump.run(feeds, inputs);
+    drop(pump);
+    // What storage said matters more than what followed from it.
+    match (shot.watch.check(), result) {
+        (Err(error), _) | (Ok(()), Err(error)) => Err(error),
+        (Ok(()), Ok(())) => Ok(()),
+    }
+}
+
+/// A source of the dataflow.
+struct Feed<'p> {
+    node: NodeId,
+    rows: Box<dyn Pull + 'p>,
+}
+
+/// The largest chains of the plan, and the recursions that run by rounds.
+fn find_feeds<'p>(
+    plan: &'p Plan,
+    shot: &OneShot,
+    locals: &Arc<Locals<'p>>,
+    feeds: &mut Vec<Feed<'p>>,
+) -> Result<(), SqlError> {
+    let known = |id| locals.contains_key(&id);
+    if streams(plan, &known) {
+        feeds.push(Feed { node: NodeId::of(plan), rows: stream(plan, shot, locals)? });
+        return Ok(());
+    }
+    if let Plan::LetRec { id, base, step, distinct, body } = plan
+        && by_rounds(base, step, *id, &known)
+    {
+        let recursion = Recursion { id: *id, base, step, distinct: *distinct };
+        let rows = Box::new(RoundsStream::new(recursion, shot, locals)?);
+        feeds.push(Feed { node: NodeId::recursion(plan), rows });
+        return find_feeds(body, shot, locals, feeds);
+    }
+    for child in children(plan) {
+        find_feeds(child, shot, locals, feeds)?;
+    }
+    Ok(())
+}
+
+/// What has come out of the dataflow and was not taken yet.
+#[derive(Default)]
+struct Output {
+    rows: RefCell<Vec<(Row, isize)>>,
+    errors: RefCell<BTreeMap<ValueError, isize>>,
+}
+
+impl Output {
+    fn attach(self: &Rc<Self>, bundle: Bundle<'_, u64>, done: &mut Handle<u64>) {
+        let output = self.clone();
+        bundle.oks.probe_with(done).inner.sink(Pipeline, "Rows", move |(input, _frontier)| {
+            input.for_each(|_time, updates| {
+                output.rows.borrow_mut().extend(updates.drain(..).map(|(row, _time, diff)| (row, diff)));
+            });
+        });
+        let Some(errs) = bundle.errs else { return };
+        let output = self.clone();
+        errs.probe_with(done).inner.sink(Pipeline, "Errors", move |(input, _frontier)| {
+            input.for_each(|_time, updates| {
+                let mut errors = output.errors.borrow_mut();
+                for (error, _time, diff) in updates.drain(..) {
+                    *errors.entry(error).or_insert(0) += diff;
+                }
+            });
+        });
+    }
+}
+
+/// Drives the worker.
+struct Pump<'r> {
+    worker: Worker,
+    done: Handle<u64>,
+    output: Rc<Output>,
+    meter: Rc<Meter>,
+    shot: &'r OneShot,
+    emit: Emit<'r>,
+    /// Rows are held back until nothing can take them back.
+    consolidates: bool,
+    pending: Vec<(Row, isize)>,
+}
+
+impl Pump<'_> {
+    fn run(&mut self, feeds: Vec<Feed<'_>>, inputs: Vec<InputSession<u64, Row, isize>>) -> Result<(), SqlError> {
+        // Inputs not fed yet stay open until their turn, and close on an error with all else.
+        let mut inputs = inputs.into_iter();
+        for mut feed in feeds {
+            let Some(mut input) = inputs.next() else { break };
+            let mut datums = Vec::new();
+            loop {
+                let mut fed = 0;
+                while fed < FEED_ROWS && feed.rows.next(&mut datums)? {
+                    input.insert(Row::pack(&datums));
+                    fed += 1;
+                }
+                input.flush();
+                self.step()?;
+                if fed < FEED_ROWS {
+                    break;
+                }
+            }
+        }
+        while !self.done.done() {
+            self.step()?;
+        }
+        self.finish()
+    }
+
+    fn step(&mut self) -> Result<(), SqlError> {
+        self.worker.step();
+        self.shot.watch.check()?;
+        let rows = std::mem::take(&mut *self.output.rows.borrow_mut());
+        if self.consolidates {
+            let grown = self.pending.len() + rows.len() > 2 * self.pending.len().max(FEED_ROWS);
+            self.pending.extend(rows);
+            if grown {
+                consolidate(&mut self.pending);
+            }
+        } else if !rows.is_empty() {
+            self.give(rows)?;
+        }
+        let pending_bytes = match self.pending.first() {
+            Some((row, _)) => self.pending.len() * (held_bytes(row) + size_of::<isize>()),
+            None => 0,
+        };
+        self.shot.watch.check_memory(self.meter.bytes() + pending_bytes)
+    }
+
+    fn finish(&mut self) -> Result<(), SqlError> {
+        let errors = std::mem::take(&mut *self.output.errors.borrow_mut());
+        if let Some((error, _)) = errors.into_iter().find(|(_, diff)| *diff != 0) {
+            return Err(error.into());
+        }
+        let mut rows = std::mem::take(&mut self.pending);
+        consolidate(&mut rows);
+        self.give(rows)
+    }
+
+    fn give(&mut self, rows: Vec<(Row, isize)>) -> Result<(), SqlError> {
+        if rows.iter().any(|(_, copies)| *copies < 0) {
+            return Err(SqlError::new("XX000", "a dataflow gave a row a negative number of times"));
+        }
+        (self.emit)(rows)
+    }
+}
+
+/// Has differential report how many records stand in batchers and batches.
+fn log_arrangements(worker: &Worker, meter: &Rc<Meter>) {
+    let Some(mut register) = worker.log_register() else { return };
+    let meter = meter.clone();
+    register.insert::<DifferentialEventBuilder, _>(
+        "differential/arrange",
+        move |_time: &Duration, events: &mut Option<Vec<(Duration, DifferentialEvent)>>| {
+            let mut live = meter.live_records.get();
+            for (_, event) in events.iter().flatten() {
+                live += match event {
+                    DifferentialEvent::Batch(batch) => batch.length.cast_signed(),
+                    DifferentialEvent::Merge(merge) => match merge.complete {
+                        Some(length) => length.cast_signed() - (merge.length1 + merge.length2).cast_signed(),
+                        None => 0,
+                    },
+                    DifferentialEvent::Drop(batch) => -batch.length.cast_signed(),
+                    DifferentialEvent::Batcher(batcher) => batcher.records_diff,
+                    DifferentialEvent::MergeShortfall(_) | DifferentialEvent::TraceShare(_) => 0,
+                };
+            }
+            meter.live_records.set(live);
+        },
+    );
+}

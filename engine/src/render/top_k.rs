@@ -1,0 +1,142 @@
+//! Rows chosen within groups by order: the first ones (`TopK`), or the only one (`AtMostOne`).
+//!
+//! The order is in the arranged bytes: a value is the codes of the ORDER BY columns, then the row, then
+//! how long the row is. Codes are prefix-free, so bytes sort like the ORDER BY, ties by the row's bytes.
+
+use super::RenderTime;
+use super::arrangement::{Bytes, FlatBytes, arrange, metered, reduce};
+use super::context::{Bundle, Context};
+use crate::SqlError;
+use crate::one_shot::watch::Ticker;
+use planner::scalar::{EvalContext, Order, ScalarExpr};
+use repr::{Datum, Row, ValueError, key};
+
+/// A row behind the codes that order it.
+pub struct OrderedRow;
+
+impl OrderedRow {
+    /// Makes the bytes.
+    pub fn make(order: &[Order], datums: &[Datum], row: &Row) -> Row {
+        let mut bytes = Vec::with_capacity(order.len() * 10 + row.bytes().len() + 4);
+        encode_order(&mut bytes, order, datums);
+        bytes.extend_from_slice(row.bytes());
+        let length = u32::try_from(row.bytes().len()).expect("a row is bounded far below 4 GiB by the protocol");
+        bytes.extend_from_slice(&length.to_be_bytes());
+        Row::from_bytes(bytes.into_boxed_slice())
+    }
+
+    /// The codes and the row's bytes.
+    pub fn parts(bytes: Bytes<'_>) -> (&[u8], &[u8]) {
+        let (rest, length) = bytes.0.split_last_chunk::<4>().expect("made by OrderedRow::make");
+        rest.split_at(rest.len() - u32::from_be_bytes(*length) as usize)
+    }
+}
+
+/// Appends the codes of the ORDER BY columns.
+pub fn encode_order(bytes: &mut Vec<u8>, order: &[Order], datums: &[Datum]) {
+    for item in order {
+        key::encode_ordered(bytes, &datums[item.column], item.descending, item.nulls_first);
+    }
+}
+
+/// The key of a row's group.
+pub fn group_key(columns: &[usize], datums: &[Datum]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(columns.len() * 12);
+    for column in columns {
+        key::encode(&mut bytes, &datums[*column]);
+    }
+    bytes
+}
+
+/// The value of a LIMIT; none if it is absent or NULL. 2201W if negative.
+pub fn limit(expression: Option<&ScalarExpr>, eval: &EvalContext) -> Result<Option<usize>, ValueError> {
+    count(expression, eval, "2201W", "LIMIT")
+}
+
+/// The value of an OFFSET. 2201X if negative.
+pub fn offset(expression: Option<&ScalarExpr>, eval: &EvalContext) -> Result<usize, ValueError> {
+    Ok(count(expression, eval, "2201X", "OFFSET")?.unwrap_or(0))
+}
+
+fn count(
+    expression: Option<&ScalarExpr>,
+    eval: &EvalContext,
+    code: &'static str,
+    clause: &str,
+) -> Result<Option<usize>, ValueError> {
+    let Some(expression) = expression else { return Ok(None) };
+    let value = expression.eval(&[], eval)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let value = value.as_i64().ok_or_else(|| ValueError::new("XX000", format!("{clause} is not an integer")))?;
+    usize::try_from(value).map(Some).map_err(|_| ValueError::new(code, format!("{clause} must not be negative")))
+}
+
+/// Renders a `TopK`.
+pub fn render<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    keys: &[usize],
+    order: &[Order],
+    limit_expression: Option<&ScalarExpr>,
+    offset_expression: Option<&ScalarExpr>,
+) -> Result<Bundle<'s, T>, SqlError> {
+    let limit = limit(limit_expression, &context.eval)?;
+    let offset = offset(offset_expression, &context.eval)?;
+    let (keys, order, meter) = (keys.to_vec(), order.to_vec(), context.meter.clone());
+    let mut datums = Vec::new();
+    let keyed = input.oks.map(move |row| {
+        row.unpack_into(&mut datums);
+        metered(&meter, group_key(&keys, &datums), OrderedRow::make(&order, &datums, &row))
+    });
+    let watch = context.watch.clone();
+    let mut ticker = Ticker::default();
+    let mut bundle = reduce(arrange(keyed, "ArrangeTopK"), "TopK", move |rows, output| {
+        if ticker.stops(&watch) {
+            return;
+        }
+        let (mut skip, mut left) = (offset, limit.unwrap_or(usize::MAX));
+        for (bytes, diff) in rows {
+            if left == 0 {
+                break;
+            }
+            // A negative count is a transient of incremental input; such a row is not there.
+            let copies = usize::try_from(*diff).unwrap_or(0);
+            let skipped = copies.min(skip);
+            skip -= skipped;
+            let taken = (copies - skipped).min(left);
+            left -= taken;
+            if taken > 0 {
+                let row = Row::copy_from(OrderedRow::parts(*bytes).1);
+                output.push((Ok(row), taken.cast_signed()));
+            }
+        }
+    });
+    bundle.errs = input.errs;
+    Ok(bundle)
+}
+
+/// What a scalar subquery that gave several rows is told.
+pub fn more_than_one_row() -> ValueError {
+    ValueError::new("21000", "more than one row returned by a subquery used as an expression")
+}
+
+/// Renders an `AtMostOne`.
+pub fn render_at_most_one<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    keys: &[usize],
+) -> Bundle<'s, T> {
+    let (keys, meter) = (keys.to_vec(), context.meter.clone());
+    let mut datums = Vec::new();
+    let keyed = input.oks.map(move |row| {
+        row.unpack_into(&mut datums);
+        metered(&meter, group_key(&keys, &datums), row)
+    });
+    reduce(arrange(keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| match rows {
+        [(row, 1)] => output.push((Ok(Row::copy_from(row.0)), 1)),
+        _ => output.push((Err(more_than_one_row()), 1)),
+    })
+    .with_errs(input.errs)
+}
