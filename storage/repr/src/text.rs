@@ -1,64 +1,175 @@
-//! Text input and output (helper writes).
+//! Text input and output of every type: the one place that dispatches on it.
+//!
+//! Literals, parameters in text format, COPY, casts to and from text, and results on the wire all pass here.
+//! Scalars are in `text::scalar`, floats in `text::float`, arrays and composites in `text::nested`. Never reads
+//! a clock or a catalog: the `TextContext` brings what is needed of them.
 
-/// double precision as PostgreSQL prints it: shortest digits that read back, `1e+20`, `Infinity`.
-pub fn format_float8(value: f64) -> String {
-    if value.is_finite() { layout_float(value.is_sign_negative(), &format!("{:e}", value.abs())) } else { special_float(value) }
+mod float;
+mod nested;
+mod scalar;
+
+pub use float::{format_float4, format_float8, parse_float4, parse_float8};
+pub use scalar::{assign_length, cast_length, parse_bool, parse_bytea, parse_int, parse_uuid, format_uuid};
+
+use crate::datetime::parse::{DateContext, DateOrder, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+use crate::datetime::{self, Zone, round_to_precision};
+use crate::interval::IntervalStyle;
+use crate::{Datum, Id, Interval, Jsonb, Numeric, ScalarType, ValueError};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What text forms need of a catalog: enums and the names behind reg* values.
+pub trait TextCatalog: Send + Sync {
+    /// The enum's name.
+    fn enum_name(&self, id: Id) -> Option<String>;
+    /// A label's place in the enum's order.
+    fn enum_position(&self, id: Id, label: &str) -> Option<u32>;
+    /// The name behind a reg* value, spelled as PostgreSQL prints it.
+    fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String>;
+    /// The object that a reg* literal names.
+    fn object_oid(&self, kind: &ScalarType, name: &str) -> Option<Id>;
 }
 
-/// real as PostgreSQL prints it.
-pub fn format_float4(value: f32) -> String {
-    if value.is_finite() {
-        layout_float_within(value.is_sign_negative(), &format!("{:e}", value.abs()), 6)
-    } else {
-        special_float(f64::from(value))
-    }
+/// The `bytea_output` setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ByteaOutput {
+    /// `\\x0aff`
+    #[default]
+    Hex,
+    /// `\\012\\377`
+    Escape,
 }
 
-fn special_float(value: f64) -> String {
-    let text = if value.is_nan() {
-        "NaN"
-    } else if value > 0.0 {
-        "Infinity"
-    } else {
-        "-Infinity"
-    };
-    text.to_owned()
+/// The settings on which text forms depend. The default is PostgreSQL's, with zone UTC.
+#[derive(Clone)]
+pub struct TextContext {
+    /// `TimeZone`
+    pub zone: Zone,
+    /// `extra_float_digits`
+    pub extra_float_digits: i32,
+    /// `bytea_output`
+    pub bytea_output: ByteaOutput,
+    /// `DateStyle`'s order of fields; the output style is always ISO.
+    pub date_order: DateOrder,
+    /// `IntervalStyle`
+    pub interval_style: IntervalStyle,
+    /// The transaction's start in microseconds from 2000-01-01 UTC, if 'now' and 'today' may be read.
+    pub now: Option<i64>,
+    /// Enums and names of objects; without one, enums cannot be read and reg* values print as numbers.
+    pub catalog: Option<Arc<dyn TextCatalog>>,
 }
 
-fn layout_float(negative: bool, scientific: &str) -> String {
-    layout_float_within(negative, scientific, 15)
-}
-
-/// Lays shortest digits out as `%g` does, with the exponent's threshold of the type.
-fn layout_float_within(negative: bool, scientific: &str, fixed_digits: i32) -> String {
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let mut out = String::with_capacity(24);
-    if negative {
-        out.push('-');
-    }
-    let count = digits.len() as i32;
-    if exponent < -4 || exponent >= fixed_digits.max(0) {
-        out.push_str(&digits[..1]);
-        if count > 1 {
-            out.push('.');
-            out.push_str(&digits[1..]);
+impl Default for TextContext {
+    fn default() -> Self {
+        TextContext {
+            zone: Zone::utc(),
+            extra_float_digits: 1,
+            bytea_output: ByteaOutput::Hex,
+            date_order: DateOrder::Mdy,
+            interval_style: IntervalStyle::Postgres,
+            now: None,
+            catalog: None,
         }
-        out.push('e');
-        out.push(if exponent < 0 { '-' } else { '+' });
-        out.push_str(&format!("{:02}", exponent.abs()));
-    } else if exponent < 0 {
-        out.push_str("0.");
-        out.extend(std::iter::repeat_n('0', (-exponent - 1) as usize));
-        out.push_str(&digits);
-    } else if count <= exponent + 1 {
-        out.push_str(&digits);
-        out.extend(std::iter::repeat_n('0', (exponent + 1 - count) as usize));
-    } else {
-        out.push_str(&digits[..(exponent + 1) as usize]);
-        out.push('.');
-        out.push_str(&digits[(exponent + 1) as usize..]);
     }
+}
+
+impl TextContext {
+    /// The part that dates and times need.
+    pub fn date_context(&self) -> DateContext {
+        DateContext { zone: self.zone.clone(), order: self.date_order, now: self.now }
+    }
+}
+
+/// A type's input function. The modifier (-1 for none) is applied as an assignment does: 22001 for strings too long.
+pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextContext) -> Result<Datum, ValueError> {
+    Ok(match scalar {
+        ScalarType::Bool => Datum::Bool(parse_bool(text)?),
+        ScalarType::Int2 => Datum::Int2(parse_int(text, "smallint")?),
+        ScalarType::Int4 => Datum::Int4(parse_int(text, "integer")?),
+        ScalarType::Int8 => Datum::Int8(parse_int(text, "bigint")?),
+        ScalarType::Oid => Datum::Oid(scalar::parse_oid(text, "oid")?),
+        ScalarType::Xid => Datum::Oid(scalar::parse_oid(text, "xid")?),
+        ScalarType::Regclass | ScalarType::Regtype | ScalarType::Regproc | ScalarType::Regnamespace => {
+            Datum::Oid(scalar::parse_object(scalar, text, context)?)
+        }
+        ScalarType::Float4 => Datum::Float4(parse_float4(text)?),
+        ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
+        ScalarType::Numeric => Datum::Numeric(text.parse::<Numeric>()?.apply_modifier(modifier)?),
+        ScalarType::Text | ScalarType::Unknown => Datum::Text(Arc::from(scalar::without_zero_bytes(text)?)),
+        ScalarType::Varchar | ScalarType::Bpchar => {
+            assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?
+        }
+        ScalarType::Name => Datum::Text(Arc::from(scalar::truncate_name(scalar::without_zero_bytes(text)?))),
+        ScalarType::Char => Datum::Text(text.chars().take(1).collect::<String>().into()),
+        ScalarType::Bytea => Datum::Bytea(Arc::from(parse_bytea(text)?)),
+        ScalarType::Date => Datum::Date(parse_date(text, &context.date_context())?),
+        ScalarType::Time => Datum::Time(round_to_precision(parse_time(text, &context.date_context())?, modifier)),
+        ScalarType::Timestamp => {
+            let parsed = parse_timestamp(text, &context.date_context())?;
+            Datum::Timestamp(datetime::check_timestamp(round_to_precision(parsed, modifier))?)
+        }
+        ScalarType::Timestamptz => {
+            let parsed = parse_timestamptz(text, &context.date_context())?;
+            Datum::Timestamptz(datetime::check_timestamp(round_to_precision(parsed, modifier))?)
+        }
+        ScalarType::Interval => Datum::Interval(Interval::parse(text, modifier)?),
+        ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
+        ScalarType::Json => {
+            crate::jsonb::validate_json(text)?;
+            Datum::Text(Arc::from(text))
+        }
+        ScalarType::Jsonb => Datum::Jsonb(text.parse::<Jsonb>()?),
+        ScalarType::Int2Vector | ScalarType::OidVector => nested::parse_vector(scalar, text)?,
+        ScalarType::Void => Datum::Text(Arc::from("")),
+        ScalarType::Enum(id) => scalar::parse_enum(*id, text, context)?,
+        ScalarType::Record(_) => {
+            return Err(ValueError {
+                hint: Some("Write the row with ROW(...).".to_owned()),
+                ..ValueError::new("0A000", "input of anonymous composite types is not implemented")
+            });
+        }
+        ScalarType::Array(element) => nested::parse_array(element, modifier, text, context)?,
+    })
+}
+
+/// A type's output function. NULL has no text: callers look for it first, and get an empty string here.
+pub fn format(datum: &Datum, scalar: &ScalarType, context: &TextContext) -> String {
+    let mut out = String::new();
+    write_text(&mut out, datum, scalar, context);
     out
+}
+
+const WRITING: &str = "writing to a String does not fail";
+
+/// Appends a datum's text.
+pub fn write_text(out: &mut String, datum: &Datum, scalar: &ScalarType, context: &TextContext) {
+    match datum {
+        Datum::Null => {}
+        Datum::Bool(value) => out.push(if *value { 't' } else { 'f' }),
+        Datum::Int2(value) => write!(out, "{value}").expect(WRITING),
+        Datum::Int4(value) => write!(out, "{value}").expect(WRITING),
+        Datum::Int8(value) => write!(out, "{value}").expect(WRITING),
+        Datum::Oid(value) => scalar::write_object(out, *value, scalar, context),
+        Datum::Float4(value) if context.extra_float_digits > 0 => out.push_str(&format_float4(*value)),
+        Datum::Float4(value) => {
+            out.push_str(&float::format_rounded(f64::from(*value), (6 + context.extra_float_digits).max(1) as usize));
+        }
+        Datum::Float8(value) if context.extra_float_digits > 0 => out.push_str(&format_float8(*value)),
+        Datum::Float8(value) => {
+            out.push_str(&float::format_rounded(*value, (15 + context.extra_float_digits).max(1) as usize));
+        }
+        Datum::Numeric(value) => write!(out, "{value}").expect(WRITING),
+        Datum::Text(text) | Datum::Bpchar(text) => out.push_str(text),
+        Datum::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
+        Datum::Date(value) => datetime::write_date(out, *value),
+        Datum::Time(value) => datetime::write_time(out, *value),
+        Datum::Timestamp(value) => datetime::write_timestamp(out, *value),
+        Datum::Timestamptz(value) => datetime::write_timestamptz(out, *value, &context.zone),
+        Datum::Interval(value) => out.push_str(&value.format(context.interval_style)),
+        Datum::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
+        Datum::Jsonb(value) => value.write_text(out),
+        Datum::Enum { label, .. } => out.push_str(label),
+        Datum::Array(array) => nested::write_array(out, array, scalar, context),
+        Datum::Record(fields) => nested::write_record(out, fields, scalar, context),
+    }
 }
