@@ -1,0 +1,189 @@
+//! Names and types: from parsed statements to `hir`, by PostgreSQL's rules and with its errors.
+//!
+//! Second step of a statement's trip, after `parse`, before `lower`. Pure: reads the catalog, evaluates
+//! nothing but literals. Never looks at rows, and never decides how a query is run.
+
+mod build;
+mod call;
+mod coerce;
+mod cte;
+mod dml;
+mod expr;
+mod from;
+mod group;
+mod levels;
+mod names;
+mod operator;
+mod position;
+mod query;
+mod scope;
+mod select;
+mod set_operation;
+mod special;
+pub mod statement;
+mod subquery;
+pub mod types;
+mod window;
+
+pub use statement::{Resolved, check_expression, resolve};
+
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, OutputColumn};
+use position::Positions;
+use repr::{ColumnType, Datum, ScalarType};
+use scope::Frame;
+use sqlparser::tokenizer::Span;
+
+/// What resolving must know of the session.
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    /// Schemas in which unqualified names are looked for, after `pg_catalog`.
+    pub search_path: Vec<String>,
+}
+
+impl Default for SessionInfo {
+    fn default() -> Self {
+        SessionInfo { search_path: vec!["$user".to_owned(), "public".to_owned()] }
+    }
+}
+
+/// An expression and its type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Typed {
+    /// The expression.
+    pub expr: HirExpr,
+    /// Its type; `Unknown` for literals and parameters that no context has typed yet.
+    pub column_type: ColumnType,
+}
+
+impl Typed {
+    fn new(expr: HirExpr, scalar: ScalarType) -> Self {
+        Typed { expr, column_type: ColumnType::nullable(scalar) }
+    }
+
+    fn literal(datum: Datum, scalar: ScalarType) -> Self {
+        let column_type = ColumnType { nullable: datum == Datum::Null, ..ColumnType::nullable(scalar) };
+        Typed { expr: HirExpr::Literal(datum, column_type.clone()), column_type }
+    }
+
+    fn boolean(expr: HirExpr) -> Self {
+        Typed::new(expr, ScalarType::Bool)
+    }
+
+    fn scalar(&self) -> &ScalarType {
+        &self.column_type.scalar
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.column_type.scalar == ScalarType::Unknown
+    }
+
+    /// A column of the row at hand.
+    fn column(index: usize, column_type: ColumnType) -> Self {
+        Typed { expr: HirExpr::Column(HirColumn::Column { level: 0, index }), column_type }
+    }
+}
+
+/// A common table expression in scope.
+#[derive(Clone)]
+struct CteBinding {
+    name: String,
+    columns: Vec<OutputColumn>,
+    /// `None` while the recursive term of `id` is being resolved or it stands in a `Let`.
+    id: CteId,
+    /// A copy of the value, where it refers to outer rows and is therefore put in place at each use.
+    inline: Option<Hir>,
+    /// How many frames there were where it was defined.
+    depth: usize,
+}
+
+/// Resolves one statement.
+pub(crate) struct Resolver<'a> {
+    catalog: &'a Catalog,
+    session: &'a SessionInfo,
+    positions: Positions<'a>,
+    /// Types of `$1`…; `None` is not seen or given, `Unknown` seen and not yet deduced.
+    params: Vec<Option<ScalarType>>,
+    /// Rows that expressions can refer to, innermost last.
+    frames: Vec<Frame>,
+    /// CTEs in scope, innermost last.
+    ctes: Vec<CteBinding>,
+    next_cte: usize,
+    /// How deep expressions and queries nest.
+    depth: usize,
+    /// The first frame that belongs to the FROM clause at hand: LATERAL opens frames from here on.
+    lateral_floor: usize,
+    /// Whether tables of the FROM clause at hand come with their row keys.
+    with_row_keys: bool,
+}
+
+/// Nesting beyond which a statement is refused, so that no input exhausts the stack.
+const DEPTH_MAX: usize = 1_000;
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, session: &'a SessionInfo, text: &'a str, param_types: &[Option<ScalarType>]) -> Self {
+        Resolver {
+            catalog,
+            session,
+            positions: Positions::new(text),
+            params: param_types.to_vec(),
+            frames: Vec::new(),
+            ctes: Vec::new(),
+            next_cte: 0,
+            depth: 0,
+            lateral_floor: 0,
+            with_row_keys: false,
+        }
+    }
+
+    /// The types of all parameters, once everything is resolved.
+    pub(crate) fn finish_params(&self) -> Result<Vec<ColumnType>, PlanError> {
+        let mut types = Vec::with_capacity(self.params.len());
+        for (index, known) in self.params.iter().enumerate() {
+            match known {
+                Some(scalar) if *scalar != ScalarType::Unknown => types.push(ColumnType::nullable(scalar.clone())),
+                Some(_) | None => {
+                    return Err(PlanError::new(
+                        "42P18",
+                        format!("could not determine data type of parameter ${}", index + 1),
+                    ));
+                }
+            }
+        }
+        Ok(types)
+    }
+
+    fn at(&self, span: Span) -> Option<u32> {
+        self.positions.of(span)
+    }
+
+    fn fresh_cte(&mut self) -> CteId {
+        self.next_cte += 1;
+        CteId(self.next_cte - 1)
+    }
+
+    /// Runs `body` one level deeper, or refuses.
+    fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(PlanError::new("54001", "stack depth limit exceeded")
+                .hint("The statement nests too deeply; split it."));
+        }
+        self.depth += 1;
+        let result = body(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `body` with `frame` as the innermost row, and gives the frame back.
+    fn with_frame<T>(
+        &mut self,
+        frame: Frame,
+        body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
+    ) -> Result<(T, Frame), PlanError> {
+        self.frames.push(frame);
+        let result = body(self);
+        let frame = self.frames.pop().expect("pushed above, and every body leaves the stack as it found it");
+        Ok((result?, frame))
+    }
+}

@@ -1,0 +1,367 @@
+//! Function calls: scalar ones, and those that belong to the query around them: aggregates, windows, sets.
+
+use super::group::Call;
+use super::levels::{expr_levels, shift_expr};
+use super::scope::{Clause, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{HirColumn, HirExpr};
+use crate::scalar::{AggregateCall, registry};
+use repr::{ColumnType, Datum, ScalarType};
+use sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
+    ObjectName, ObjectNamePart, OrderByExpr,
+};
+
+/// Columns that stand for calls until the query's operators are built: this and the call's number.
+pub(super) const VIRTUAL: usize = usize::MAX / 2;
+
+/// A function call's arguments as they were written.
+pub(super) struct Written<'q> {
+    pub(super) args: Vec<&'q Expr>,
+    pub(super) star: bool,
+    pub(super) distinct: bool,
+    pub(super) order_by: &'q [OrderByExpr],
+    pub(super) whole_rows: Vec<(usize, Vec<Ident>)>,
+}
+
+/// A function's name, without `pg_catalog`.
+pub(super) fn function_name(name: &ObjectName) -> Result<(String, &Ident), PlanError> {
+    let mut idents = Vec::with_capacity(name.0.len());
+    for part in &name.0 {
+        match part {
+            ObjectNamePart::Identifier(ident) => idents.push(ident),
+            ObjectNamePart::Function(_) => return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\""))),
+        }
+    }
+    match idents.as_slice() {
+        [ident] => Ok((fold(ident), ident)),
+        [schema, ident] if fold(schema) == "pg_catalog" => Ok((fold(ident), ident)),
+        [schema, ident] if fold(schema) == "public" => {
+            Err(PlanError::new("42883", format!("function public.{}() does not exist", fold(ident))))
+        }
+        [schema, ..] => Err(PlanError::new("3F000", format!("schema \"{}\" does not exist", fold(schema)))),
+        [] => Err(PlanError::new("42601", "a function needs a name")),
+    }
+}
+
+impl Resolver<'_> {
+    pub(super) fn function(&mut self, function: &Function) -> Result<Typed, PlanError> {
+        let (name, ident) = function_name(&function.name)?;
+        let position = self.at(ident.span);
+        self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
+    }
+
+    fn function_inner(&mut self, function: &Function, name: &str, ident: &Ident, position: Option<u32>) -> Result<Typed, PlanError> {
+        let list = match &function.args {
+            FunctionArguments::Subquery(query) if name == "array" => return self.array_subquery(query),
+            FunctionArguments::Subquery(_) => return Err(PlanError::new("42601", "syntax error at or near \"SELECT\"")),
+            FunctionArguments::None => return self.keyword(name),
+            FunctionArguments::List(list) => list,
+        };
+        if list.args.is_empty() && ident.quote_style.is_none() && matches!(name, "current_timestamp" | "localtimestamp" | "current_time" | "localtime") {
+            return self.keyword(name);
+        }
+        let written = self.written_arguments(function, name)?;
+        if ident.quote_style.is_none() && function.over.is_none() && !written.star {
+            match name {
+                "coalesce" => return self.coalesce(&written.args),
+                "nullif" => return self.null_if(&written.args),
+                "row" => return self.row(&Expr::Function(function.clone())),
+                "grouping" => return self.grouping(&written.args, position),
+                _ => {}
+            }
+        }
+        if let Some(over) = &function.over {
+            return self.window_call(function, name, &written, over, position);
+        }
+        if registry::is_aggregate(name) {
+            return self.aggregate_call(function, name, &written, position);
+        }
+        if registry::is_window_function(name) {
+            return Err(PlanError::new("42809", format!("window function {name} requires an OVER clause")));
+        }
+        if written.distinct || !written.order_by.is_empty() || function.filter.is_some() || !function.within_group.is_empty() {
+            let what = if written.distinct {
+                "DISTINCT"
+            } else if function.filter.is_some() {
+                "FILTER"
+            } else if !written.order_by.is_empty() {
+                "ORDER BY"
+            } else {
+                "WITHIN GROUP"
+            };
+            return Err(PlanError::new("42809", format!("{what} specified, but {name} is not an aggregate function")));
+        }
+        if written.star {
+            return Err(PlanError::new("42883", format!("function {name}() does not exist")));
+        }
+        let args = self.arguments(&written)?;
+        if registry::is_table_function(name) && !registry::is_function(name) {
+            return self.set_call(name, args, position);
+        }
+        self.scalar_call(name, args)
+    }
+
+    fn scalar_call(&mut self, name: &str, args: Vec<Typed>) -> Result<Typed, PlanError> {
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = match registry::resolve_function(name, &types, false) {
+            Ok(found) => found,
+            Err(error) => {
+                // `text(x)`, `date(x)`: a type's name over one argument is a cast.
+                if let [arg] = args.as_slice()
+                    && let Some(scalar) = super::types::by_name(name, self.catalog)
+                {
+                    let to = ColumnType::nullable(scalar);
+                    return self.cast(arg.clone(), &to, crate::scalar::cast::CastContext::Explicit);
+                }
+                // `field(row)`.
+                if let [arg] = args.as_slice()
+                    && matches!(arg.scalar(), ScalarType::Record(fields) if fields.iter().any(|(field, _)| field == name))
+                {
+                    return self.field(arg.clone(), name, None);
+                }
+                return Err(self.named_types(error, &args.iter().collect::<Vec<_>>()));
+            }
+        };
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let result = found.result;
+        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+    }
+
+    /// `current_date`, `current_user` and the like: words that call a function.
+    fn keyword(&mut self, name: &str) -> Result<Typed, PlanError> {
+        let name = match name {
+            "user" => "current_user",
+            "current_role" => "current_user",
+            "current_catalog" => "current_database",
+            other => other,
+        };
+        self.call_named(name, Vec::new(), None)
+    }
+
+    fn coalesce(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+        let (items, common) = self.unify("COALESCE", items)?;
+        let nullable = items.iter().all(|item| item.column_type.nullable);
+        let expr = HirExpr::Coalesce(items.into_iter().map(|item| item.expr).collect(), common.clone());
+        Ok(Typed { expr, column_type: ColumnType { nullable, ..ColumnType::nullable(common) } })
+    }
+
+    /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
+    fn null_if(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let [left, right] = args else {
+            return Err(PlanError::new("42601", "NULLIF needs two arguments"));
+        };
+        let left = self.expr(left)?;
+        let right = self.expr(right)?;
+        let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
+        let equal = self.operate("=", left.clone(), right, None)?;
+        // The comparison may have typed the left side.
+        let left = match (&equal.expr, left.is_unknown()) {
+            (HirExpr::Call { args, .. }, true) => {
+                let scalar = match &args[0] {
+                    HirExpr::Literal(_, column_type) => column_type.scalar.clone(),
+                    HirExpr::Param(_, scalar) => scalar.clone(),
+                    HirExpr::Cast { to, .. } => to.scalar.clone(),
+                    _ => ScalarType::Text,
+                };
+                self.coerce(left, &scalar)?
+            }
+            _ => left,
+        };
+        let scalar = left.scalar().clone();
+        let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
+        let case = HirExpr::Case { branches: vec![(equal.expr, null)], otherwise: Box::new(left.expr), result: scalar.clone() };
+        Ok(Typed::new(case, scalar))
+    }
+
+    pub(super) fn written_arguments<'q>(&self, function: &'q Function, name: &str) -> Result<Written<'q>, PlanError> {
+        let mut written = Written { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
+        let FunctionArguments::List(list) = &function.args else {
+            return Ok(written);
+        };
+        written.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        for clause in &list.clauses {
+            match clause {
+                FunctionArgumentClause::OrderBy(items) => written.order_by = items,
+                other => return Err(PlanError::unsupported(format!("\"{other}\" in a function call"))),
+            }
+        }
+        for arg in &list.args {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
+                FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => written.star = true,
+                FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {
+                    let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+                    written.whole_rows.push((written.args.len() + written.whole_rows.len(), parts));
+                }
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    return Err(PlanError::unsupported(format!("calling {name} with named arguments"))
+                        .hint("Give the arguments by position."));
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Resolves the arguments.
+    pub(super) fn arguments(&mut self, written: &Written<'_>) -> Result<Vec<Typed>, PlanError> {
+        let mut args = written.args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+        for (index, qualifier) in &written.whole_rows {
+            let Some((level, table)) = self.find_table(qualifier)? else {
+                return Err(self.missing_table(qualifier));
+            };
+            let row = self.whole_row(level, &table, None);
+            args.insert((*index).min(args.len()), row);
+        }
+        Ok(args)
+    }
+
+    /// Runs `body` with the innermost frame in another clause.
+    pub(super) fn in_clause<T>(&mut self, clause: Clause, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
+        let Some(frame) = self.frames.last_mut() else { return body(self) };
+        let before = std::mem::replace(&mut frame.clause, clause);
+        let result = body(self);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.clause = before;
+        }
+        result
+    }
+
+    fn aggregate_call(&mut self, function: &Function, name: &str, written: &Written<'_>, position: Option<u32>) -> Result<Typed, PlanError> {
+        let references = self.frames.last().map_or(0, |frame| frame.references.len());
+        let (aggregate, levels) = self.aggregate_parts(function, name, written)?;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.references.truncate(references);
+        }
+        let level = levels;
+        let Some(frame_index) = self.frames.len().checked_sub(1 + level) else {
+            return Err(PlanError::new("42803", format!("aggregate functions are not allowed in {}", Clause::Other.describe())).at(position));
+        };
+        let clause = self.frames[frame_index].clause;
+        if !clause.allows_aggregates() {
+            return Err(match clause {
+                Clause::AggregateArguments | Clause::AggregateFilter if clause == Clause::AggregateArguments => {
+                    PlanError::new("42803", "aggregate function calls cannot be nested")
+                }
+                other => PlanError::new("42803", format!("aggregate functions are not allowed in {}", other.describe())),
+            }
+            .at(position));
+        }
+        let result = aggregate.result.clone();
+        let nullable = aggregate.function.name != "count";
+        let index = self.add_call(frame_index, Call::Aggregate(aggregate));
+        Ok(Typed {
+            expr: HirExpr::Column(HirColumn::Column { level, index }),
+            column_type: ColumnType { nullable, ..ColumnType::nullable(result) },
+        })
+    }
+
+    /// The call over its own level's row, and how many levels out that is.
+    pub(super) fn aggregate_parts(
+        &mut self,
+        function: &Function,
+        name: &str,
+        written: &Written<'_>,
+    ) -> Result<(AggregateCall<HirColumn>, usize), PlanError> {
+        let mut args = self.in_clause(Clause::AggregateArguments, |resolver| resolver.arguments(written))?;
+        if written.star && name != "count" {
+            return Err(PlanError::new("42883", format!("function {name}() does not exist")));
+        }
+        if !written.star && args.is_empty() && name == "count" {
+            return Err(PlanError::new("42809", "count(*) must be used to call a parameterless aggregate function"));
+        }
+        let mut within = Vec::new();
+        for item in &function.within_group {
+            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
+            let (descending, nulls_first) = super::query::direction(&item.options)?;
+            within.push((typed, descending, nulls_first));
+        }
+        let direct = args.len();
+        args.extend(within.iter().map(|(typed, _, _)| typed.clone()));
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_aggregate(name, &types)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        let mut args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let mut order_by = Vec::new();
+        for (offset, (_, descending, nulls_first)) in within.iter().enumerate() {
+            order_by.push((args[direct + offset].clone(), *descending, *nulls_first));
+        }
+        for item in written.order_by {
+            let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
+            let typed = self.settle(typed)?;
+            let (descending, nulls_first) = super::query::direction(&item.options)?;
+            if written.distinct && !args.contains(&typed.expr) {
+                return Err(PlanError::new("42P10", "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"));
+            }
+            order_by.push((typed.expr, descending, nulls_first));
+        }
+        let mut filter = match &function.filter {
+            Some(filter) => {
+                let typed = self.in_clause(Clause::AggregateFilter, |resolver| resolver.expr(filter))?;
+                Some(self.condition(typed, "FILTER", None)?)
+            }
+            None => None,
+        };
+        let mut level = usize::MAX;
+        for expr in args.iter().chain(filter.iter()).chain(order_by.iter().map(|(expr, _, _)| expr)) {
+            expr_levels(expr, &mut |at, _| level = level.min(at));
+        }
+        let level = if level == usize::MAX { 0 } else { level };
+        let by = -isize::try_from(level).unwrap_or(0);
+        for expr in args.iter_mut().chain(filter.iter_mut()).chain(order_by.iter_mut().map(|(expr, _, _)| expr)) {
+            shift_expr(expr, by);
+        }
+        Ok((
+            AggregateCall { function: found.function, args, distinct: written.distinct, filter, order_by, result: found.result },
+            level,
+        ))
+    }
+
+    /// The column that stands for a call over a frame; equal aggregates are one.
+    pub(super) fn add_call(&mut self, frame_index: usize, call: Call) -> usize {
+        let calls = &mut self.frames[frame_index].calls;
+        if let Call::Aggregate(_) = &call
+            && let Some(position) = calls.iter().position(|other| *other == call)
+        {
+            return VIRTUAL + position;
+        }
+        calls.push(call);
+        VIRTUAL + calls.len() - 1
+    }
+
+    fn set_call(&mut self, name: &str, args: Vec<Typed>, position: Option<u32>) -> Result<Typed, PlanError> {
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_table_function(name, &types)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+        let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
+        if !clause.allows_sets() {
+            return Err(PlanError::new("0A000", format!("set-returning functions are not allowed in {}", clause.describe())).at(position));
+        }
+        let scalar = match found.columns.as_slice() {
+            [(_, only)] => only.clone(),
+            several => ScalarType::Record(several.to_vec().into()),
+        };
+        let frame_index = self.frames.len() - 1;
+        let columns = found.columns.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
+        let index = self.add_call(frame_index, Call::Set { function: found.function, args, columns });
+        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), scalar))
+    }
+
+    /// GROUPING(…): which of its arguments the row's grouping set leaves out.
+    fn grouping(&mut self, args: &[&Expr], position: Option<u32>) -> Result<Typed, PlanError> {
+        let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
+        if !clause.allows_aggregates() {
+            return Err(PlanError::new("42803", format!("grouping operations are not allowed in {}", clause.describe())).at(position));
+        }
+        let mut exprs = Vec::with_capacity(args.len());
+        for arg in args {
+            exprs.push(self.expr(arg)?.expr);
+        }
+        let frame_index = self.frames.len() - 1;
+        let index = self.add_call(frame_index, Call::Grouping(exprs));
+        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), ScalarType::Int4))
+    }
+}

@@ -1,0 +1,141 @@
+//! Casts that PostgreSQL inserts, and the typing of literals and parameters by their context.
+
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::HirExpr;
+use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
+use crate::scalar::registry;
+use repr::{ColumnType, ScalarType};
+
+impl Resolver<'_> {
+    /// A type's name for messages, enums by their names.
+    pub(super) fn type_label(&self, scalar: &ScalarType) -> String {
+        match scalar {
+            ScalarType::Enum(id) => {
+                self.catalog.enums.get(id).map_or_else(|| registry::type_name(scalar), |found| found.name.clone())
+            }
+            ScalarType::Array(element) => format!("{}[]", self.type_label(element)),
+            other => registry::type_name(other),
+        }
+    }
+
+    /// The type that `$index+1` has so far.
+    pub(super) fn param(&mut self, index: usize) -> Typed {
+        if self.params.len() <= index {
+            self.params.resize(index + 1, None);
+        }
+        let scalar = self.params[index].get_or_insert(ScalarType::Unknown).clone();
+        Typed::new(HirExpr::Param(index, scalar.clone()), scalar)
+    }
+
+    fn deduce_param(&mut self, index: usize, scalar: &ScalarType) -> Result<(), PlanError> {
+        match &self.params[index] {
+            None | Some(ScalarType::Unknown) => {
+                self.params[index] = Some(scalar.clone());
+                Ok(())
+            }
+            Some(known) if known == scalar => Ok(()),
+            Some(known) => {
+                let detail = format!("{} versus {}", self.type_label(known), self.type_label(scalar));
+                Err(PlanError::new("42P08", format!("inconsistent types deduced for parameter ${}", index + 1)).detail(detail))
+            }
+        }
+    }
+
+    /// As `to`, if a cast exists in that context; errors are those of parameters only.
+    fn try_coerce(&mut self, typed: &Typed, to: &ColumnType, context: CastContext) -> Result<Option<Typed>, PlanError> {
+        if to.scalar == ScalarType::Unknown || (typed.column_type.scalar == to.scalar && (to.modifier == -1 || to.modifier == typed.column_type.modifier)) {
+            return Ok(Some(typed.clone()));
+        }
+        if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
+            self.deduce_param(*index, &to.scalar)?;
+        }
+        let nullable = typed.column_type.nullable;
+        Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &ColumnType { nullable, ..to.clone() }, context)
+            .map(|expr| Typed { expr, column_type: ColumnType { nullable, ..to.clone() } }))
+    }
+
+    /// An implicit cast; 42846 if there is none.
+    pub(super) fn coerce(&mut self, typed: Typed, to: &ScalarType) -> Result<Typed, PlanError> {
+        self.cast(typed, &ColumnType::nullable(to.clone()), CastContext::Implicit)
+    }
+
+    /// A cast in that context; 42846 if there is none.
+    pub(super) fn cast(&mut self, typed: Typed, to: &ColumnType, context: CastContext) -> Result<Typed, PlanError> {
+        match self.try_coerce(&typed, to, context)? {
+            Some(cast) => Ok(cast),
+            None => {
+                let (from, to) = (self.type_label(typed.scalar()), self.type_label(&to.scalar));
+                Err(PlanError::new("42846", format!("cannot cast type {from} to {to}")))
+            }
+        }
+    }
+
+    /// The value of a column that is written; 42804 if it cannot be.
+    pub(super) fn assign(&mut self, typed: Typed, to: &ColumnType, column: &str, position: Option<u32>) -> Result<Typed, PlanError> {
+        match self.try_coerce(&typed, to, CastContext::Assignment).map_err(|error| error.at(position))? {
+            Some(cast) => Ok(cast),
+            None => Err(PlanError::new(
+                "42804",
+                format!(
+                    "column \"{column}\" is of type {} but expression is of type {}",
+                    self.type_label(&to.scalar),
+                    self.type_label(typed.scalar())
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression.")
+            .at(position)),
+        }
+    }
+
+    /// A condition; 42804 if it is not boolean.
+    pub(super) fn condition(&mut self, typed: Typed, construct: &str, position: Option<u32>) -> Result<HirExpr, PlanError> {
+        match self.try_coerce(&typed, &ColumnType::nullable(ScalarType::Bool), CastContext::Implicit)? {
+            Some(cast) => Ok(cast.expr),
+            None => Err(PlanError::new(
+                "42804",
+                format!("argument of {construct} must be type boolean, not type {}", self.type_label(typed.scalar())),
+            )
+            .at(position)),
+        }
+    }
+
+    /// Literals and parameters that nothing has typed are text.
+    pub(super) fn settle(&mut self, typed: Typed) -> Result<Typed, PlanError> {
+        if typed.is_unknown() { self.coerce(typed, &ScalarType::Text) } else { Ok(typed) }
+    }
+
+    /// All of one type; `construct` names them in errors.
+    pub(super) fn unify(&mut self, construct: &str, items: Vec<Typed>) -> Result<(Vec<Typed>, ScalarType), PlanError> {
+        let types: Vec<ScalarType> = items.iter().map(|item| item.scalar().clone()).collect();
+        let common = select_common_type_for(construct, &types)?;
+        let items = items.into_iter().map(|item| self.coerce(item, &common)).collect::<Result<_, _>>()?;
+        Ok((items, common))
+    }
+
+    /// Arguments as an overload wants them.
+    pub(super) fn convert_args(
+        &mut self,
+        args: Vec<Typed>,
+        wanted: &[ScalarType],
+        conversions: &[Option<CastMethod>],
+    ) -> Result<Vec<HirExpr>, PlanError> {
+        let mut converted = Vec::with_capacity(args.len());
+        for (index, arg) in args.into_iter().enumerate() {
+            match conversions.get(index) {
+                Some(Some(_)) => {
+                    let arg = self.settle(arg)?;
+                    let types = [arg.scalar().clone()];
+                    converted.extend(registry::convert_args(
+                        vec![arg.expr],
+                        &types,
+                        &wanted[index..=index],
+                        &conversions[index..=index],
+                    )?);
+                }
+                Some(None) | None => converted.push(self.coerce(arg, &wanted[index])?.expr),
+            }
+        }
+        Ok(converted)
+    }
+}

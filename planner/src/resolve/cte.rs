@@ -1,0 +1,223 @@
+//! WITH: common table expressions, recursive ones too.
+
+use super::levels::{outer_references, shift_hir};
+use super::query::{Limits, Outputs};
+use super::scope::{Binding, Visible, fold};
+use super::{CteBinding, Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{CteId, Hir, HirNode, OutputColumn};
+use repr::ColumnType;
+use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, With};
+
+/// A CTE that is to stand around the body.
+pub(super) enum Definition {
+    Plain { id: CteId, name: String, value: Hir },
+    Recursive { id: CteId, name: String, base: Hir, step: Hir, distinct: bool },
+}
+
+impl Definition {
+    pub(super) fn wrap(self, body: Hir) -> Hir {
+        let types = body.types.clone();
+        let body = Box::new(body);
+        let node = match self {
+            Definition::Plain { id, name, value } => HirNode::Let { id, name, value: Box::new(value), body },
+            Definition::Recursive { id, name, base, step, distinct } => {
+                HirNode::LetRec { id, name, base: Box::new(base), step: Box::new(step), distinct, body }
+            }
+        };
+        Hir { node, types }
+    }
+}
+
+impl Resolver<'_> {
+    /// Brings the CTEs into scope; the caller takes them out again.
+    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Definition>, PlanError> {
+        let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+        let result = self.definitions(with);
+        self.with_row_keys = row_keys;
+        result
+    }
+
+    fn definitions(&mut self, with: &With) -> Result<Vec<Definition>, PlanError> {
+        let mut definitions = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for cte in &with.cte_tables {
+            let name = fold(&cte.alias.name);
+            if names.contains(&name) {
+                return Err(PlanError::new("42712", format!("WITH query name \"{name}\" specified more than once"))
+                    .at(self.at(cte.alias.name.span)));
+            }
+            if let SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) = &*cte.query.body {
+                return Err(PlanError::unsupported("a data-modifying statement in WITH")
+                    .hint("Run the statements one after another in a transaction.")
+                    .at(self.at(cte.alias.name.span)));
+            }
+            let definition = if with.recursive && mentions(&cte.query, &name) {
+                Some(self.recursive(cte, &name)?)
+            } else {
+                self.plain(cte, &name)?
+            };
+            definitions.extend(definition);
+            names.push(name);
+        }
+        Ok(definitions)
+    }
+
+    fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<Definition>, PlanError> {
+        let (mut value, outputs) = self.subquery(&cte.query, Limits::Rows)?;
+        let columns = self.cte_columns(cte, name, outputs)?;
+        let id = self.fresh_cte();
+        let mut correlated = false;
+        outer_references(&mut value, &mut |_, _| correlated = true);
+        // One that refers to rows around it is put in place at each use: there its levels are right.
+        let inline = correlated.then(|| value.clone());
+        self.ctes.push(CteBinding { name: name.to_owned(), columns, id, inline, depth: self.frames.len() });
+        Ok((!correlated).then(|| Definition::Plain { id, name: name.to_owned(), value }))
+    }
+
+    fn cte_columns(&self, cte: &Cte, name: &str, mut outputs: Vec<OutputColumn>) -> Result<Vec<OutputColumn>, PlanError> {
+        if cte.alias.columns.len() > outputs.len() {
+            return Err(PlanError::new(
+                "42P10",
+                format!("WITH query \"{name}\" has {} columns available but {} columns specified", outputs.len(), cte.alias.columns.len()),
+            ));
+        }
+        for (output, alias) in outputs.iter_mut().zip(&cte.alias.columns) {
+            output.name = fold(&alias.name);
+        }
+        Ok(outputs)
+    }
+
+    /// `name AS (base UNION [ALL] step)`.
+    fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Definition, PlanError> {
+        let position = self.at(cte.alias.name.span);
+        let malformed = || {
+            PlanError::new("42P19", format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"))
+                .at(position)
+        };
+        let query = &*cte.query;
+        if query.order_by.is_some() {
+            return Err(PlanError::unsupported("ORDER BY in a recursive query").at(position));
+        }
+        if query.limit_clause.is_some() || query.fetch.is_some() {
+            return Err(PlanError::unsupported("LIMIT in a recursive query").at(position));
+        }
+        if let Some(inner) = &query.with
+            && inner.cte_tables.iter().any(|cte| mentions(&cte.query, name))
+        {
+            return Err(malformed());
+        }
+        let SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } = &*query.body else {
+            return Err(malformed());
+        };
+        let distinct = match set_quantifier {
+            SetQuantifier::All => false,
+            SetQuantifier::None | SetQuantifier::Distinct => true,
+            SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => return Err(malformed()),
+        };
+        if body_mentions(left, name) {
+            return Err(PlanError::new("42P19", format!("recursive reference to query \"{name}\" must not appear within its non-recursive term"))
+                .at(position));
+        }
+        let mark = self.ctes.len();
+        let inner = match &query.with {
+            Some(with) => self.with_clause(with)?,
+            None => Vec::new(),
+        };
+        let (base, outputs) = self.set_operand(left, &Outputs::Settled)?;
+        let columns = self.cte_columns(cte, name, outputs)?;
+        let id = self.fresh_cte();
+        self.ctes.push(CteBinding { name: name.to_owned(), columns: columns.clone(), id, inline: None, depth: self.frames.len() });
+        let wanted: Vec<ColumnType> = base.types.clone();
+        let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
+        if step.arity() != base.arity() {
+            return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));
+        }
+        let mut casts = Vec::with_capacity(wanted.len());
+        for (index, wanted) in wanted.iter().enumerate() {
+            let given = &step.types[index];
+            let overall = crate::scalar::cast::select_common_type_for("UNION", &[wanted.scalar.clone(), given.scalar.clone()])?;
+            if overall != wanted.scalar {
+                return Err(PlanError::new(
+                    "42804",
+                    format!(
+                        "recursive query \"{name}\" column {} has type {} in non-recursive term but type {} overall",
+                        index + 1,
+                        self.type_label(&wanted.scalar),
+                        self.type_label(&overall)
+                    ),
+                )
+                .hint("Cast the output of the non-recursive term to the correct type.")
+                .at(position));
+            }
+            let column = Typed::column(index, given.clone());
+            casts.push(self.coerce(column, &wanted.scalar)?);
+        }
+        let (step, places) = step.with_columns(casts);
+        let step = step.project(places);
+        // The inner WITH stands inside both terms.
+        self.ctes.truncate(mark);
+        let columns = columns.into_iter().map(|column| OutputColumn { origin: None, ..column }).collect();
+        self.ctes.push(CteBinding { name: name.to_owned(), columns, id, inline: None, depth: self.frames.len() });
+        let mut base = base;
+        if !inner.is_empty() {
+            // Shared by base and step: around the base it is defined, the step repeats it under the same ids.
+            return Err(PlanError::unsupported("WITH inside a recursive query")
+                .hint("Define it beside the recursive query.")
+                .at(position));
+        }
+        for column in &mut base.types {
+            column.nullable = true;
+        }
+        Ok(Definition::Recursive { id, name: name.to_owned(), base, step, distinct })
+    }
+
+    /// A use of the CTE at that place in the list.
+    pub(super) fn cte_reference(&mut self, index: usize) -> (Hir, Binding) {
+        let cte = self.ctes[index].clone();
+        let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
+        let hir = match cte.inline {
+            Some(mut value) => {
+                let by = isize::try_from(self.frames.len() - cte.depth).unwrap_or(0);
+                shift_hir(&mut value, 0, by);
+                value
+            }
+            None => Hir { node: HirNode::GetCte(cte.id), types },
+        };
+        let columns = cte
+            .columns
+            .into_iter()
+            .enumerate()
+            .map(|(index, column)| Visible { name: column.name, index, column_type: column.column_type, origin: column.origin })
+            .collect();
+        (hir, Binding { name: cte.name, schema: None, hidden_name: None, relation: None, columns, row_key: None })
+    }
+}
+
+/// Whether a query reads a relation of that name in FROM.
+fn mentions(query: &Query, name: &str) -> bool {
+    body_mentions(&query.body, name)
+}
+
+fn body_mentions(body: &SetExpr, name: &str) -> bool {
+    use sqlparser::ast::{TableFactor, TableWithJoins};
+    fn factor(item: &TableFactor, name: &str) -> bool {
+        match item {
+            TableFactor::Table { name: table, .. } => {
+                matches!(table.0.as_slice(), [part] if part.as_ident().is_some_and(|ident| fold(ident) == name))
+            }
+            TableFactor::Derived { subquery, .. } => body_mentions(&subquery.body, name),
+            TableFactor::NestedJoin { table_with_joins, .. } => joined(table_with_joins, name),
+            _ => false,
+        }
+    }
+    fn joined(item: &TableWithJoins, name: &str) -> bool {
+        factor(&item.relation, name) || item.joins.iter().any(|join| factor(&join.relation, name))
+    }
+    match body {
+        SetExpr::Select(select) => select.from.iter().any(|item| joined(item, name)),
+        SetExpr::Query(query) => body_mentions(&query.body, name),
+        SetExpr::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
+        SetExpr::Values(_) | SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) | SetExpr::Table(_) => false,
+    }
+}

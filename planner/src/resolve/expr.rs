@@ -1,0 +1,338 @@
+//! Expressions: every form of the parser's tree to one typed `HirExpr`.
+
+use super::operator::row_items;
+use super::scope::fold;
+use super::types::data_type;
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::HirExpr;
+use crate::scalar::cast::CastContext;
+use repr::{ColumnType, Datum, ScalarType};
+use sqlparser::ast::{AccessExpr, CaseWhen, CastKind, DataType, Expr, Ident, Spanned, Subscript, Value, ValueWithSpan};
+
+impl Resolver<'_> {
+    /// Where an expression starts, for errors.
+    pub(super) fn position_of(&self, expr: &Expr) -> Option<u32> {
+        self.at(expr.span())
+    }
+
+    /// Resolves one expression over the innermost frame.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Result<Typed, PlanError> {
+        self.nested(|resolver| resolver.expr_inner(expr))
+    }
+
+    fn expr_inner(&mut self, expr: &Expr) -> Result<Typed, PlanError> {
+        match expr {
+            Expr::Identifier(ident) => self.resolve_name(ident),
+            Expr::CompoundIdentifier(parts) => self.resolve_qualified(parts),
+            Expr::Nested(inner) => self.expr(inner),
+            Expr::Value(value) => self.value(value),
+            Expr::TypedString(typed) => {
+                let to = self.written_type(&typed.data_type)?;
+                let text = self.value(&typed.value)?;
+                self.cast(text, &to, CastContext::Explicit)
+            }
+            Expr::Interval(interval) => self.interval(interval),
+            Expr::Cast { kind, expr, data_type, format } => self.written_cast(*kind, expr, data_type, format.is_some()),
+            Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
+            Expr::UnaryOp { op, expr } => self.unary(*op, expr),
+            Expr::IsNull(inner) => self.is_null(inner, "IS NULL"),
+            Expr::IsNotNull(inner) => self.is_null(inner, "IS NOT NULL"),
+            Expr::IsTrue(inner) => self.truth(inner, "IS TRUE", "IS TRUE"),
+            Expr::IsNotTrue(inner) => self.truth(inner, "IS NOT TRUE", "IS NOT TRUE"),
+            Expr::IsFalse(inner) => self.truth(inner, "IS FALSE", "IS FALSE"),
+            Expr::IsNotFalse(inner) => self.truth(inner, "IS NOT FALSE", "IS NOT FALSE"),
+            Expr::IsUnknown(inner) => self.truth(inner, "IS UNKNOWN", "IS UNKNOWN"),
+            Expr::IsNotUnknown(inner) => self.truth(inner, "IS NOT UNKNOWN", "IS NOT UNKNOWN"),
+            Expr::IsDistinctFrom(left, right) => self.distinct(left, right, false),
+            Expr::IsNotDistinctFrom(left, right) => self.distinct(left, right, true),
+            Expr::InList { expr, list, negated } => self.in_list(expr, list, *negated),
+            Expr::InSubquery { expr, subquery, negated } => self.in_subquery(expr, subquery, *negated),
+            Expr::Between { expr, negated, low, high } => self.between(expr, *negated, low, high),
+            Expr::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(if *negated { "!~~" } else { "~~" }, expr, pattern, escape_char.as_deref())
+            }
+            Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like(if *negated { "!~~*" } else { "~~*" }, expr, pattern, escape_char.as_deref())
+            }
+            Expr::SimilarTo { negated, expr, pattern, escape_char } => {
+                self.similar_to(*negated, expr, pattern, escape_char.as_deref())
+            }
+            Expr::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, right, false),
+            Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, right, true),
+            Expr::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())
+            }
+            Expr::Exists { subquery, negated } => self.exists(subquery, *negated),
+            Expr::Subquery(query) => self.scalar_subquery(query),
+            Expr::Function(function) => self.function(function),
+            Expr::Tuple(_) => self.row(expr),
+            Expr::Array(array) => self.array(&array.elem, self.position_of(expr)),
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                let position = self.position_of(timestamp);
+                let timestamp = self.expr(timestamp)?;
+                let zone = self.expr(time_zone)?;
+                self.call_named("timezone", vec![zone, timestamp], position)
+            }
+            Expr::Extract { field, expr, .. } => self.extract(field, expr),
+            Expr::Ceil { expr, field } => self.rounded("ceil", expr, field),
+            Expr::Floor { expr, field } => self.rounded("floor", expr, field),
+            Expr::Position { expr, r#in } => self.simple_call("position", &[r#in, expr]),
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                self.substring(expr, substring_from.as_deref(), substring_for.as_deref())
+            }
+            Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
+                self.trim(*trim_where, trim_what.as_deref(), expr, trim_characters.as_deref())
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let mut args: Vec<&Expr> = vec![expr, overlay_what, overlay_from];
+                args.extend(overlay_for.as_deref());
+                self.simple_call("overlay", &args)
+            }
+            Expr::Collate { expr, collation } => {
+                let name = collation.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone()).unwrap_or_default();
+                let typed = self.expr(expr)?;
+                if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "en_US" | "en_US.utf8" | "C.utf8") {
+                    // All text is compared as "C" does.
+                    return if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
+                        Ok(typed)
+                    } else {
+                        Err(PlanError::unsupported(format!("collation \"{name}\"")).hint("Text is ordered as by collation \"C\"."))
+                    };
+                }
+                Err(PlanError::new("42704", format!("collation \"{name}\" for encoding \"UTF8\" does not exist")))
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
+            Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
+                Err(PlanError::new("42601", "syntax error at or near \"*\"").at(self.position_of(expr)))
+            }
+            Expr::IsJson { .. } => Err(PlanError::unsupported("IS JSON").at(self.position_of(expr))),
+            Expr::IsNormalized { .. } => Err(PlanError::unsupported("IS NORMALIZED").at(self.position_of(expr))),
+            Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
+                Err(PlanError::new("42601", "grouping sets are only allowed in GROUP BY").at(self.position_of(expr)))
+            }
+            other => Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.position_of(other))),
+        }
+    }
+
+    /// A type as written, with user types.
+    pub(super) fn written_type(&self, written: &DataType) -> Result<ColumnType, PlanError> {
+        data_type(written, self.catalog)
+    }
+
+    fn value(&mut self, value: &ValueWithSpan) -> Result<Typed, PlanError> {
+        let text = |text: &str| Ok(Typed::literal(Datum::Text(text.into()), ScalarType::Unknown));
+        match &value.value {
+            Value::Number(digits, _) => number_literal(digits),
+            Value::SingleQuotedString(content)
+            | Value::EscapedStringLiteral(content)
+            | Value::UnicodeStringLiteral(content)
+            | Value::NationalStringLiteral(content) => text(content),
+            Value::DollarQuotedString(content) => text(&content.value),
+            Value::Boolean(flag) => Ok(Typed::literal(Datum::Bool(*flag), ScalarType::Bool)),
+            Value::Null => Ok(Typed::literal(Datum::Null, ScalarType::Unknown)),
+            Value::Placeholder(name) => {
+                let position = self.at(value.span);
+                match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
+                    Some(number) if (1..=65_535).contains(&number) => Ok(self.param(number - 1)),
+                    Some(_) | None => Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position)),
+                }
+            }
+            Value::HexStringLiteral(_) | Value::SingleQuotedByteStringLiteral(_) => {
+                Err(PlanError::unsupported("type bit").hint("Use bytea: '\\x…'.").at(self.at(value.span)))
+            }
+            other => Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.at(value.span))),
+        }
+    }
+
+    fn written_cast(&mut self, kind: CastKind, expr: &Expr, written: &DataType, has_format: bool) -> Result<Typed, PlanError> {
+        if has_format || !matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
+            return Err(PlanError::new("42601", "syntax error in CAST").at(self.position_of(expr)));
+        }
+        let to = self.written_type(written).map_err(|error| error.at(self.position_of(expr)))?;
+        // ARRAY[]::type[] says its type only here.
+        if let (Expr::Array(array), ScalarType::Array(element)) = (unnested(expr), &to.scalar) {
+            let mut items = Vec::with_capacity(array.elem.len());
+            for item in &array.elem {
+                items.push(self.expr(item)?);
+            }
+            let plain = items.iter().all(|item| !matches!(item.scalar(), ScalarType::Array(_)));
+            if plain && (items.is_empty() || items.iter().all(Typed::is_unknown)) {
+                let mut cast = Vec::with_capacity(items.len());
+                for item in items {
+                    cast.push(self.cast(item, &ColumnType { scalar: (**element).clone(), ..to.clone() }, CastContext::Explicit)?.expr);
+                }
+                return Ok(Typed { expr: HirExpr::Array(cast, (**element).clone()), column_type: to });
+            }
+        }
+        let typed = self.expr(expr)?;
+        self.cast(typed, &to, CastContext::Explicit).map_err(|error| error.at(self.position_of(expr)))
+    }
+
+    fn case(&mut self, operand: Option<&Expr>, conditions: &[CaseWhen], otherwise: Option<&Expr>) -> Result<Typed, PlanError> {
+        let operand = match operand {
+            Some(operand) => Some(self.expr(operand)?),
+            None => None,
+        };
+        let mut tests = Vec::with_capacity(conditions.len());
+        let mut results = Vec::with_capacity(conditions.len() + 1);
+        for branch in conditions {
+            let position = self.position_of(&branch.condition);
+            let condition = self.expr(&branch.condition)?;
+            tests.push(match &operand {
+                Some(operand) => {
+                    let operand = if operand.is_unknown() { self.settle(operand.clone())? } else { operand.clone() };
+                    let equal = self.operate("=", operand, condition, position)?;
+                    self.condition(equal, "CASE/WHEN", position)?
+                }
+                None => self.condition(condition, "CASE/WHEN", position)?,
+            });
+            results.push(self.expr(&branch.result)?);
+        }
+        // PostgreSQL looks at ELSE first.
+        let otherwise = match otherwise {
+            Some(otherwise) => self.expr(otherwise)?,
+            None => Typed::literal(Datum::Null, ScalarType::Unknown),
+        };
+        results.insert(0, otherwise);
+        let position = conditions.first().and_then(|branch| self.position_of(&branch.result));
+        let (mut results, common) = self.unify("CASE", results).map_err(|error| error.at(position))?;
+        let otherwise = Box::new(results.remove(0).expr);
+        let branches = tests.into_iter().zip(results).map(|(test, result)| (test, result.expr)).collect();
+        Ok(Typed::new(HirExpr::Case { branches, otherwise, result: common.clone() }, common))
+    }
+
+    fn between(&mut self, expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Typed, PlanError> {
+        let position = self.position_of(expr);
+        if let (Some(fields), Some(lows), Some(highs)) = (row_items(expr), row_items(low), row_items(high)) {
+            let above = self.compare_rows(">=", &fields, &lows)?.expr;
+            let below = self.compare_rows("<=", &fields, &highs)?.expr;
+            let both = HirExpr::And(vec![above, below]);
+            return if negated { self.negate(both) } else { Ok(Typed::boolean(both)) };
+        }
+        let value = self.expr(expr)?;
+        let low = self.expr(low)?;
+        let high = self.expr(high)?;
+        let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
+        let above = self.operate(first, value.clone(), low, position)?.expr;
+        let below = self.operate(second, value, high, position)?.expr;
+        Ok(Typed::boolean(if negated { HirExpr::Or(vec![above, below]) } else { HirExpr::And(vec![above, below]) }))
+    }
+
+    /// ROW(…) and `(a, b)`.
+    pub(super) fn row(&mut self, expr: &Expr) -> Result<Typed, PlanError> {
+        let items = row_items(expr).unwrap_or_default();
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            if let Expr::QualifiedWildcard(name, _) = item {
+                let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+                values.extend(self.table_star(&parts)?.into_iter().map(|(_, typed)| typed));
+            } else {
+                let typed = self.expr(item)?;
+                values.push(self.settle(typed)?);
+            }
+        }
+        Ok(record(values))
+    }
+
+    pub(super) fn array(&mut self, elements: &[Expr], position: Option<u32>) -> Result<Typed, PlanError> {
+        if elements.is_empty() {
+            return Err(PlanError::new("42P18", "cannot determine type of empty array")
+                .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
+                .at(position));
+        }
+        let mut items = Vec::with_capacity(elements.len());
+        for element in elements {
+            items.push(self.expr(element)?);
+        }
+        let (items, common) = self.unify("ARRAY", items).map_err(|error| error.at(position))?;
+        // An array of arrays is one more dimension of the same type.
+        let element = match &common {
+            ScalarType::Array(inner) => (**inner).clone(),
+            other => other.clone(),
+        };
+        let items = items.into_iter().map(|item| item.expr).collect();
+        Ok(Typed::new(HirExpr::Array(items, element.clone()), ScalarType::Array(Box::new(element))))
+    }
+
+    fn access(&mut self, root: &Expr, chain: &[AccessExpr]) -> Result<Typed, PlanError> {
+        let position = self.position_of(root);
+        // `table.column[1]`: the parser may leave the names in the chain.
+        let mut names: Vec<Ident> = Vec::new();
+        let mut rest = chain;
+        if let Expr::Identifier(first) = root {
+            names.push(first.clone());
+            while let [AccessExpr::Dot(Expr::Identifier(next)), tail @ ..] = rest {
+                names.push(next.clone());
+                rest = tail;
+            }
+        }
+        let mut value = if names.len() > 1 { self.resolve_qualified(&names)? } else { self.expr(root)? };
+        let mut index = 0;
+        while index < rest.len() {
+            match &rest[index] {
+                AccessExpr::Dot(Expr::Identifier(field)) => {
+                    value = self.field(value, &fold(field), position)?;
+                    index += 1;
+                }
+                AccessExpr::Dot(other) => {
+                    return Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(position));
+                }
+                AccessExpr::Subscript(_) => {
+                    let end = rest[index..]
+                        .iter()
+                        .position(|access| matches!(access, AccessExpr::Dot(_)))
+                        .map_or(rest.len(), |offset| index + offset);
+                    let subscripts: Vec<&Subscript> = rest[index..end]
+                        .iter()
+                        .filter_map(|access| match access {
+                            AccessExpr::Subscript(subscript) => Some(subscript),
+                            AccessExpr::Dot(_) => None,
+                        })
+                        .collect();
+                    value = self.subscripts(value, &subscripts, position)?;
+                    index = end;
+                }
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// A composite value of those fields, named f1, f2, …
+pub(super) fn record(values: Vec<Typed>) -> Typed {
+    let fields: Vec<(String, ScalarType)> =
+        values.iter().enumerate().map(|(index, value)| (format!("f{}", index + 1), value.scalar().clone())).collect();
+    let scalar = ScalarType::Record(fields.into());
+    Typed::new(HirExpr::Record(values.into_iter().map(|value| value.expr).collect(), scalar.clone()), scalar)
+}
+
+/// An expression without its parentheses.
+pub(super) fn unnested(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => unnested(inner),
+        other => other,
+    }
+}
+
+/// The digits of a number, if the expression is just that.
+pub(super) fn number_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(digits),
+        _ => None,
+    }
+}
+
+/// A number: integer if it fits, then bigint, else numeric.
+pub(super) fn number_literal(digits: &str) -> Result<Typed, PlanError> {
+    if let Ok(value) = digits.parse::<i32>() {
+        return Ok(Typed::literal(Datum::Int4(value), ScalarType::Int4));
+    }
+    if let Ok(value) = digits.parse::<i64>() {
+        return Ok(Typed::literal(Datum::Int8(value), ScalarType::Int8));
+    }
+    let value = digits
+        .parse::<repr::Numeric>()
+        .map_err(|_| PlanError::new("42601", format!("trailing junk after numeric literal at or near \"{digits}\"")))?;
+    Ok(Typed::literal(Datum::Numeric(value), ScalarType::Numeric))
+}

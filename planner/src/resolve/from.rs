@@ -1,0 +1,645 @@
+//! FROM: tables, subqueries, functions and joins become one relation with names.
+
+use super::build::conjunction;
+use super::call::function_name;
+use super::levels::shift_hir;
+use super::query::Limits;
+use super::scope::{Binding, Clause, Frame, Visibility, Visible, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirColumn, HirExpr, HirNode, JoinKind};
+use crate::scalar::cast::select_common_type_for;
+use crate::scalar::registry;
+use crate::system;
+use repr::{ColumnType, RelationId, ScalarType};
+use sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
+    TableFactor, TableWithJoins,
+};
+
+/// A FROM item: its rows, and the names they have.
+#[derive(Debug)]
+pub(super) struct FromItem {
+    pub(super) hir: Hir,
+    pub(super) tables: Vec<Binding>,
+    pub(super) columns: Vec<Visible>,
+}
+
+impl FromItem {
+    pub(super) fn unit() -> Self {
+        FromItem { hir: Hir::unit(), tables: Vec::new(), columns: Vec::new() }
+    }
+
+    /// One relation under one name.
+    fn single(hir: Hir, binding: Binding) -> Self {
+        let columns = binding.columns.clone();
+        FromItem { hir, tables: vec![binding], columns }
+    }
+
+    /// The row as a frame that shows all names.
+    pub(super) fn frame(&self) -> Frame {
+        Frame { tables: self.tables.clone(), columns: self.columns.clone(), ..Frame::default() }
+    }
+
+    fn nullable(&mut self) {
+        let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns).chain(&mut self.columns);
+        for column in columns {
+            column.column_type.nullable = true;
+        }
+    }
+}
+
+/// What a relation name means.
+pub(super) enum Relation {
+    Cte(usize),
+    Stored { id: RelationId, schema: &'static str, name: String, columns: Vec<Visible>, types: Vec<ColumnType>, is_system: bool },
+}
+
+impl Resolver<'_> {
+    pub(super) fn from_clause(&mut self, items: &[TableWithJoins]) -> Result<FromItem, PlanError> {
+        let floor = std::mem::replace(&mut self.lateral_floor, self.frames.len());
+        let result = self.from_items(items);
+        self.lateral_floor = floor;
+        result
+    }
+
+    fn from_items(&mut self, items: &[TableWithJoins]) -> Result<FromItem, PlanError> {
+        let Some((first, rest)) = items.split_first() else { return Ok(FromItem::unit()) };
+        let mut left = self.table_with_joins(first)?;
+        for item in rest {
+            left = self.cross(left, item)?;
+        }
+        Ok(left)
+    }
+
+    /// `left, item`.
+    pub(super) fn cross(&mut self, left: FromItem, item: &TableWithJoins) -> Result<FromItem, PlanError> {
+        let lateral = may_be_lateral(&item.relation) || item.joins.iter().any(|join| may_be_lateral(&join.relation));
+        let (right, used) = self.right_side(&left, lateral, |resolver| resolver.table_with_joins(item))?;
+        self.combine(left, right, JoinKind::Inner, &JoinConstraint::None, used)
+    }
+
+    fn table_with_joins(&mut self, item: &TableWithJoins) -> Result<FromItem, PlanError> {
+        let mut left = self.factor(&item.relation)?;
+        for join in &item.joins {
+            left = self.join(left, join)?;
+        }
+        Ok(left)
+    }
+
+    fn join(&mut self, left: FromItem, join: &Join) -> Result<FromItem, PlanError> {
+        let (kind, constraint) = match &join.join_operator {
+            JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) | JoinOperator::CrossJoin(constraint) => {
+                (JoinKind::Inner, constraint)
+            }
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (JoinKind::Left, constraint),
+            JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (JoinKind::Right, constraint),
+            JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
+            _ => return Err(PlanError::new("42601", "syntax error in a join")),
+        };
+        if matches!(constraint, JoinConstraint::None) && !matches!(join.join_operator, JoinOperator::CrossJoin(_)) {
+            return Err(PlanError::new("42601", "a join needs ON, USING, NATURAL or CROSS"));
+        }
+        let lateral = may_be_lateral(&join.relation);
+        let (right, used) = self.right_side(&left, lateral, |resolver| resolver.factor(&join.relation))?;
+        if used && matches!(kind, JoinKind::Right | JoinKind::Full) {
+            let name = left.tables.first().map_or("", |table| table.name.as_str());
+            return Err(PlanError::new("42P10", format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
+        }
+        self.combine(left, right, kind, constraint, used)
+    }
+
+    /// Resolves what stands right of `left`; says whether it refers to it.
+    fn right_side(
+        &mut self,
+        left: &FromItem,
+        lateral: bool,
+        resolve: impl FnOnce(&mut Self) -> Result<FromItem, PlanError>,
+    ) -> Result<(FromItem, bool), PlanError> {
+        if !lateral {
+            return Ok((resolve(self)?, false));
+        }
+        let frame = Frame { visibility: Visibility::LateralHidden, ..left.frame() };
+        let (mut right, frame) = self.with_frame(frame, resolve)?;
+        let used = !frame.references.is_empty();
+        if !used {
+            shift_hir(&mut right.hir, 0, -1);
+        }
+        Ok((right, used))
+    }
+
+    /// Resolves with the FROM items before it in sight.
+    fn lateral<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
+        let floor = self.lateral_floor;
+        let mut opened = Vec::new();
+        for (index, frame) in self.frames.iter_mut().enumerate().skip(floor) {
+            if frame.visibility == Visibility::LateralHidden {
+                frame.visibility = Visibility::LateralOpen;
+                opened.push(index);
+            }
+        }
+        let result = body(self);
+        for index in opened {
+            if let Some(frame) = self.frames.get_mut(index) {
+                frame.visibility = Visibility::LateralHidden;
+            }
+        }
+        result
+    }
+
+    fn combine(
+        &mut self,
+        mut left: FromItem,
+        mut right: FromItem,
+        kind: JoinKind,
+        constraint: &JoinConstraint,
+        lateral: bool,
+    ) -> Result<FromItem, PlanError> {
+        for table in &right.tables {
+            if left.tables.iter().any(|other| other.name == table.name && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())) {
+                return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
+            }
+        }
+        let offset = left.hir.arity();
+        for table in &mut right.tables {
+            table.offset(offset);
+        }
+        for column in &mut right.columns {
+            column.index += offset;
+        }
+        let shared: Vec<String> = match constraint {
+            JoinConstraint::Using(names) => names.iter().map(using_name).collect::<Result<_, _>>()?,
+            JoinConstraint::Natural => left
+                .columns
+                .iter()
+                .filter(|column| right.columns.iter().any(|other| other.name == column.name))
+                .map(|column| column.name.clone())
+                .collect(),
+            JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+        };
+        let mut conditions = Vec::new();
+        let mut pairs = Vec::new();
+        for name in &shared {
+            let left_column = using_column(&left.columns, name, "left")?.clone();
+            let right_column = using_column(&right.columns, name, "right")?.clone();
+            let left_side = Typed::column(left_column.index, left_column.column_type.clone());
+            let right_side = Typed::column(right_column.index, right_column.column_type.clone());
+            let equal = self.operate("=", left_side, right_side, None)?;
+            conditions.push(equal.expr);
+            pairs.push((left_column, right_column));
+        }
+        if let JoinConstraint::On(condition) = constraint {
+            let frame = Frame {
+                tables: left.tables.iter().chain(&right.tables).cloned().collect(),
+                columns: left.columns.iter().chain(&right.columns).cloned().collect(),
+                clause: Clause::JoinOn,
+                ..Frame::default()
+            };
+            let position = self.position_of(condition);
+            let (condition, _) = self.with_frame(frame, |resolver| {
+                let typed = resolver.expr(condition)?;
+                resolver.condition(typed, "JOIN/ON", position)
+            })?;
+            conditions.extend(super::build::conjuncts(condition));
+        }
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            right.nullable();
+        }
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            left.nullable();
+        }
+        let mut hir = left.hir.join(right.hir, kind, conjunction(conditions), lateral);
+        let mut columns = Vec::new();
+        for (left_column, right_column) in &pairs {
+            let (merged, column) = self.merged(kind, left_column, right_column)?;
+            let (next, places) = hir.with_columns(vec![merged.clone()]);
+            hir = next;
+            columns.push(Visible {
+                name: left_column.name.clone(),
+                index: places[0],
+                column_type: merged.column_type,
+                origin: column,
+            });
+        }
+        let is_shared = |column: &Visible| shared.contains(&column.name);
+        columns.extend(left.columns.into_iter().filter(|column| !is_shared(column)));
+        columns.extend(right.columns.into_iter().filter(|column| !is_shared(column)));
+        left.tables.extend(right.tables);
+        Ok(FromItem { hir, tables: left.tables, columns })
+    }
+
+    /// A column of USING: the side that is always there, or whichever is.
+    fn merged(&mut self, kind: JoinKind, left: &Visible, right: &Visible) -> Result<(Typed, Option<(RelationId, usize)>), PlanError> {
+        let types = [left.column_type.scalar.clone(), right.column_type.scalar.clone()];
+        let common = select_common_type_for("JOIN/USING", &types)?;
+        let side = |resolver: &mut Self, column: &Visible| {
+            resolver.coerce(Typed::column(column.index, column.column_type.clone()), &common)
+        };
+        Ok(match kind {
+            JoinKind::Inner | JoinKind::Left => (side(self, left)?, left.origin),
+            JoinKind::Right => (side(self, right)?, right.origin),
+            JoinKind::Full => {
+                let items = vec![side(self, left)?.expr, side(self, right)?.expr];
+                (Typed::new(HirExpr::Coalesce(items, common.clone()), common), None)
+            }
+        })
+    }
+
+    pub(super) fn factor(&mut self, factor: &TableFactor) -> Result<FromItem, PlanError> {
+        match factor {
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+                let written: Vec<&FunctionArg> = args.args.iter().collect();
+                self.function_item(name, &written, *with_ordinality, alias.as_ref())
+            }
+            TableFactor::Table { name, alias, args: None, sample, version, with_ordinality: false, .. } => {
+                if sample.is_some() {
+                    return Err(PlanError::unsupported("TABLESAMPLE"));
+                }
+                if version.is_some() {
+                    return Err(PlanError::unsupported("a table's past version"));
+                }
+                self.named_relation(name, alias.as_ref())
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+                let resolved = if *lateral {
+                    self.lateral(|resolver| resolver.subquery(subquery, Limits::Rows))
+                } else {
+                    self.subquery(subquery, Limits::Rows)
+                };
+                self.with_row_keys = row_keys;
+                let (hir, outputs) = resolved?;
+                let Some(alias) = alias else {
+                    return Err(PlanError::new("42601", "subquery in FROM must have an alias")
+                        .hint("For example, FROM (SELECT ...) [AS] foo."));
+                };
+                let columns = outputs
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, output)| Visible { name: output.name, index, column_type: output.column_type, origin: output.origin })
+                    .collect();
+                let binding =
+                    Binding { name: String::new(), schema: None, hidden_name: None, relation: None, columns, row_key: None };
+                Ok(FromItem::single(hir, aliased(binding, Some(alias))?))
+            }
+            TableFactor::Function { name, args, with_ordinality, alias, .. } => {
+                let written: Vec<&FunctionArg> = args.iter().collect();
+                self.function_item(name, &written, *with_ordinality, alias.as_ref())
+            }
+            TableFactor::UNNEST { alias, array_exprs, with_ordinality, with_offset: false, .. } => {
+                self.unnest_item(array_exprs, *with_ordinality, alias.as_ref())
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let item = self.table_with_joins(table_with_joins)?;
+                match alias {
+                    None => Ok(item),
+                    Some(alias) => {
+                        let binding = Binding {
+                            name: String::new(),
+                            schema: None,
+                            hidden_name: None,
+                            relation: None,
+                            columns: item.columns,
+                            row_key: None,
+                        };
+                        Ok(FromItem::single(item.hir, aliased(binding, Some(alias))?))
+                    }
+                }
+            }
+            other => Err(PlanError::unsupported(format!("\"{other}\" in FROM"))),
+        }
+    }
+
+    /// A table, catalog relation or CTE by name.
+    fn named_relation(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+        match self.find_relation(name)? {
+            Relation::Cte(index) => {
+                let (hir, binding) = self.cte_reference(index);
+                Ok(FromItem::single(hir, aliased(binding, alias)?))
+            }
+            Relation::Stored { id, schema, name, columns, types, is_system } => {
+                let with_key = self.with_row_keys && !is_system;
+                let row_key = with_key.then_some(types.len());
+                let binding = Binding { name, schema: Some(schema), hidden_name: None, relation: Some(id), columns, row_key };
+                Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
+            }
+        }
+    }
+
+    /// What a relation name means: CTEs, then the search path.
+    pub(super) fn find_relation(&mut self, name: &ObjectName) -> Result<Relation, PlanError> {
+        let position = self.at(name.span());
+        let parts: Vec<&Ident> = name
+            .0
+            .iter()
+            .map(|part| match part {
+                ObjectNamePart::Identifier(ident) => Ok(ident),
+                ObjectNamePart::Function(_) => Err(PlanError::new("42601", format!("syntax error at or near \"{name}\""))),
+            })
+            .collect::<Result<_, _>>()?;
+        let (schema, relation) = match parts.as_slice() {
+            [relation] => (None, fold(relation)),
+            [.., schema, relation] => (Some(fold(schema)), fold(relation)),
+            [] => return Err(PlanError::new("42601", "a relation needs a name")),
+        };
+        if schema.is_none()
+            && let Some(index) = self.ctes.iter().rposition(|cte| cte.name == relation)
+        {
+            return Ok(Relation::Cte(index));
+        }
+        self.stored_relation(schema.as_deref(), &relation).map_err(|error| error.at(position))
+    }
+
+    /// A table or catalog relation.
+    pub(super) fn stored_relation(&self, schema: Option<&str>, name: &str) -> Result<Relation, PlanError> {
+        let in_path = |wanted: &str| self.session.search_path.iter().any(|entry| entry == wanted);
+        let found = match schema {
+            Some("public") => self.table_relation(name),
+            Some(schema @ ("pg_catalog" | "information_schema" | "dogwood")) => system_relation(schema, name),
+            Some(other) => {
+                return Err(PlanError::new("42P01", format!("relation \"{other}.{name}\" does not exist")));
+            }
+            None => system_relation("pg_catalog", name)
+                .or_else(|| if in_path("public") { self.table_relation(name) } else { None })
+                .or_else(|| if in_path("information_schema") { system_relation("information_schema", name) } else { None }),
+        };
+        found.ok_or_else(|| {
+            let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
+            PlanError::new("42P01", format!("relation \"{full}\" does not exist"))
+        })
+    }
+
+    fn table_relation(&self, name: &str) -> Option<Relation> {
+        let table = self.catalog.table_by_name(name)?;
+        let primary_key = table.primary_key_columns().unwrap_or_default();
+        // NOT NULL alone promises nothing: erasure may blank such a column.
+        let types: Vec<ColumnType> = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
+            .collect();
+        let columns = table
+            .live_columns()
+            .map(|(index, column)| Visible {
+                name: column.name.clone(),
+                index,
+                column_type: types[index].clone(),
+                origin: Some((table.id, index)),
+            })
+            .collect();
+        Some(Relation::Stored { id: table.id, schema: "public", name: table.name.clone(), columns, types, is_system: false })
+    }
+
+    /// A function in FROM: set-returning, or one row.
+    fn function_item(
+        &mut self,
+        name: &ObjectName,
+        written: &[&FunctionArg],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem, PlanError> {
+        let (function, ident) = function_name(name)?;
+        let position = self.at(ident.span);
+        let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
+        for arg in written {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => exprs.push(expr),
+                FunctionArg::Unnamed(_) => return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position)),
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    return Err(PlanError::unsupported(format!("calling {function} with named arguments")).at(position));
+                }
+            }
+        }
+        let (hir, columns) = self
+            .lateral(|resolver| {
+                let frame = Frame::default().clause(Clause::FromFunction);
+                resolver.with_frame(frame, |resolver| resolver.function_rows(&function, &exprs, ordinality, alias))
+            })
+            .map_err(|error| error.at(position))?
+            .0;
+        let alone = columns.len() == 1 + usize::from(ordinality);
+        let named = alias.map_or_else(|| function.clone(), |alias| fold(&alias.name));
+        let columns: Vec<Visible> = columns
+            .into_iter()
+            .enumerate()
+            .map(|(index, (name, column_type))| Visible {
+                // A lone column is called as the function is.
+                name: if alone && index == 0 { named.clone() } else { name },
+                index,
+                column_type,
+                origin: None,
+            })
+            .collect();
+        let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        Ok(FromItem::single(hir, aliased(binding, alias)?))
+    }
+
+    fn function_rows(
+        &mut self,
+        function: &str,
+        exprs: &[&Expr],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<(Hir, Vec<(String, ColumnType)>), PlanError> {
+        let args = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<Vec<_>, _>>()?;
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let mut columns: Vec<(String, ColumnType)>;
+        let mut hir;
+        if registry::is_table_function(function) {
+            let found = registry::resolve_table_function(function, &types)
+                .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+            let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+            columns = found.columns.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+            if let Some(declared) = self.column_definitions(alias)? {
+                columns = declared;
+            }
+            let types: Vec<ColumnType> = columns.iter().map(|(_, column_type)| column_type.clone()).collect();
+            hir = Hir {
+                node: HirNode::TableFunction {
+                    input: Box::new(Hir::unit()),
+                    functions: vec![(found.function, args, types.clone())],
+                    ordinality,
+                },
+                types,
+            };
+            if ordinality {
+                hir.types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
+            }
+        } else {
+            let mut call = self.call_named(function, args, None)?;
+            if let Some(declared) = self.column_definitions(alias)? {
+                let fields: Vec<(String, ScalarType)> =
+                    declared.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
+                let scalar = ScalarType::Record(fields.into());
+                if let HirExpr::Call { result, .. } = &mut call.expr {
+                    *result = scalar.clone();
+                }
+                call.column_type.scalar = scalar;
+            }
+            match call.scalar().clone() {
+                ScalarType::Record(fields) if !fields.is_empty() => {
+                    let (input, places) = Hir::unit().with_columns(vec![call.clone()]);
+                    let row = Typed::column(places[0], call.column_type.clone());
+                    let mut values = Vec::with_capacity(fields.len());
+                    for index in 0..fields.len() {
+                        values.push(self.field_at(row.clone(), index)?);
+                    }
+                    let (mapped, places) = input.with_columns(values);
+                    hir = mapped.project(places);
+                    columns = fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+                }
+                _ => {
+                    columns = vec![(function.to_owned(), call.column_type.clone())];
+                    hir = Hir::unit().map(vec![call]);
+                }
+            }
+            if ordinality {
+                let one = Typed::literal(repr::Datum::Int8(1), ScalarType::Int8);
+                hir = hir.map(vec![one]);
+            }
+        }
+        if ordinality {
+            columns.push(("ordinality".to_owned(), ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) }));
+        }
+        Ok((hir, columns))
+    }
+
+    /// `AS t(a int, b text)`: the columns of a function that returns records.
+    fn column_definitions(&self, alias: Option<&TableAlias>) -> Result<Option<Vec<(String, ColumnType)>>, PlanError> {
+        let Some(alias) = alias else { return Ok(None) };
+        if alias.columns.is_empty() || alias.columns.iter().any(|column| column.data_type.is_none()) {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(alias.columns.len());
+        for column in &alias.columns {
+            if let Some(written) = &column.data_type {
+                columns.push((fold(&column.name), self.written_type(written)?));
+            }
+        }
+        Ok(Some(columns))
+    }
+
+    /// `unnest(a, b, …)`: arrays in step.
+    fn unnest_item(&mut self, arrays: &[Expr], ordinality: bool, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+        let (functions, _) = self.lateral(|resolver| {
+            let frame = Frame::default().clause(Clause::FromFunction);
+            resolver.with_frame(frame, |resolver| {
+                let mut functions = Vec::with_capacity(arrays.len());
+                for array in arrays {
+                    let position = resolver.position_of(array);
+                    let arg = resolver.expr(array)?;
+                    let found = registry::resolve_table_function("unnest", &[arg.scalar().clone()])
+                        .map_err(|error| resolver.named_types(error, &[&arg]).at(position))?;
+                    let args = resolver.convert_args(vec![arg], &found.arg_casts, &found.conversions)?;
+                    functions.push((found.function, args, found.columns));
+                }
+                Ok(functions)
+            })
+        })?;
+        let named = alias.map_or_else(|| "unnest".to_owned(), |alias| fold(&alias.name));
+        let mut columns = Vec::new();
+        let mut types = Vec::new();
+        let mut calls = Vec::new();
+        for (function, args, outputs) in functions {
+            let own: Vec<ColumnType> = outputs.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
+            for ((name, _), column_type) in outputs.into_iter().zip(&own) {
+                let name = if own.len() > 1 {
+                    name
+                } else if arrays.len() == 1 {
+                    named.clone()
+                } else {
+                    "unnest".to_owned()
+                };
+                columns.push(Visible { name, index: types.len(), column_type: column_type.clone(), origin: None });
+                types.push(column_type.clone());
+            }
+            calls.push((function, args, own));
+        }
+        if ordinality {
+            let column_type = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
+            columns.push(Visible { name: "ordinality".to_owned(), index: types.len(), column_type: column_type.clone(), origin: None });
+            types.push(column_type);
+        }
+        let hir = Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
+        let binding = Binding { name: "unnest".to_owned(), schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        Ok(FromItem::single(hir, aliased(binding, alias)?))
+    }
+}
+
+fn system_relation(schema: &str, name: &str) -> Option<Relation> {
+    let found = system::find(schema, name)?;
+    let types: Vec<ColumnType> = found.column_types();
+    let columns = found
+        .columns
+        .iter()
+        .zip(&types)
+        .enumerate()
+        .map(|(index, (column, column_type))| Visible {
+            name: column.name.to_owned(),
+            index,
+            column_type: column_type.clone(),
+            origin: Some((found.id, index)),
+        })
+        .collect();
+    Some(Relation::Stored { id: found.id, schema: found.schema, name: found.name.to_owned(), columns, types, is_system: true })
+}
+
+/// Gives a relation its alias, and its columns theirs.
+pub(super) fn aliased(mut binding: Binding, alias: Option<&TableAlias>) -> Result<Binding, PlanError> {
+    let Some(alias) = alias else { return Ok(binding) };
+    let name = fold(&alias.name);
+    if alias.columns.len() > binding.columns.len() {
+        return Err(PlanError::new(
+            "42P10",
+            format!("table \"{name}\" has {} columns available but {} columns specified", binding.columns.len(), alias.columns.len()),
+        ));
+    }
+    for (column, alias) in binding.columns.iter_mut().zip(&alias.columns) {
+        column.name = fold(&alias.name);
+    }
+    binding.hidden_name = (!binding.name.is_empty() && binding.name != name).then(|| std::mem::take(&mut binding.name));
+    binding.name = name;
+    binding.schema = None;
+    Ok(binding)
+}
+
+/// Whether an item could refer to those before it.
+fn may_be_lateral(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Table { args, .. } => args.is_some(),
+        TableFactor::Derived { lateral, .. } => *lateral,
+        TableFactor::Function { .. } | TableFactor::UNNEST { .. } => true,
+        TableFactor::NestedJoin { table_with_joins, .. } => {
+            may_be_lateral(&table_with_joins.relation) || table_with_joins.joins.iter().any(|join| may_be_lateral(&join.relation))
+        }
+        _ => false,
+    }
+}
+
+fn using_name(name: &ObjectName) -> Result<String, PlanError> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => Ok(fold(ident)),
+        _ => Err(PlanError::new("42601", format!("syntax error at or near \"{name}\""))),
+    }
+}
+
+fn using_column<'c>(columns: &'c [Visible], name: &str, side: &str) -> Result<&'c Visible, PlanError> {
+    let mut matches = columns.iter().filter(|column| column.name == name);
+    match (matches.next(), matches.next()) {
+        (Some(column), None) => Ok(column),
+        (Some(_), Some(_)) => {
+            Err(PlanError::new("42702", format!("common column name \"{name}\" appears more than once in {side} table")))
+        }
+        (None, _) => Err(PlanError::new("42703", format!("column \"{name}\" specified in USING clause does not exist in {side} table"))),
+    }
+}
+
+/// The position of a column of the row at hand, if an expression is just that.
+pub(super) fn plain_column(expr: &HirExpr) -> Option<usize> {
+    match expr {
+        HirExpr::Column(HirColumn::Column { level: 0, index }) => Some(*index),
+        _ => None,
+    }
+}

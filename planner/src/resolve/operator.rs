@@ -1,0 +1,269 @@
+//! Operators: calls by symbol, comparisons of rows, quantified comparisons with arrays.
+
+use super::scope::fold;
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::HirExpr;
+use crate::scalar::registry;
+use repr::ScalarType;
+use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, UnaryOperator};
+
+/// The symbol of a binary operator as the registry knows it, and whether it was written OPERATOR(…).
+pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
+    Ok(match op {
+        BinaryOperator::PGCustomBinaryOperator(parts) => match parts.as_slice() {
+            [name] => name.clone(),
+            [schema, name] if schema == "pg_catalog" => name.clone(),
+            _ => return Err(PlanError::new("42883", format!("operator does not exist: {}", parts.join(".")))),
+        },
+        other => other.to_string(),
+    })
+}
+
+impl Resolver<'_> {
+    /// `left symbol right`.
+    pub(super) fn operate(&mut self, symbol: &str, left: Typed, right: Typed, position: Option<u32>) -> Result<Typed, PlanError> {
+        let found = registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
+            .map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
+        let args = self.convert_args(vec![left, right], &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
+        let result = found.result;
+        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+    }
+
+    /// `symbol operand`.
+    pub(super) fn operate_prefix(&mut self, symbol: &str, operand: Typed, position: Option<u32>) -> Result<Typed, PlanError> {
+        let found = registry::resolve_operator(symbol, None, operand.scalar()).map_err(|error| error.at(position))?;
+        let args = self.convert_args(vec![operand], &found.arg_casts, &found.conversions)?;
+        let result = found.result;
+        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+    }
+
+    /// A function by name over resolved arguments: constructs with a syntax of their own.
+    pub(super) fn call_named(&mut self, name: &str, args: Vec<Typed>, position: Option<u32>) -> Result<Typed, PlanError> {
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let found = registry::resolve_function(name, &types, false)
+            .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()).at(position))?;
+        let args = self.convert_args(args, &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
+        let result = found.result;
+        Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+    }
+
+    /// Puts enums' names into the registry's messages, which knows no catalog.
+    pub(super) fn named_types(&self, mut error: PlanError, args: &[&Typed]) -> PlanError {
+        for arg in args {
+            let inner = match arg.scalar() {
+                ScalarType::Array(element) => element,
+                other => other,
+            };
+            if matches!(inner, ScalarType::Enum(_)) {
+                error.message = error.message.replacen("anyenum", &self.type_label(inner), 1);
+            }
+        }
+        error
+    }
+
+    pub(super) fn binary(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Typed, PlanError> {
+        match op {
+            BinaryOperator::And | BinaryOperator::Or => self.logical_chain(left, op, right),
+            BinaryOperator::Overlaps => self.overlaps(left, right),
+            _ => {
+                let symbol = symbol(op)?;
+                if let (Some(left_items), Some(right_items)) = (row_items(left), row_items(right)) {
+                    return self.compare_rows(&symbol, &left_items, &right_items);
+                }
+                if let (Some(items), Expr::Subquery(query)) = (row_items(left), right) {
+                    return self.row_equals_subquery(&symbol, &items, query);
+                }
+                let position = self.position_of(left);
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                self.operate(&symbol, left, right, position)
+            }
+        }
+    }
+
+    /// A chain of ANDs, or of ORs, without recursion along its left side.
+    fn logical_chain(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Typed, PlanError> {
+        let mut operands = vec![right];
+        let mut first = left;
+        while let Expr::BinaryOp { left, op: inner, right } = first
+            && inner == op
+        {
+            operands.push(right);
+            first = left;
+        }
+        operands.push(first);
+        let is_and = *op == BinaryOperator::And;
+        let mut items = Vec::with_capacity(operands.len());
+        for operand in operands.into_iter().rev() {
+            match (self.logical(operand, if is_and { "AND" } else { "OR" })?, is_and) {
+                (HirExpr::And(inner), true) | (HirExpr::Or(inner), false) => items.extend(inner),
+                (other, _) => items.push(other),
+            }
+        }
+        Ok(Typed::boolean(if is_and { HirExpr::And(items) } else { HirExpr::Or(items) }))
+    }
+
+    fn logical(&mut self, expr: &Expr, construct: &str) -> Result<HirExpr, PlanError> {
+        let position = self.position_of(expr);
+        let typed = self.expr(expr)?;
+        self.condition(typed, construct, position)
+    }
+
+    fn overlaps(&mut self, left: &Expr, right: &Expr) -> Result<Typed, PlanError> {
+        let (Some(starts), Some(ends)) = (row_items(left), row_items(right)) else {
+            return Err(PlanError::new("42601", "OVERLAPS needs two pairs"));
+        };
+        let ([a, b], [c, d]) = (starts.as_slice(), ends.as_slice()) else {
+            return Err(PlanError::new("42601", "wrong number of parameters on left side of OVERLAPS expression"));
+        };
+        let mut args = Vec::with_capacity(4);
+        for item in [a, b, c, d] {
+            args.push(self.expr(item)?);
+        }
+        let position = self.position_of(left);
+        self.call_named("overlaps", args, position)
+    }
+
+    pub(super) fn unary(&mut self, op: UnaryOperator, operand: &Expr) -> Result<Typed, PlanError> {
+        let position = self.position_of(operand);
+        let symbol = match op {
+            UnaryOperator::Not => {
+                let inner = self.logical(operand, "NOT")?;
+                return self.negate(inner);
+            }
+            UnaryOperator::Minus => {
+                if let Some(number) = super::expr::number_text(operand) {
+                    return super::expr::number_literal(&format!("-{number}"));
+                }
+                "-"
+            }
+            UnaryOperator::Plus => "+",
+            UnaryOperator::BitwiseNot => "~",
+            UnaryOperator::PGAbs => "@",
+            UnaryOperator::PGSquareRoot => "|/",
+            UnaryOperator::PGCubeRoot => "||/",
+            other => return Err(PlanError::new("42883", format!("operator does not exist: {other}"))),
+        };
+        let operand = self.expr(operand)?;
+        self.operate_prefix(symbol, operand, position)
+    }
+
+    /// NOT.
+    pub(super) fn negate(&mut self, condition: HirExpr) -> Result<Typed, PlanError> {
+        self.call_named("NOT", vec![Typed::boolean(condition)], None)
+    }
+
+    /// `(a, b) symbol (c, d)`, field by field.
+    pub(super) fn compare_rows(&mut self, symbol: &str, left: &[&Expr], right: &[&Expr]) -> Result<Typed, PlanError> {
+        if left.len() != right.len() {
+            return Err(PlanError::new("42601", "unequal number of entries in row expressions"));
+        }
+        let lefts = left.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
+        let rights = right.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
+        self.compare_fields(symbol, lefts, rights)
+    }
+
+    /// The comparison of two rows whose fields are at hand.
+    pub(super) fn compare_fields(&mut self, symbol: &str, lefts: Vec<Typed>, rights: Vec<Typed>) -> Result<Typed, PlanError> {
+        if lefts.is_empty() {
+            return Err(PlanError::unsupported("comparing rows of no columns"));
+        }
+        let mut pairs: Vec<(Typed, Typed)> = lefts.into_iter().zip(rights).collect();
+        if pairs.len() == 1 {
+            let (left, right) = pairs.remove(0);
+            return self.operate(symbol, left, right, None);
+        }
+        match symbol {
+            "=" | "<>" | "!=" => {
+                let mut items = Vec::with_capacity(pairs.len());
+                for (left, right) in pairs {
+                    items.push(self.operate(symbol, left, right, None)?.expr);
+                }
+                Ok(Typed::boolean(if symbol == "=" { HirExpr::And(items) } else { HirExpr::Or(items) }))
+            }
+            "<" | "<=" | ">" | ">=" => {
+                // a < c OR (a = c AND (b < d OR …)); only the last fields are compared with the symbol itself.
+                let strict = &symbol[..1];
+                let (left, right) = pairs.pop().expect("there are at least two pairs");
+                let mut result = self.operate(symbol, left, right, None)?.expr;
+                while let Some((left, right)) = pairs.pop() {
+                    let before = self.operate(strict, left.clone(), right.clone(), None)?.expr;
+                    let equal = self.operate("=", left, right, None)?.expr;
+                    result = HirExpr::Or(vec![before, HirExpr::And(vec![equal, result])]);
+                }
+                Ok(Typed::boolean(result))
+            }
+            other => Err(PlanError::new("0A000", format!("could not determine interpretation of row comparison operator {other}"))),
+        }
+    }
+
+    /// `left symbol ANY (array)`, or ALL.
+    pub(super) fn quantified_array(&mut self, symbol: &str, left: Typed, array: Typed, all: bool, position: Option<u32>) -> Result<Typed, PlanError> {
+        let found = registry::resolve_any_all(symbol, left.scalar(), array.scalar(), all)
+            .map_err(|error| self.named_types(error, &[&left, &array]).at(position))?;
+        let args = self.convert_args(vec![left, array], &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
+        Ok(Typed::boolean(HirExpr::Call { function: found.function, args, result: found.result }))
+    }
+
+    /// `IN (list)`: equality with each item, all of one type where one exists.
+    pub(super) fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Typed, PlanError> {
+        let position = self.position_of(operand);
+        let mut conditions = Vec::with_capacity(list.len());
+        if let Some(fields) = row_items(operand) {
+            for item in list {
+                let Some(items) = row_items(item) else {
+                    return Err(PlanError::new("42601", "unequal number of entries in row expressions").at(position));
+                };
+                conditions.push(self.compare_rows("=", &fields, &items)?.expr);
+            }
+        } else {
+            let left = self.expr(operand)?;
+            let mut items = list.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
+            // All the items take part in choosing the type, so that an unknown one follows the others.
+            let types: Vec<ScalarType> =
+                std::iter::once(&left).chain(&items).map(|item| item.scalar().clone()).collect();
+            if let Ok(common) = crate::scalar::cast::select_common_type_for("IN", &types)
+                && items.iter().any(Typed::is_unknown)
+            {
+                let mut typed = Vec::with_capacity(items.len());
+                for item in items {
+                    typed.push(if item.is_unknown() { self.coerce(item, &common).map_err(|error| error.at(position))? } else { item });
+                }
+                items = typed;
+            }
+            for item in items {
+                let equal = self.operate("=", left.clone(), item, position)?;
+                conditions.push(self.condition(equal, "IN", position)?);
+            }
+        }
+        let any = if conditions.len() == 1 { conditions.remove(0) } else { HirExpr::Or(conditions) };
+        if negated { self.negate(any) } else { Ok(Typed::boolean(any)) }
+    }
+}
+
+/// The fields of a written row: `(a, b)` or `ROW(a, b)`.
+pub(super) fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
+    match expr {
+        Expr::Tuple(items) => Some(items.iter().collect()),
+        Expr::Nested(inner) => match &**inner {
+            Expr::Tuple(_) | Expr::Function(_) => row_items(inner),
+            _ => None,
+        },
+        Expr::Function(function) => {
+            let [ObjectNamePart::Identifier(ident)] = function.name.0.as_slice() else { return None };
+            if ident.quote_style.is_some() || fold(ident) != "row" {
+                return None;
+            }
+            let FunctionArguments::List(list) = &function.args else { return None };
+            list.args
+                .iter()
+                .map(|arg| match arg {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                    FunctionArg::Unnamed(_) | FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => None,
+                })
+                .collect()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,390 @@
+//! A query as a whole: WITH, its body, ORDER BY, LIMIT, row locks.
+
+use super::call::VIRTUAL;
+use super::from::plain_column;
+use super::scope::{Clause, Frame, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockWait, OutputColumn, RowLock};
+use crate::scalar::cast::CastContext;
+use repr::{ColumnType, Datum, ScalarType};
+use sqlparser::ast::{
+    Expr, LimitClause, LockClause, LockType, NonBlock, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Table,
+    Value, ValueWithSpan, Values,
+};
+
+/// What becomes of output columns that no context has typed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outputs<'t> {
+    /// They are text.
+    Settled,
+    /// They stay unknown: the caller finds a common type and asks again.
+    Kept,
+    /// They take these types.
+    Hinted(&'t [ColumnType]),
+}
+
+/// What of a subquery's rows matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limits {
+    /// Which they are; order only where LIMIT needs it.
+    Rows,
+    /// Their order too.
+    Ordered,
+}
+
+/// ORDER BY's (descending, nulls first).
+pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool), PlanError> {
+    let descending = match &options.sort {
+        None | Some(OrderBySort::Asc) => false,
+        Some(OrderBySort::Desc) => true,
+        Some(OrderBySort::Using(operator)) => match operator.0.last().map(ToString::to_string).as_deref() {
+            Some("<") => false,
+            Some(">") => true,
+            _ => return Err(PlanError::new("42809", format!("operator {operator} is not a valid ordering operator"))),
+        },
+    };
+    Ok((descending, options.nulls_first.unwrap_or(descending)))
+}
+
+impl Resolver<'_> {
+    /// A query with its finishing apart.
+    pub(super) fn query(&mut self, query: &Query, outputs: Outputs<'_>) -> Result<HirQuery, PlanError> {
+        self.nested(|resolver| {
+            let mark = resolver.ctes.len();
+            let result = resolver.query_inner(query, outputs);
+            resolver.ctes.truncate(mark);
+            result
+        })
+    }
+
+    fn query_inner(&mut self, query: &Query, outputs: Outputs<'_>) -> Result<HirQuery, PlanError> {
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() || !query.pipe_operators.is_empty() {
+            return Err(PlanError::new("42601", "syntax error at the end of the query"));
+        }
+        let definitions = match &query.with {
+            Some(with) => self.with_clause(with)?,
+            None => Vec::new(),
+        };
+        let order_by = order_items(query)?;
+        let mut resolved = match &*query.body {
+            SetExpr::Select(select) => {
+                let locked = !query.locks.is_empty();
+                let before = std::mem::replace(&mut self.with_row_keys, locked);
+                let result = self.select(select, order_by, outputs, &query.locks);
+                self.with_row_keys = before;
+                result?
+            }
+            // A query in parentheses keeps its own ORDER BY and LIMIT below these.
+            SetExpr::Query(inner) if order_by.is_empty() && query.limit_clause.is_none() && query.fetch.is_none() && query.locks.is_empty() => {
+                self.query(inner, outputs)?
+            }
+            body => {
+                if !query.locks.is_empty() {
+                    return Err(PlanError::new("0A000", "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT"));
+                }
+                let (relation, columns) = self.set_operand(body, &outputs)?;
+                let order_by = self.order_by_outputs(order_by, &columns)?;
+                let project = (0..relation.arity()).collect();
+                HirQuery { relation, order_by, limit: None, offset: None, project, columns, locks: Vec::new() }
+            }
+        };
+        let (limit, offset) = self.limits(query)?;
+        resolved.limit = limit.or(resolved.limit);
+        resolved.offset = offset.or(resolved.offset);
+        for definition in definitions.into_iter().rev() {
+            resolved.relation = definition.wrap(resolved.relation);
+        }
+        Ok(resolved)
+    }
+
+    /// A query as a relation of just its output columns.
+    pub(super) fn subquery(&mut self, query: &Query, limits: Limits) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        self.subquery_with(query, limits, Outputs::Settled)
+    }
+
+    pub(super) fn subquery_with(&mut self, query: &Query, limits: Limits, outputs: Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        if !query.locks.is_empty() {
+            return Err(PlanError::unsupported("FOR UPDATE in a subquery")
+                .hint("Lock the rows in a query of their own, in the same transaction."));
+        }
+        let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+        let resolved = self.query(query, outputs);
+        self.with_row_keys = row_keys;
+        let HirQuery { relation, order_by, limit, offset, project, columns, locks: _ } = resolved?;
+        let ordered = !order_by.is_empty() && limits == Limits::Ordered;
+        let relation = if limit.is_some() || offset.is_some() || ordered {
+            relation.top_k(Vec::new(), order_by, limit, offset)
+        } else {
+            relation
+        };
+        Ok((relation.project(project), columns))
+    }
+
+    /// One side of a set operation, or a body that is no SELECT.
+    pub(super) fn set_operand(&mut self, body: &SetExpr, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        match body {
+            SetExpr::Select(select) => {
+                let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+                let resolved = self.nested(|resolver| resolver.select(select, &[], *outputs, &[]));
+                self.with_row_keys = row_keys;
+                let resolved = resolved?;
+                Ok((resolved.relation.project(resolved.project), resolved.columns))
+            }
+            SetExpr::Query(query) => self.subquery_with(query, Limits::Rows, *outputs),
+            SetExpr::SetOperation { .. } => self.nested(|resolver| resolver.set_operation(body)),
+            SetExpr::Values(values) => self.values(values, outputs),
+            SetExpr::Table(table) => self.table_command(table),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(PlanError::unsupported("a data-modifying statement inside a query"))
+            }
+        }
+    }
+
+    /// `TABLE name`.
+    fn table_command(&mut self, table: &Table) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        let name = table.table_name.clone().unwrap_or_default().to_lowercase();
+        let schema = table.schema_name.as_ref().map(|schema| schema.to_lowercase());
+        let cte = if schema.is_none() { self.ctes.iter().rposition(|cte| cte.name == name) } else { None };
+        let (hir, visible) = match cte {
+            Some(index) => {
+                let (hir, binding) = self.cte_reference(index);
+                (hir, binding.columns)
+            }
+            None => match self.stored_relation(schema.as_deref(), &name)? {
+                super::from::Relation::Stored { id, columns, types, .. } => (Hir::get(id, types, false), columns),
+                super::from::Relation::Cte(_) => (Hir::unit(), Vec::new()),
+            },
+        };
+        let outputs = visible
+            .iter()
+            .map(|column| OutputColumn { name: column.name.clone(), column_type: column.column_type.clone(), origin: column.origin })
+            .collect();
+        Ok((hir.project(visible.iter().map(|column| column.index).collect()), outputs))
+    }
+
+    fn values(&mut self, values: &Values, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        let rows: Vec<&[Expr]> = values.rows.iter().map(|row| row.content.as_slice()).collect();
+        let rows = self.value_rows(&rows)?;
+        let width = rows.first().map_or(0, Vec::len);
+        let mut columns: Vec<Vec<Typed>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+        for row in rows {
+            for (column, value) in columns.iter_mut().zip(row) {
+                column.push(value);
+            }
+        }
+        let mut typed = Vec::with_capacity(width);
+        let mut named = Vec::with_capacity(width);
+        for (index, column) in columns.into_iter().enumerate() {
+            let unknown = column.iter().all(Typed::is_unknown);
+            let column = match outputs {
+                Outputs::Kept if unknown => column,
+                Outputs::Hinted(hints) if unknown && index < hints.len() => {
+                    column.into_iter().map(|value| self.coerce(value, &hints[index].scalar)).collect::<Result<_, _>>()?
+                }
+                Outputs::Settled | Outputs::Kept | Outputs::Hinted(_) => self.unify("VALUES", column)?.0,
+            };
+            let modifier = column.first().map_or(-1, |value| value.column_type.modifier);
+            let column_type = ColumnType {
+                scalar: column.first().map_or(ScalarType::Text, |value| value.scalar().clone()),
+                modifier: if column.iter().all(|value| value.column_type.modifier == modifier) { modifier } else { -1 },
+                nullable: column.iter().any(|value| value.column_type.nullable),
+            };
+            named.push(OutputColumn { name: format!("column{}", index + 1), column_type, origin: None });
+            typed.push(column);
+        }
+        let height = typed.first().map_or(0, Vec::len);
+        let mut iterators: Vec<_> = typed.into_iter().map(Vec::into_iter).collect();
+        let rows = (0..height).map(|_| iterators.iter_mut().filter_map(Iterator::next).collect()).collect();
+        let types = named.iter().map(|column| column.column_type.clone()).collect();
+        Ok((rows_relation(rows, types), named))
+    }
+
+    /// The expressions of a VALUES list; 42601 if rows differ in length.
+    pub(super) fn value_rows(&mut self, rows: &[&[Expr]]) -> Result<Vec<Vec<Typed>>, PlanError> {
+        let width = rows.first().map_or(0, |row| row.len());
+        let frame = Frame::default().clause(Clause::Values);
+        let (rows, _) = self.with_frame(frame, |resolver| {
+            rows.iter()
+                .map(|row| {
+                    if row.len() != width {
+                        let position = row.first().and_then(|expr| resolver.position_of(expr));
+                        return Err(PlanError::new("42601", "VALUES lists must all be the same length").at(position));
+                    }
+                    row.iter().map(|expr| resolver.expr(expr)).collect()
+                })
+                .collect::<Result<Vec<Vec<Typed>>, PlanError>>()
+        })?;
+        Ok(rows)
+    }
+
+    /// ORDER BY over output columns alone, as set operations have it.
+    fn order_by_outputs(&mut self, items: &[OrderByExpr], columns: &[OutputColumn]) -> Result<Vec<crate::scalar::Order>, PlanError> {
+        let mut order = Vec::with_capacity(items.len());
+        for item in items {
+            let position = self.position_of(&item.expr);
+            let column = match &item.expr {
+                Expr::Identifier(ident) => {
+                    let name = fold(ident);
+                    columns
+                        .iter()
+                        .position(|column| column.name == name)
+                        .ok_or_else(|| PlanError::new("42703", format!("column \"{name}\" does not exist")).at(position))?
+                }
+                Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => ordinal(digits, columns.len(), "ORDER BY").map_err(|error| error.at(position))?,
+                _ => {
+                    return Err(PlanError::new("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                        .detail("Only result column names can be used, not expressions or functions.")
+                        .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.")
+                        .at(position));
+                }
+            };
+            let (descending, nulls_first) = direction(&item.options)?;
+            order.push(crate::scalar::Order { column, descending, nulls_first });
+        }
+        Ok(order)
+    }
+
+    /// LIMIT and OFFSET: over no row at all.
+    fn limits(&mut self, query: &Query) -> Result<(Option<HirExpr>, Option<HirExpr>), PlanError> {
+        let (mut limit, offset) = match &query.limit_clause {
+            None => (None, None),
+            Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+            }
+            Some(_) => return Err(PlanError::new("42601", "LIMIT #,# syntax is not supported").hint("Use separate LIMIT and OFFSET clauses.")),
+        };
+        let one = Expr::Value(Value::Number("1".to_owned(), false).into());
+        if let Some(fetch) = &query.fetch {
+            if fetch.with_ties {
+                return Err(PlanError::unsupported("FETCH FIRST … WITH TIES"));
+            }
+            if fetch.percent {
+                return Err(PlanError::new("42601", "syntax error at or near \"PERCENT\""));
+            }
+            if limit.is_some() {
+                return Err(PlanError::new("42601", "multiple LIMIT clauses not allowed"));
+            }
+            limit = Some(fetch.quantity.as_ref().unwrap_or(&one));
+        }
+        let limit = limit.map(|expr| self.bound(expr, Clause::Limit)).transpose()?.flatten();
+        let offset = offset.map(|expr| self.bound(expr, Clause::Offset)).transpose()?.flatten();
+        Ok((limit, offset))
+    }
+
+    fn bound(&mut self, expr: &Expr, clause: Clause) -> Result<Option<HirExpr>, PlanError> {
+        let position = self.position_of(expr);
+        // No row can be seen from here, not even an outer query's.
+        let frames = std::mem::take(&mut self.frames);
+        let result = self.with_frame(Frame::default().clause(clause), |resolver| {
+            let typed = resolver.expr(expr)?;
+            let wanted = ColumnType::nullable(ScalarType::Int8);
+            let label = resolver.type_label(typed.scalar());
+            resolver.cast(typed, &wanted, CastContext::Assignment).map_err(|error| {
+                if error.code == "42846" {
+                    PlanError::new("42804", format!("argument of {} must be type bigint, not type {label}", clause.describe()))
+                } else {
+                    error
+                }
+            })
+        });
+        self.frames = frames;
+        let (typed, _) = result.map_err(|error| match error.code {
+            "42703" | "42P01" => PlanError::new("42P10", format!("argument of {} must not contain variables", clause.describe())),
+            _ => error,
+        }
+        .at(position))?;
+        // LIMIT NULL is no limit.
+        Ok(match &typed.expr {
+            HirExpr::Literal(Datum::Null, _) => None,
+            _ => Some(typed.expr),
+        })
+    }
+
+    /// FOR UPDATE and FOR SHARE of the tables of a plain SELECT.
+    pub(super) fn row_locks(&self, clauses: &[LockClause], frame: &Frame) -> Result<Vec<RowLock>, PlanError> {
+        let mut locks = Vec::new();
+        for clause in clauses {
+            let exclusive = match clause.lock_type {
+                LockType::Update => true,
+                LockType::Share => false,
+            };
+            let wait = match clause.nonblock {
+                None => LockWait::Wait,
+                Some(NonBlock::Nowait) => LockWait::NoWait,
+                Some(NonBlock::SkipLocked) => LockWait::SkipLocked,
+            };
+            let word = if exclusive { "FOR UPDATE" } else { "FOR SHARE" };
+            match &clause.of {
+                None => {
+                    for table in &frame.tables {
+                        if let (Some(relation), Some(key_column)) = (table.relation, table.row_key) {
+                            locks.push(RowLock { table: relation, key_column, exclusive, wait });
+                        }
+                    }
+                }
+                Some(name) => {
+                    let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                    let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
+                        PlanError::new("42P01", format!("relation \"{wanted}\" in {word} clause not found in FROM clause"))
+                    })?;
+                    match (table.relation, table.row_key) {
+                        (Some(relation), Some(key_column)) => locks.push(RowLock { table: relation, key_column, exclusive, wait }),
+                        _ => return Err(PlanError::new("0A000", format!("{word} cannot be applied to \"{wanted}\""))),
+                    }
+                }
+            }
+        }
+        Ok(locks)
+    }
+}
+
+fn order_items(query: &Query) -> Result<&[OrderByExpr], PlanError> {
+    match &query.order_by {
+        None => Ok(&[]),
+        Some(order_by) if order_by.interpolate.is_none() => match &order_by.kind {
+            OrderByKind::Expressions(items) => Ok(items),
+            OrderByKind::All(_) => Err(PlanError::new("42601", "syntax error at or near \"ALL\"")),
+        },
+        Some(_) => Err(PlanError::new("42601", "syntax error at or near \"INTERPOLATE\"")),
+    }
+}
+
+/// A position in the select list, written as a number.
+pub(super) fn ordinal(digits: &str, columns: usize, clause: &str) -> Result<usize, PlanError> {
+    let number: usize = digits.parse().map_err(|_| PlanError::new("42601", format!("non-integer constant in {clause}")))?;
+    if (1..=columns).contains(&number) {
+        Ok(number - 1)
+    } else {
+        Err(PlanError::new("42P10", format!("{clause} position {number} is not in select list")))
+    }
+}
+
+/// Rows of expressions over nothing as a relation: constants at once, others computed.
+pub(super) fn rows_relation(rows: Vec<Vec<Typed>>, types: Vec<ColumnType>) -> Hir {
+    let constant = rows.iter().flatten().all(|value| matches!(value.expr, HirExpr::Literal(..)));
+    if constant && !types.is_empty() {
+        let rows = rows
+            .into_iter()
+            .map(|row| {
+                row.into_iter()
+                    .map(|value| match value.expr {
+                        HirExpr::Literal(datum, _) => datum,
+                        _ => Datum::Null,
+                    })
+                    .collect()
+            })
+            .collect();
+        return Hir { node: HirNode::Constant(rows), types };
+    }
+    let mut branches: Vec<Hir> = rows.into_iter().map(|row| Hir { types: types.clone(), ..Hir::unit().map(row) }).collect();
+    if branches.len() == 1 {
+        return branches.swap_remove(0);
+    }
+    Hir { node: HirNode::Union(branches), types }
+}
+
+/// Whether an expression is a stored column of the row rather than a call's.
+pub(super) fn is_source_column(expr: &HirExpr) -> Option<usize> {
+    plain_column(expr).filter(|index| *index < VIRTUAL)
+}

@@ -1,0 +1,472 @@
+//! Which names mean which columns: the rows in scope, and what is said when a name fits none or several.
+
+use super::{Resolver, Typed};
+use super::group::Call;
+use crate::error::PlanError;
+use crate::hir::{HirColumn, HirExpr};
+use repr::{ColumnType, Datum, RelationId, ScalarType};
+use sqlparser::ast::Ident;
+
+/// One row that expressions can refer to: a FROM clause, or the part of it that a LATERAL item may see.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// Relations by their names.
+    pub(super) tables: Vec<Binding>,
+    /// Columns by unqualified name, in the order of `*`.
+    pub(super) columns: Vec<Visible>,
+    /// Whether and when it can be seen.
+    pub(super) visibility: Visibility,
+    /// Calls that are computed over this row as a whole: aggregates, windows, sets.
+    pub(super) calls: Vec<Call>,
+    /// Which of them may stand here.
+    pub(super) clause: Clause,
+    /// Columns referred to outside aggregates, with where, for grouping errors.
+    pub(super) references: Vec<(usize, Option<u32>)>,
+    /// WINDOW definitions.
+    pub(super) windows: Vec<(String, sqlparser::ast::WindowSpec)>,
+}
+
+/// When a frame's columns can be named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Visibility {
+    /// Always.
+    #[default]
+    Always,
+    /// Only inside LATERAL items: not now.
+    LateralHidden,
+    /// Only inside LATERAL items: now.
+    LateralOpen,
+}
+
+/// Which part of a statement is being resolved, as errors name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Clause {
+    #[default]
+    Other,
+    SelectList,
+    Where,
+    Having,
+    GroupBy,
+    OrderBy,
+    DistinctOn,
+    JoinOn,
+    FromFunction,
+    Limit,
+    Offset,
+    Values,
+    Returning,
+    UpdateSet,
+    CheckConstraint,
+    ColumnDefault,
+    ColumnGenerated,
+    AggregateArguments,
+    AggregateFilter,
+    WindowArguments,
+    WindowDefinition,
+}
+
+impl Clause {
+    /// As in "aggregate functions are not allowed in …".
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Clause::Other => "this context",
+            Clause::SelectList => "SELECT",
+            Clause::Where => "WHERE",
+            Clause::Having => "HAVING",
+            Clause::GroupBy => "GROUP BY",
+            Clause::OrderBy => "ORDER BY",
+            Clause::DistinctOn => "DISTINCT ON",
+            Clause::JoinOn => "JOIN conditions",
+            Clause::FromFunction => "functions in FROM",
+            Clause::Limit => "LIMIT",
+            Clause::Offset => "OFFSET",
+            Clause::Values => "VALUES",
+            Clause::Returning => "RETURNING",
+            Clause::UpdateSet => "UPDATE",
+            Clause::CheckConstraint => "check constraints",
+            Clause::ColumnDefault => "DEFAULT expressions",
+            Clause::ColumnGenerated => "column generation expressions",
+            Clause::AggregateArguments => "aggregate function calls",
+            Clause::AggregateFilter => "FILTER",
+            Clause::WindowArguments => "window function calls",
+            Clause::WindowDefinition => "window definitions",
+        }
+    }
+
+    pub(super) fn allows_aggregates(self) -> bool {
+        match self {
+            Clause::SelectList
+            | Clause::Having
+            | Clause::OrderBy
+            | Clause::DistinctOn
+            | Clause::WindowArguments
+            | Clause::WindowDefinition => true,
+            Clause::Other
+            | Clause::Where
+            | Clause::GroupBy
+            | Clause::JoinOn
+            | Clause::FromFunction
+            | Clause::Limit
+            | Clause::Offset
+            | Clause::Values
+            | Clause::Returning
+            | Clause::UpdateSet
+            | Clause::CheckConstraint
+            | Clause::ColumnDefault
+            | Clause::ColumnGenerated
+            | Clause::AggregateArguments
+            | Clause::AggregateFilter => false,
+        }
+    }
+
+    pub(super) fn allows_windows(self) -> bool {
+        matches!(self, Clause::SelectList | Clause::OrderBy | Clause::DistinctOn)
+    }
+
+    pub(super) fn allows_sets(self) -> bool {
+        matches!(self, Clause::SelectList | Clause::OrderBy | Clause::DistinctOn)
+    }
+}
+
+/// A relation in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    /// Its alias, or its name.
+    pub(super) name: String,
+    /// Its schema, if it has no alias.
+    pub(super) schema: Option<&'static str>,
+    /// The name that an alias hides.
+    pub(super) hidden_name: Option<String>,
+    /// The table that it is.
+    pub(super) relation: Option<RelationId>,
+    /// Its columns.
+    pub(super) columns: Vec<Visible>,
+    /// The column with its row key, where rows are locked or written.
+    pub(super) row_key: Option<usize>,
+}
+
+/// A column that can be named.
+#[derive(Clone, Debug)]
+pub(super) struct Visible {
+    pub(super) name: String,
+    /// Where in the row.
+    pub(super) index: usize,
+    pub(super) column_type: ColumnType,
+    /// The stored column that it is.
+    pub(super) origin: Option<(RelationId, usize)>,
+}
+
+impl Binding {
+    /// Moves all columns `by` places to the right.
+    pub(super) fn offset(&mut self, by: usize) {
+        for column in &mut self.columns {
+            column.index += by;
+        }
+        self.row_key = self.row_key.map(|key| key + by);
+    }
+}
+
+impl Frame {
+    pub(super) fn clause(mut self, clause: Clause) -> Self {
+        self.clause = clause;
+        self
+    }
+
+    /// The qualified name of a position, for messages.
+    pub(super) fn qualified_name(&self, index: usize) -> String {
+        for table in &self.tables {
+            if let Some(column) = table.columns.iter().find(|column| column.index == index) {
+                return format!("{}.{}", table.name, column.name);
+            }
+        }
+        self.columns.iter().find(|column| column.index == index).map_or_else(String::new, |column| column.name.clone())
+    }
+}
+
+/// An identifier's name as PostgreSQL folds it: unquoted to lower case.
+pub(super) fn fold(ident: &Ident) -> String {
+    match ident.quote_style {
+        Some(_) => truncated(ident.value.clone()),
+        None => truncated(ident.value.to_lowercase()),
+    }
+}
+
+/// Cut to NAMEDATALEN - 1 bytes.
+fn truncated(mut name: String) -> String {
+    const BYTES_MAX: usize = 63;
+    if name.len() > BYTES_MAX {
+        let mut end = BYTES_MAX;
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        name.truncate(end);
+    }
+    name
+}
+
+/// PostgreSQL's system columns.
+const SYSTEM_COLUMNS: [&str; 6] = ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"];
+
+impl Resolver<'_> {
+    /// Frames that can be seen, innermost first, with their levels.
+    fn visible_frames(&self) -> impl Iterator<Item = (usize, &Frame)> {
+        self.frames
+            .iter()
+            .rev()
+            .enumerate()
+            .filter(|(_, frame)| frame.visibility != Visibility::LateralHidden)
+    }
+
+    fn reference(&mut self, level: usize, visible: &Visible, position: Option<u32>) -> Typed {
+        let frame_index = self.frames.len() - 1 - level;
+        self.frames[frame_index].references.push((visible.index, position));
+        Typed {
+            expr: HirExpr::Column(HirColumn::Column { level, index: visible.index }),
+            column_type: visible.column_type.clone(),
+        }
+    }
+
+    /// The column of an unqualified name, if there is one.
+    pub(super) fn find_column(&mut self, name: &str, position: Option<u32>) -> Result<Option<Typed>, PlanError> {
+        let mut found = None;
+        for (level, frame) in self.visible_frames() {
+            let mut matches = frame.columns.iter().filter(|column| column.name == name);
+            if let Some(column) = matches.next() {
+                if matches.next().is_some() {
+                    return Err(PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position));
+                }
+                found = Some((level, column.clone()));
+                break;
+            }
+        }
+        Ok(found.map(|(level, column)| self.reference(level, &column, position)))
+    }
+
+    /// An unqualified name in an expression: a column, else a whole row.
+    pub(super) fn resolve_name(&mut self, ident: &Ident) -> Result<Typed, PlanError> {
+        let name = fold(ident);
+        let position = self.at(ident.span);
+        if let Some(column) = self.find_column(&name, position)? {
+            return Ok(column);
+        }
+        let whole = self.visible_frames().find_map(|(level, frame)| {
+            frame.tables.iter().find(|table| table.name == name).map(|table| (level, table.clone()))
+        });
+        if let Some((level, table)) = whole {
+            return Ok(self.whole_row(level, &table, position));
+        }
+        if SYSTEM_COLUMNS.contains(&name.as_str()) {
+            let only = self.frames.last().and_then(|frame| match frame.tables.as_slice() {
+                [table] => table.relation,
+                _ => None,
+            });
+            if let Some(relation) = only {
+                return system_column(&name, relation).map_err(|error| error.at(position));
+            }
+        }
+        Err(self.unknown_column(&name, position))
+    }
+
+    /// `table.column`, `schema.table.column`.
+    pub(super) fn resolve_qualified(&mut self, parts: &[Ident]) -> Result<Typed, PlanError> {
+        let (column, qualifier) = match parts {
+            [qualifier @ .., column] if !qualifier.is_empty() => (column, qualifier),
+            [column] => return self.resolve_name(column),
+            _ => return Err(PlanError::new("42601", "improper qualified name")),
+        };
+        let position = self.at(parts[0].span);
+        let (level, table) = match self.find_table(qualifier)? {
+            Some(found) => found,
+            None => {
+                // `column.field` of a composite column.
+                if let [root] = qualifier
+                    && let Some(base) = self.find_column(&fold(root), position)?
+                    && matches!(base.scalar(), ScalarType::Record(_))
+                {
+                    return self.field(base, &fold(column), position);
+                }
+                return Err(self.missing_table(qualifier));
+            }
+        };
+        let name = fold(column);
+        let mut matches = table.columns.iter().filter(|candidate| candidate.name == name);
+        if let Some(visible) = matches.next() {
+            if matches.next().is_some() {
+                return Err(PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position));
+            }
+            return Ok(self.reference(level, visible, position));
+        }
+        if let Some(relation) = table.relation
+            && SYSTEM_COLUMNS.contains(&name.as_str())
+        {
+            return system_column(&name, relation).map_err(|error| error.at(position));
+        }
+        let error = PlanError::new("42703", format!("column {}.{name} does not exist", table.name)).at(position);
+        Err(match self.similar(&name, Some(&table.name)) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        })
+    }
+
+    /// The relation that a qualifier names, with its level.
+    pub(super) fn find_table(&self, qualifier: &[Ident]) -> Result<Option<(usize, Binding)>, PlanError> {
+        let (schema, name) = match qualifier {
+            [name] => (None, fold(name)),
+            [.., schema, name] => (Some(fold(schema)), fold(name)),
+            [] => return Ok(None),
+        };
+        let position = self.at(qualifier[0].span);
+        for (level, frame) in self.visible_frames() {
+            let mut matches = frame
+                .tables
+                .iter()
+                .filter(|table| table.name == name && (schema.is_none() || table.schema == schema.as_deref()));
+            if let Some(table) = matches.next() {
+                if matches.next().is_some() {
+                    return Err(PlanError::new("42P09", format!("table reference \"{name}\" is ambiguous")).at(position));
+                }
+                return Ok(Some((level, table.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A relation's row as one composite value.
+    pub(super) fn whole_row(&mut self, level: usize, table: &Binding, position: Option<u32>) -> Typed {
+        let fields: Vec<(String, ScalarType)> =
+            table.columns.iter().map(|column| (column.name.clone(), column.column_type.scalar.clone())).collect();
+        let items = table.columns.iter().map(|column| self.reference(level, column, position).expr).collect();
+        let scalar = ScalarType::Record(fields.into());
+        Typed::new(HirExpr::Record(items, scalar.clone()), scalar)
+    }
+
+    /// All columns of `*`, of the innermost frame.
+    pub(super) fn star(&mut self, position: Option<u32>) -> Vec<(Visible, Typed)> {
+        let columns = self.frames.last().map(|frame| frame.columns.clone()).unwrap_or_default();
+        columns
+            .into_iter()
+            .map(|column| {
+                let typed = self.reference(0, &column, position);
+                (column, typed)
+            })
+            .collect()
+    }
+
+    /// All columns of `table.*`.
+    pub(super) fn table_star(&mut self, qualifier: &[Ident]) -> Result<Vec<(Visible, Typed)>, PlanError> {
+        let Some((level, table)) = self.find_table(qualifier)? else {
+            return Err(self.missing_table(qualifier));
+        };
+        let position = self.at(qualifier[0].span);
+        Ok(table
+            .columns
+            .into_iter()
+            .map(|column| {
+                let typed = self.reference(level, &column, position);
+                (column, typed)
+            })
+            .collect())
+    }
+
+    /// 42P01 for a qualifier that names nothing in FROM.
+    pub(super) fn missing_table(&self, qualifier: &[Ident]) -> PlanError {
+        let Some(last) = qualifier.last() else {
+            return PlanError::new("42601", "improper qualified name");
+        };
+        let name = fold(last);
+        let position = self.at(qualifier[0].span);
+        let hidden_lateral = self
+            .frames
+            .iter()
+            .any(|frame| frame.visibility == Visibility::LateralHidden && frame.tables.iter().any(|table| table.name == name));
+        if hidden_lateral {
+            return PlanError::new("42P01", format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                .detail(format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."))
+                .at(position);
+        }
+        let aliased =
+            self.frames.iter().rev().flat_map(|frame| &frame.tables).find(|table| table.hidden_name.as_ref() == Some(&name));
+        match aliased {
+            Some(table) => PlanError::new("42P01", format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                .hint(format!("Perhaps you meant to reference the table alias \"{}\".", table.name)),
+            None => PlanError::new("42P01", format!("missing FROM-clause entry for table \"{name}\"")),
+        }
+        .at(position)
+    }
+
+    /// 42703 for an unqualified name.
+    pub(super) fn unknown_column(&self, name: &str, position: Option<u32>) -> PlanError {
+        let error = PlanError::new("42703", format!("column \"{name}\" does not exist")).at(position);
+        let hidden = self
+            .frames
+            .iter()
+            .rev()
+            .filter(|frame| frame.visibility == Visibility::LateralHidden)
+            .flat_map(|frame| &frame.tables)
+            .find(|table| table.columns.iter().any(|column| column.name == name));
+        if let Some(table) = hidden {
+            return error.detail(format!(
+                "There is a column named \"{name}\" in table \"{}\", but it cannot be referenced from this part of the query.",
+                table.name
+            ));
+        }
+        match self.similar(name, None) {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
+    /// "Perhaps you meant …": at most two columns whose names are within three edits and half their length.
+    fn similar(&self, name: &str, only_table: Option<&str>) -> Option<String> {
+        const DISTANCE_MAX: usize = 3;
+        let mut best = DISTANCE_MAX + 1;
+        let mut candidates: Vec<String> = Vec::new();
+        for (_, frame) in self.visible_frames() {
+            for table in &frame.tables {
+                if only_table.is_some_and(|only| only != table.name) {
+                    continue;
+                }
+                for column in &table.columns {
+                    let distance = edit_distance(name, &column.name);
+                    if distance > DISTANCE_MAX || distance > column.name.chars().count() / 2 || distance > best {
+                        continue;
+                    }
+                    if distance < best {
+                        best = distance;
+                        candidates.clear();
+                    }
+                    candidates.push(format!("\"{}.{}\"", table.name, column.name));
+                }
+            }
+        }
+        match candidates.as_slice() {
+            [one] => Some(format!("Perhaps you meant to reference the column {one}.")),
+            [one, two] => Some(format!("Perhaps you meant to reference the column {one} or the column {two}.")),
+            _ => None,
+        }
+    }
+}
+
+/// `tableoid` is known; the others say how PostgreSQL stores rows, and we do not store them so.
+fn system_column(name: &str, relation: RelationId) -> Result<Typed, PlanError> {
+    if name == "tableoid" {
+        return Ok(Typed::literal(Datum::Oid(relation.0), ScalarType::Oid));
+    }
+    Err(PlanError::unsupported(format!("system column \"{name}\"")).hint("Name rows by their primary key."))
+}
+
+/// Levenshtein's distance.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, from) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,472 @@
+//! SELECT: select list, WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY over a FROM clause.
+
+use super::call::VIRTUAL;
+use super::expr::unnested;
+use super::from::FromItem;
+use super::group::{Calls, Grouping};
+use super::query::{Outputs, direction, is_source_column, ordinal};
+use super::scope::{Clause, Frame, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
+use crate::scalar::Order;
+use repr::{Datum, RelationId, ScalarType};
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, GroupByWithModifier, Ident, LockClause, OrderByExpr, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, Value, ValueWithSpan, WildcardAdditionalOptions,
+};
+
+/// One output of a select list, or a sort key beyond it.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) typed: Typed,
+    pub(super) name: String,
+    pub(super) origin: Option<(RelationId, usize)>,
+}
+
+/// What is resolved of a SELECT before its operators are built.
+struct Parts {
+    targets: Vec<Target>,
+    /// How many of the targets are output.
+    outputs: usize,
+    predicates: Vec<HirExpr>,
+    having: Option<HirExpr>,
+    order: Vec<Order>,
+    grouping: Option<Grouping>,
+    /// DISTINCT ON: targets.
+    distinct_on: Option<Vec<usize>>,
+}
+
+impl Resolver<'_> {
+    /// A SELECT; the caller adds LIMIT.
+    pub(super) fn select(
+        &mut self,
+        select: &Select,
+        order_by: &[OrderByExpr],
+        outputs: Outputs<'_>,
+        locks: &[LockClause],
+    ) -> Result<HirQuery, PlanError> {
+        refuse_foreign_clauses(select)?;
+        let FromItem { hir, tables, columns } = self.from_clause(&select.from)?;
+        let frame = Frame { tables, columns, windows: self.named_windows(&select.named_window)?, ..Frame::default() };
+        let (parts, mut frame) = self.with_frame(frame, |resolver| resolver.select_parts(select, order_by, outputs))?;
+        let calls = Calls::new(std::mem::take(&mut frame.calls));
+        let is_grouped = parts.grouping.is_some() || parts.having.is_some() || calls.has_aggregates();
+        if !locks.is_empty() {
+            let refused = if is_grouped {
+                Some("GROUP BY clause")
+            } else if matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))) {
+                Some("DISTINCT clause")
+            } else if calls.has_windows() {
+                Some("window functions")
+            } else if calls.has_sets() {
+                Some("set-returning functions in the target list")
+            } else {
+                None
+            };
+            if let Some(what) = refused {
+                return Err(PlanError::new("0A000", format!("FOR UPDATE is not allowed with {what}")));
+            }
+        }
+        let locks = self.row_locks(locks, &frame)?;
+        let mut query = self.build(hir, parts, &frame, calls, select, is_grouped)?;
+        query.locks = locks;
+        Ok(query)
+    }
+
+    fn select_parts(&mut self, select: &Select, order_by: &[OrderByExpr], outputs: Outputs<'_>) -> Result<Parts, PlanError> {
+        let mut targets = self.in_clause(Clause::SelectList, |resolver| resolver.targets(&select.projection, outputs))?;
+        let predicates = match &select.selection {
+            None => Vec::new(),
+            Some(condition) => {
+                let position = self.position_of(condition);
+                let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
+                super::build::conjuncts(self.condition(typed, "WHERE", position)?)
+            }
+        };
+        let having = match &select.having {
+            None => None,
+            Some(condition) => {
+                let position = self.position_of(condition);
+                let typed = self.in_clause(Clause::Having, |resolver| resolver.expr(condition))?;
+                Some(self.condition(typed, "HAVING", position)?)
+            }
+        };
+        let outputs = targets.len();
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let column = self.in_clause(Clause::OrderBy, |resolver| {
+                resolver.sort_target(&item.expr, &mut targets, outputs, "ORDER BY")
+            })?;
+            let (descending, nulls_first) = direction(&item.options)?;
+            // A key that was there before decides nothing more.
+            if !order.iter().any(|earlier: &Order| earlier.column == column) {
+                order.push(Order { column, descending, nulls_first });
+            }
+        }
+        let grouping = self.group_by(&select.group_by, &targets[..outputs])?;
+        let distinct_on = match &select.distinct {
+            Some(Distinct::On(exprs)) => {
+                let mut on = Vec::with_capacity(exprs.len());
+                for expr in exprs {
+                    on.push(self.in_clause(Clause::DistinctOn, |resolver| {
+                        resolver.sort_target(expr, &mut targets, outputs, "DISTINCT ON")
+                    })?);
+                }
+                let initial = order.iter().take(on.len()).find(|item| !on.contains(&item.column));
+                if initial.is_some() {
+                    return Err(PlanError::new("42P10", "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"));
+                }
+                Some(on)
+            }
+            Some(Distinct::Distinct) => {
+                if order.iter().any(|item| item.column >= outputs) {
+                    return Err(PlanError::new("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list"));
+                }
+                None
+            }
+            Some(Distinct::All) | None => None,
+        };
+        Ok(Parts { targets, outputs, predicates, having, order, grouping, distinct_on })
+    }
+
+    /// The select list, stars expanded.
+    pub(super) fn targets(&mut self, items: &[SelectItem], outputs: Outputs<'_>) -> Result<Vec<Target>, PlanError> {
+        let mut targets: Vec<Target> = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let typed = self.expr(expr)?;
+                    let name = super::names::output_name(expr);
+                    targets.push(self.target(typed, name));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let typed = self.expr(expr)?;
+                    targets.push(self.target(typed, fold(alias)));
+                }
+                SelectItem::ExprWithAliases { .. } => {
+                    return Err(PlanError::new("42601", "syntax error at or near \"(\""));
+                }
+                SelectItem::Wildcard(options) => {
+                    refuse_star_options(options)?;
+                    let position = self.at(options.wildcard_token.0.span);
+                    let columns = self.star(position);
+                    if columns.is_empty() && self.frames.last().is_none_or(|frame| frame.tables.is_empty()) {
+                        return Err(PlanError::new("42601", "SELECT * with no tables specified is not valid").at(position));
+                    }
+                    targets.extend(columns.into_iter().map(|(column, typed)| Target { typed, name: column.name, origin: column.origin }));
+                }
+                SelectItem::QualifiedWildcard(kind, options) => {
+                    refuse_star_options(options)?;
+                    self.qualified_star(kind, &mut targets)?;
+                }
+            }
+        }
+        for (index, target) in targets.iter_mut().enumerate() {
+            if !target.typed.is_unknown() {
+                continue;
+            }
+            let typed = target.typed.clone();
+            target.typed = match outputs {
+                Outputs::Kept => typed,
+                Outputs::Hinted(hints) if index < hints.len() => self.coerce(typed, &hints[index].scalar)?,
+                Outputs::Settled | Outputs::Hinted(_) => self.settle(typed)?,
+            };
+        }
+        Ok(targets)
+    }
+
+    fn qualified_star(&mut self, kind: &SelectItemQualifiedWildcardKind, targets: &mut Vec<Target>) -> Result<(), PlanError> {
+        match kind {
+            SelectItemQualifiedWildcardKind::ObjectName(name) => {
+                let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+                if self.find_table(&parts)?.is_none()
+                    && let [column] = parts.as_slice()
+                    && let Some(value) = self.find_column(&fold(column), self.at(column.span))?
+                {
+                    return self.expand_record(value, targets);
+                }
+                let columns = self.table_star(&parts)?;
+                targets.extend(columns.into_iter().map(|(column, typed)| Target { typed, name: column.name, origin: column.origin }));
+                Ok(())
+            }
+            SelectItemQualifiedWildcardKind::Expr(expr) => {
+                let value = self.expr(expr)?;
+                self.expand_record(value, targets)
+            }
+        }
+    }
+
+    /// `(row).*`.
+    fn expand_record(&mut self, value: Typed, targets: &mut Vec<Target>) -> Result<(), PlanError> {
+        let ScalarType::Record(fields) = value.scalar().clone() else {
+            return Err(PlanError::new("42809", format!("type {} is not composite", self.type_label(value.scalar()))));
+        };
+        for (index, (name, _)) in fields.iter().enumerate() {
+            let typed = self.field_at(value.clone(), index)?;
+            targets.push(Target { typed, name: name.clone(), origin: None });
+        }
+        Ok(())
+    }
+
+    fn target(&self, typed: Typed, name: String) -> Target {
+        let origin = is_source_column(&typed.expr).and_then(|index| {
+            let frame = self.frames.last()?;
+            let columns = frame.tables.iter().flat_map(|table| &table.columns).chain(&frame.columns);
+            columns.filter(|column| column.index == index).find_map(|column| column.origin)
+        });
+        Target { typed, name, origin }
+    }
+
+    /// A sort key: an output by name or number, else an expression, found among the targets or added.
+    fn sort_target(&mut self, expr: &Expr, targets: &mut Vec<Target>, outputs: usize, clause: &str) -> Result<usize, PlanError> {
+        let position = self.position_of(expr);
+        match unnested(expr) {
+            Expr::Identifier(ident) => {
+                let name = fold(ident);
+                let mut named = targets[..outputs].iter().enumerate().filter(|(_, target)| target.name == name);
+                if let Some((index, first)) = named.next() {
+                    if named.any(|(_, other)| other.typed.expr != first.typed.expr) {
+                        return Err(PlanError::new("42702", format!("{clause} \"{name}\" is ambiguous")).at(position));
+                    }
+                    return Ok(index);
+                }
+            }
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                return ordinal(digits, outputs, clause).map_err(|error| error.at(position));
+            }
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_) | Value::Boolean(_), .. }) => {
+                return Err(PlanError::new("42601", format!("non-integer constant in {clause}")).at(position));
+            }
+            _ => {}
+        }
+        let typed = self.expr(expr)?;
+        let typed = self.settle(typed)?;
+        if matches!(typed.scalar(), ScalarType::Json) {
+            return Err(PlanError::new("42883", "could not identify an ordering operator for type json")
+                .hint("Use an explicit ordering operator or modify the query.")
+                .at(position));
+        }
+        if let Some(index) = targets.iter().position(|target| target.typed.expr == typed.expr) {
+            return Ok(index);
+        }
+        targets.push(Target { typed, name: String::new(), origin: None });
+        Ok(targets.len() - 1)
+    }
+
+    fn group_by(&mut self, written: &GroupByExpr, targets: &[Target]) -> Result<Option<Grouping>, PlanError> {
+        let (exprs, modifiers) = match written {
+            GroupByExpr::Expressions(exprs, modifiers) => (exprs, modifiers),
+            GroupByExpr::All(_) => return Err(PlanError::new("42601", "syntax error at or near \"ALL\"")),
+        };
+        if exprs.is_empty() && modifiers.is_empty() {
+            return Ok(None);
+        }
+        let mut grouping = Grouping { keys: Vec::new(), sets: vec![Vec::new()] };
+        for expr in exprs {
+            let choices: Vec<Vec<usize>> = match expr {
+                Expr::GroupingSets(sets) => {
+                    sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<_, _>>()?
+                }
+                Expr::Rollup(sets) => {
+                    let parts = sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<Vec<_>, _>>()?;
+                    (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
+                }
+                Expr::Cube(sets) => {
+                    let parts = sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<Vec<_>, _>>()?;
+                    if parts.len() > 12 {
+                        return Err(PlanError::new("54001", "CUBE is limited to 12 elements"));
+                    }
+                    (0..1_usize << parts.len())
+                        .map(|mask| {
+                            let chosen = parts.iter().enumerate().filter(|(index, _)| mask & (1 << (parts.len() - 1 - index)) == 0);
+                            chosen.flat_map(|(_, part)| part.clone()).collect()
+                        })
+                        .collect()
+                }
+                Expr::Tuple(items) => vec![self.group_keys(items, targets, &mut grouping)?],
+                other => vec![self.group_keys(std::slice::from_ref(other), targets, &mut grouping)?],
+            };
+            if grouping.sets.len().saturating_mul(choices.len()) > 4096 {
+                return Err(PlanError::new("54001", "too many grouping sets present (maximum 4096)"));
+            }
+            grouping.sets = grouping
+                .sets
+                .iter()
+                .flat_map(|set| {
+                    choices.iter().map(move |choice| {
+                        let mut joined = set.clone();
+                        for key in choice {
+                            if !joined.contains(key) {
+                                joined.push(*key);
+                            }
+                        }
+                        joined
+                    })
+                })
+                .collect();
+        }
+        for modifier in modifiers {
+            match modifier {
+                GroupByWithModifier::GroupingSets(_) | GroupByWithModifier::Rollup | GroupByWithModifier::Cube | GroupByWithModifier::Totals => {
+                    return Err(PlanError::new("42601", "syntax error at or near \"WITH\""));
+                }
+            }
+        }
+        Ok(Some(grouping))
+    }
+
+    fn group_keys(&mut self, exprs: &[Expr], targets: &[Target], grouping: &mut Grouping) -> Result<Vec<usize>, PlanError> {
+        let mut keys = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let typed = self.group_key(expr, targets)?;
+            match grouping.keys.iter().position(|key| key.expr == typed.expr) {
+                Some(index) => keys.push(index),
+                None => {
+                    grouping.keys.push(typed);
+                    keys.push(grouping.keys.len() - 1);
+                }
+            }
+        }
+        Ok(keys)
+    }
+
+    /// A column of FROM, an output by name or number, else an expression.
+    fn group_key(&mut self, expr: &Expr, targets: &[Target]) -> Result<Typed, PlanError> {
+        let position = self.position_of(expr);
+        let chosen = match unnested(expr) {
+            Expr::Identifier(ident) => {
+                let name = fold(ident);
+                let in_from = self.frames.last().is_some_and(|frame| frame.columns.iter().any(|column| column.name == name));
+                if in_from {
+                    None
+                } else {
+                    let mut named = targets.iter().filter(|target| target.name == name);
+                    match (named.next(), named.next()) {
+                        (Some(first), Some(other)) if other.typed.expr != first.typed.expr => {
+                            return Err(PlanError::new("42702", format!("GROUP BY \"{name}\" is ambiguous")).at(position));
+                        }
+                        (first, _) => first,
+                    }
+                }
+            }
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                Some(&targets[ordinal(digits, targets.len(), "GROUP BY").map_err(|error| error.at(position))?])
+            }
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_) | Value::Boolean(_), .. }) => {
+                return Err(PlanError::new("42601", "non-integer constant in GROUP BY").at(position));
+            }
+            _ => None,
+        };
+        let typed = match chosen {
+            Some(target) => target.typed.clone(),
+            None => {
+                let references = self.frames.last().map_or(0, |frame| frame.references.len());
+                let typed = self.in_clause(Clause::GroupBy, |resolver| resolver.expr(expr))?;
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.references.truncate(references);
+                }
+                self.settle(typed)?
+            }
+        };
+        let mut over_calls = false;
+        super::levels::expr_levels(&typed.expr, &mut |level, index| over_calls |= level == 0 && index >= VIRTUAL);
+        if over_calls {
+            return Err(PlanError::new("42803", "aggregate functions are not allowed in GROUP BY").at(position));
+        }
+        if matches!(typed.scalar(), ScalarType::Json) {
+            return Err(PlanError::new("42883", "could not identify an equality operator for type json").at(position));
+        }
+        Ok(typed)
+    }
+
+    /// Operators bottom up: WHERE, grouping, HAVING, windows, sets, targets, DISTINCT.
+    fn build(
+        &mut self,
+        from: Hir,
+        parts: Parts,
+        frame: &Frame,
+        mut calls: Calls,
+        select: &Select,
+        is_grouped: bool,
+    ) -> Result<HirQuery, PlanError> {
+        let Parts { mut targets, outputs, predicates, having, mut order, grouping, distinct_on } = parts;
+        let mut relation = from.filter(predicates);
+        if is_grouped {
+            let grouping = grouping.unwrap_or_else(|| Grouping { keys: Vec::new(), sets: vec![Vec::new()] });
+            let (grouped, over) = calls.group(relation, frame, grouping, self)?;
+            relation = grouped;
+            for target in &mut targets {
+                over.rewrite(&mut target.typed.expr, &calls)?;
+            }
+            if let Some(mut having) = having {
+                over.rewrite(&mut having, &calls)?;
+                relation = relation.filter(super::build::conjuncts(having));
+            }
+        }
+        relation = calls.windows(relation)?;
+        if calls.has_sets() {
+            calls.place_in_sets()?;
+            relation = calls.sets(relation)?;
+        }
+        for target in &mut targets {
+            calls.place(&mut target.typed.expr)?;
+        }
+        let columns: Vec<OutputColumn> = targets[..outputs]
+            .iter()
+            .map(|target| OutputColumn { name: target.name.clone(), column_type: target.typed.column_type.clone(), origin: target.origin })
+            .collect();
+        let (mut relation, places) = relation.with_columns(targets.into_iter().map(|target| target.typed).collect());
+        for item in &mut order {
+            item.column = places[item.column];
+        }
+        let mut project = places[..outputs].to_vec();
+        match (&select.distinct, distinct_on) {
+            (_, Some(on)) => {
+                let keys = on.into_iter().map(|target| places[target]).collect();
+                let one = HirExpr::Literal(Datum::Int8(1), repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) });
+                relation = relation.top_k(keys, order.clone(), Some(one), None);
+            }
+            (Some(Distinct::Distinct), None) => {
+                if columns.iter().any(|column| column.column_type.scalar == ScalarType::Json) {
+                    return Err(PlanError::new("42883", "could not identify an equality operator for type json"));
+                }
+                relation = relation.project(project.clone()).distinct();
+                for item in &mut order {
+                    item.column = project.iter().position(|column| *column == item.column).unwrap_or(item.column);
+                }
+                project = (0..outputs).collect();
+            }
+            (Some(Distinct::All | Distinct::On(_)) | None, None) => {}
+        }
+        Ok(HirQuery { relation, order_by: order, limit: None, offset: None, project, columns, locks: Vec::new() })
+    }
+}
+
+fn refuse_star_options(options: &WildcardAdditionalOptions) -> Result<(), PlanError> {
+    let plain = options.opt_ilike.is_none()
+        && options.opt_exclude.is_none()
+        && options.opt_except.is_none()
+        && options.opt_replace.is_none()
+        && options.opt_rename.is_none()
+        && options.opt_alias.is_none();
+    if plain { Ok(()) } else { Err(PlanError::new("42601", "syntax error after \"*\"")) }
+}
+
+/// Clauses of other dialects that the parser lets through.
+fn refuse_foreign_clauses(select: &Select) -> Result<(), PlanError> {
+    if select.into.is_some() {
+        return Err(PlanError::unsupported("SELECT INTO").hint("Use CREATE TABLE … AS."));
+    }
+    let foreign = select.top.is_some()
+        || select.exclude.is_some()
+        || !select.lateral_views.is_empty()
+        || select.prewhere.is_some()
+        || !select.connect_by.is_empty()
+        || !select.cluster_by.is_empty()
+        || !select.distribute_by.is_empty()
+        || !select.sort_by.is_empty()
+        || select.qualify.is_some()
+        || select.value_table_mode.is_some();
+    if foreign { Err(PlanError::new("42601", "syntax error in SELECT")) } else { Ok(()) }
+}

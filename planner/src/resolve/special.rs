@@ -1,0 +1,251 @@
+//! Constructs with a syntax of their own that are calls in the end: IS, LIKE, EXTRACT, TRIM, subscripts.
+
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::HirExpr;
+use repr::{Datum, ScalarType};
+use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, Subscript, TrimWhereField};
+
+fn text_literal(text: &str) -> Typed {
+    Typed::literal(Datum::Text(text.into()), ScalarType::Text)
+}
+
+impl Resolver<'_> {
+    pub(super) fn simple_call(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let position = args.first().and_then(|arg| self.position_of(arg));
+        let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+        self.call_named(name, args, position)
+    }
+
+    /// IS [NOT] NULL: also of a written row, whose fields must all (not) be null.
+    pub(super) fn is_null(&mut self, inner: &Expr, name: &str) -> Result<Typed, PlanError> {
+        let position = self.position_of(inner);
+        let operand = self.expr(inner)?;
+        let operand = self.settle(operand)?;
+        self.call_named(name, vec![operand], position)
+    }
+
+    /// IS [NOT] TRUE, FALSE, UNKNOWN.
+    pub(super) fn truth(&mut self, inner: &Expr, name: &str, construct: &str) -> Result<Typed, PlanError> {
+        let position = self.position_of(inner);
+        let operand = self.expr(inner)?;
+        let operand = Typed::boolean(self.condition(operand, construct, position)?);
+        self.call_named(name, vec![operand], position)
+    }
+
+    /// IS [NOT] DISTINCT FROM.
+    pub(super) fn distinct(&mut self, left: &Expr, right: &Expr, negated: bool) -> Result<Typed, PlanError> {
+        let position = self.position_of(left);
+        let mut left = self.expr(left)?;
+        let mut right = self.expr(right)?;
+        if left.is_unknown() && right.is_unknown() {
+            left = self.settle(left)?;
+            right = self.settle(right)?;
+        }
+        self.operate(if negated { "IS NOT DISTINCT FROM" } else { "IS DISTINCT FROM" }, left, right, position)
+    }
+
+    pub(super) fn like(&mut self, symbol: &str, expr: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<Typed, PlanError> {
+        let position = self.position_of(expr);
+        let value = self.expr(expr)?;
+        let mut pattern = self.expr(pattern)?;
+        if let Some(escape) = escape {
+            let escape = self.expr(escape)?;
+            let wanted = ScalarType::Text;
+            let args = vec![self.coerce(pattern, &wanted)?, self.coerce(escape, &wanted)?];
+            pattern = self.call_named("like_escape", args, position)?;
+        }
+        self.operate(symbol, value, pattern, position)
+    }
+
+    pub(super) fn similar_to(&mut self, negated: bool, expr: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<Typed, PlanError> {
+        let position = self.position_of(expr);
+        let value = self.expr(expr)?;
+        let pattern = self.expr(pattern)?;
+        let mut args = vec![self.coerce(pattern, &ScalarType::Text)?];
+        if let Some(escape) = escape {
+            let escape = self.expr(escape)?;
+            args.push(self.coerce(escape, &ScalarType::Text)?);
+        }
+        let pattern = self.call_named("similar_to_escape", args, position)?;
+        self.operate(if negated { "!~" } else { "~" }, value, pattern, position)
+    }
+
+    pub(super) fn extract(&mut self, field: &DateTimeField, source: &Expr) -> Result<Typed, PlanError> {
+        let position = self.position_of(source);
+        let name = match field {
+            DateTimeField::Custom(ident) => ident.value.to_lowercase(),
+            other => other.to_string().trim_matches('\'').to_lowercase(),
+        };
+        let source = self.expr(source)?;
+        self.call_named("extract", vec![text_literal(&name), source], position)
+    }
+
+    pub(super) fn rounded(&mut self, name: &str, expr: &Expr, field: &CeilFloorKind) -> Result<Typed, PlanError> {
+        match field {
+            CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => self.simple_call(name, &[expr]),
+            CeilFloorKind::DateTimeField(_) | CeilFloorKind::Scale(_) => {
+                Err(PlanError::new("42601", format!("syntax error in {name}")).at(self.position_of(expr)))
+            }
+        }
+    }
+
+    pub(super) fn substring(&mut self, expr: &Expr, from: Option<&Expr>, length: Option<&Expr>) -> Result<Typed, PlanError> {
+        let position = self.position_of(expr);
+        let mut args = vec![self.expr(expr)?];
+        match (from, length) {
+            (Some(from), length) => {
+                args.push(self.expr(from)?);
+                if let Some(length) = length {
+                    args.push(self.expr(length)?);
+                }
+            }
+            // SUBSTRING(x FOR n) starts at 1.
+            (None, Some(length)) => {
+                args.push(Typed::literal(Datum::Int4(1), ScalarType::Int4));
+                let length = self.expr(length)?;
+                args.push(self.coerce(length, &ScalarType::Int4)?);
+            }
+            (None, None) => {}
+        }
+        self.call_named("substring", args, position)
+    }
+
+    pub(super) fn trim(
+        &mut self,
+        side: Option<TrimWhereField>,
+        what: Option<&Expr>,
+        expr: &Expr,
+        characters: Option<&[Expr]>,
+    ) -> Result<Typed, PlanError> {
+        let name = trim_name(side);
+        let mut args = vec![expr];
+        args.extend(what);
+        args.extend(characters.unwrap_or_default());
+        self.simple_call(name, &args)
+    }
+
+    /// `interval '1 day'`, `interval '1' day`, `interval '1 day' second(3)`.
+    pub(super) fn interval(&mut self, interval: &Interval) -> Result<Typed, PlanError> {
+        let position = self.position_of(&interval.value);
+        let text = self.expr(&interval.value)?;
+        let HirExpr::Literal(Datum::Text(content), _) = &text.expr else {
+            return Err(PlanError::new("42601", "syntax error: interval needs a string").at(position));
+        };
+        let mut literal = text.clone();
+        if let Some(unit) = &interval.leading_field {
+            if interval.last_field.is_some() || interval.leading_precision.is_some() || interval.fractional_seconds_precision.is_some() {
+                return Err(PlanError::unsupported("an interval literal with a range of fields")
+                    .hint("Write the units into the string: interval '1 day 02:00'.")
+                    .at(position));
+            }
+            // A bare number takes the written unit.
+            if content.trim().parse::<f64>().is_ok() {
+                literal = Typed::literal(Datum::Text(format!("{} {}", content.trim(), unit).into()), ScalarType::Unknown);
+            }
+        }
+        self.cast(literal, &repr::ColumnType::nullable(ScalarType::Interval), crate::scalar::cast::CastContext::Explicit)
+    }
+
+    /// `value[i][j]`, `value[i:j]`.
+    pub(super) fn subscripts(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+        let element = match value.scalar() {
+            ScalarType::Array(element) => (**element).clone(),
+            ScalarType::Int2Vector => ScalarType::Int2,
+            ScalarType::OidVector => ScalarType::Oid,
+            ScalarType::Jsonb => return self.json_subscripts(value, subscripts, position),
+            other => {
+                return Err(PlanError::new("42804", format!("cannot subscript type {} because it does not support subscripting", self.type_label(other)))
+                    .at(position));
+            }
+        };
+        let value = match value.scalar() {
+            ScalarType::Int2Vector | ScalarType::OidVector => self.coerce(value, &ScalarType::Array(Box::new(element)))?,
+            _ => value,
+        };
+        let sliced = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
+        let mut bound = |expr: Option<&Expr>| -> Result<Typed, PlanError> {
+            match expr {
+                Some(expr) => {
+                    let typed = self.expr(expr)?;
+                    self.cast(typed, &repr::ColumnType::nullable(ScalarType::Int4), crate::scalar::cast::CastContext::Assignment)
+                        .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))
+                }
+                None => Ok(Typed::literal(Datum::Null, ScalarType::Int4)),
+            }
+        };
+        let mut args = vec![value];
+        for subscript in subscripts {
+            match subscript {
+                // Once one bound is a slice, `[n]` means `[1:n]`.
+                Subscript::Index { index } if sliced => {
+                    args.push(Typed::literal(Datum::Int4(1), ScalarType::Int4));
+                    args.push(bound(Some(index))?);
+                }
+                Subscript::Index { index } => args.push(bound(Some(index))?),
+                Subscript::Slice { stride: Some(_), .. } => {
+                    return Err(PlanError::new("42601", "syntax error at or near \":\"").at(position));
+                }
+                Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                    args.push(bound(lower_bound.as_ref())?);
+                    args.push(bound(upper_bound.as_ref())?);
+                }
+            }
+        }
+        self.call_named(if sliced { "array_slice" } else { "array_subscript" }, args, position)
+    }
+
+    fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+        let mut value = value;
+        for subscript in subscripts {
+            let Subscript::Index { index } = subscript else {
+                return Err(PlanError::new("42804", "jsonb subscript does not support slices").at(position));
+            };
+            let index = self.expr(index)?;
+            value = self.operate("->", value, index, position)?;
+        }
+        Ok(value)
+    }
+
+    /// A field of a composite value.
+    pub(super) fn field(&mut self, value: Typed, name: &str, position: Option<u32>) -> Result<Typed, PlanError> {
+        let ScalarType::Record(fields) = value.scalar().clone() else {
+            return Err(PlanError::new(
+                "42809",
+                format!("column notation .{name} applied to type {}, which is not a composite type", self.type_label(value.scalar())),
+            )
+            .at(position));
+        };
+        match fields.iter().position(|(field, _)| field == name) {
+            Some(index) => self.field_at(value, index),
+            None => Err(PlanError::new("42703", format!("could not identify column \"{name}\" in record data type")).at(position)),
+        }
+    }
+
+    /// The field at that place.
+    pub(super) fn field_at(&mut self, value: Typed, index: usize) -> Result<Typed, PlanError> {
+        let ScalarType::Record(fields) = value.scalar().clone() else {
+            return Err(PlanError::new("42809", "row expansion is not supported for a value that is not composite"));
+        };
+        let scalar = fields[index].1.clone();
+        if let HirExpr::Record(mut items, _) = value.expr {
+            return Ok(Typed::new(items.swap_remove(index), scalar));
+        }
+        let place = Typed::literal(Datum::Int4(i32::try_from(index).unwrap_or(i32::MAX)), ScalarType::Int4);
+        let mut call = self.call_named("record_field", vec![value, place], None)?;
+        if let HirExpr::Call { result, .. } = &mut call.expr {
+            *result = scalar.clone();
+        }
+        call.column_type.scalar = scalar;
+        Ok(call)
+    }
+}
+
+/// The function behind TRIM.
+pub(super) fn trim_name(side: Option<TrimWhereField>) -> &'static str {
+    match side {
+        None | Some(TrimWhereField::Both) => "btrim",
+        Some(TrimWhereField::Leading) => "ltrim",
+        Some(TrimWhereField::Trailing) => "rtrim",
+    }
+}

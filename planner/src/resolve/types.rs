@@ -1,0 +1,230 @@
+//! Type names: from the parser's data types to ours.
+
+use super::scope::fold;
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use repr::{ColumnType, ScalarType};
+use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo};
+
+/// The type that a written type means, nullable, with its modifier in PostgreSQL's encoding.
+/// 42704 for an unknown name, 0A000 for a type of PostgreSQL's that we do not have, 22023 for a bad modifier.
+pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, PlanError> {
+    let plain = |scalar| Ok(ColumnType::nullable(scalar));
+    match written {
+        DataType::Bool | DataType::Boolean => plain(ScalarType::Bool),
+        DataType::SmallInt(None) | DataType::Int2(None) => plain(ScalarType::Int2),
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => plain(ScalarType::Int4),
+        DataType::BigInt(None) | DataType::Int8(None) => plain(ScalarType::Int8),
+        DataType::Real | DataType::Float4 => plain(ScalarType::Float4),
+        DataType::Float8 | DataType::DoublePrecision | DataType::Double(ExactNumberInfo::None) | DataType::Float(ExactNumberInfo::None) => {
+            plain(ScalarType::Float8)
+        }
+        DataType::Float(ExactNumberInfo::Precision(precision)) => match precision {
+            1..=24 => plain(ScalarType::Float4),
+            25..=53 => plain(ScalarType::Float8),
+            0 => Err(PlanError::new("22023", "precision for type float must be at least 1 bit")),
+            _ => Err(PlanError::new("22023", "precision for type float must be less than 54 bits")),
+        },
+        DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => numeric(info),
+        DataType::Text => plain(ScalarType::Text),
+        DataType::Varchar(length) | DataType::CharacterVarying(length) | DataType::CharVarying(length) => {
+            character(ScalarType::Varchar, length.as_ref(), "varchar")
+        }
+        DataType::Char(length) | DataType::Character(length) => match length {
+            None => Ok(ColumnType { modifier: 5, ..ColumnType::nullable(ScalarType::Bpchar) }),
+            some => character(ScalarType::Bpchar, some.as_ref(), "char"),
+        },
+        DataType::Bytea => plain(ScalarType::Bytea),
+        DataType::Date => plain(ScalarType::Date),
+        DataType::Time(precision, zone) => match zone {
+            TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Time, *precision)),
+            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => {
+                Err(PlanError::unsupported("type time with time zone").hint("Use time or timestamp with time zone."))
+            }
+        },
+        DataType::Timestamp(precision, zone) => match zone {
+            TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Timestamp, *precision)),
+            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => Ok(fractional(ScalarType::Timestamptz, *precision)),
+        },
+        DataType::Interval { fields: None, precision: None } => plain(ScalarType::Interval),
+        DataType::Interval { .. } => {
+            Err(PlanError::unsupported("an interval type with fields or precision").hint("Use plain interval."))
+        }
+        DataType::Uuid => plain(ScalarType::Uuid),
+        DataType::JSON => plain(ScalarType::Json),
+        DataType::JSONB => plain(ScalarType::Jsonb),
+        DataType::Regclass => plain(ScalarType::Regclass),
+        DataType::Array(element) => {
+            let element = match element {
+                ArrayElemTypeDef::SquareBracket(inner, _)
+                | ArrayElemTypeDef::AngleBracket(inner)
+                | ArrayElemTypeDef::Parenthesis(inner)
+                | ArrayElemTypeDef::Qualified(inner, _) => data_type(inner, catalog)?,
+                ArrayElemTypeDef::None => return Err(PlanError::new("42601", "array type without element type")),
+            };
+            // Dimensions are not part of a type: int[][] is int[].
+            Ok(match element.scalar {
+                ScalarType::Array(_) => element,
+                scalar => ColumnType { scalar: ScalarType::Array(Box::new(scalar)), ..element },
+            })
+        }
+        DataType::Custom(name, modifiers) => named(name, modifiers, catalog),
+        other => {
+            let text = other.to_string();
+            match by_name(&text.to_lowercase(), catalog) {
+                Some(scalar) => plain(scalar),
+                None => Err(PlanError::new("42704", format!("type \"{}\" does not exist", text.to_lowercase()))),
+            }
+        }
+    }
+}
+
+fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<ColumnType, PlanError> {
+    let parts: Vec<String> = name
+        .0
+        .iter()
+        .map(|part| match part {
+            ObjectNamePart::Identifier(ident) => fold(ident),
+            ObjectNamePart::Function(function) => fold(&function.name),
+        })
+        .collect();
+    let unknown = || PlanError::new("42704", format!("type \"{}\" does not exist", parts.join(".")));
+    let last = parts.last().ok_or_else(unknown)?;
+    let user_only = match &parts[..parts.len() - 1] {
+        [] => false,
+        [schema] if schema == "pg_catalog" => {
+            return with_modifiers(builtin(last).ok_or_else(unknown)?, last, modifiers);
+        }
+        [schema] if schema == "public" => true,
+        [schema] => return Err(PlanError::new("3F000", format!("schema \"{schema}\" does not exist"))),
+        _ => return Err(unknown()),
+    };
+    if !user_only && let Some(scalar) = builtin(last) {
+        // Unquoted `char` never comes here; quoted "char" is the one-byte type.
+        return with_modifiers(scalar, last, modifiers);
+    }
+    let found = user_type(last, catalog).ok_or_else(unknown)?;
+    with_modifiers(found, last, modifiers)
+}
+
+fn with_modifiers(scalar: ScalarType, name: &str, modifiers: &[String]) -> Result<ColumnType, PlanError> {
+    let numbers: Vec<i64> = modifiers
+        .iter()
+        .map(|text| text.parse().map_err(|_| PlanError::new("22023", format!("invalid type modifier \"{text}\""))))
+        .collect::<Result<_, _>>()?;
+    match (&scalar, numbers.as_slice()) {
+        // `pg_catalog.bpchar` without a length is unlimited, unlike `char`.
+        (_, []) => Ok(ColumnType::nullable(scalar)),
+        (ScalarType::Varchar | ScalarType::Bpchar, [length]) => {
+            length_modifier(scalar, u64::try_from(*length).unwrap_or(0), name)
+        }
+        (ScalarType::Numeric, [precision]) => {
+            numeric(&ExactNumberInfo::Precision(u64::try_from(*precision).unwrap_or(0)))
+        }
+        (ScalarType::Numeric, [precision, scale]) => {
+            numeric(&ExactNumberInfo::PrecisionAndScale(u64::try_from(*precision).unwrap_or(0), *scale))
+        }
+        (ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Time, [precision]) => {
+            Ok(fractional(scalar, u64::try_from(*precision).ok()))
+        }
+        _ => Err(PlanError::new("42601", format!("type modifier is not allowed for type \"{name}\""))),
+    }
+}
+
+fn character(scalar: ScalarType, length: Option<&CharacterLength>, name: &str) -> Result<ColumnType, PlanError> {
+    match length {
+        None => Ok(ColumnType::nullable(scalar)),
+        Some(CharacterLength::IntegerLength { length, .. }) => length_modifier(scalar, *length, name),
+        Some(CharacterLength::Max) => Err(PlanError::new("42601", "syntax error at or near \"MAX\"")),
+    }
+}
+
+fn length_modifier(scalar: ScalarType, length: u64, name: &str) -> Result<ColumnType, PlanError> {
+    const LENGTH_MAX: u64 = 10_485_760;
+    match i32::try_from(length) {
+        Ok(0) => Err(PlanError::new("22023", format!("length for type {name} must be at least 1"))),
+        Ok(modifier) if length <= LENGTH_MAX => Ok(ColumnType { modifier: modifier + 4, ..ColumnType::nullable(scalar) }),
+        Ok(_) | Err(_) => Err(PlanError::new("22023", format!("length for type {name} cannot exceed {LENGTH_MAX}"))),
+    }
+}
+
+fn numeric(info: &ExactNumberInfo) -> Result<ColumnType, PlanError> {
+    let (precision, scale) = match info {
+        ExactNumberInfo::None => return Ok(ColumnType::nullable(ScalarType::Numeric)),
+        ExactNumberInfo::Precision(precision) => (*precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (*precision, *scale),
+    };
+    if !(1..=1000).contains(&precision) {
+        return Err(PlanError::new("22023", format!("NUMERIC precision {precision} must be between 1 and 1000")));
+    }
+    if !(-1000..=1000).contains(&scale) {
+        return Err(PlanError::new("22023", format!("NUMERIC scale {scale} must be between -1000 and 1000")));
+    }
+    let modifier = ((precision as i32) << 16 | (scale as i32 & 0x7ff)) + 4;
+    Ok(ColumnType { modifier, ..ColumnType::nullable(ScalarType::Numeric) })
+}
+
+/// `timestamp(p)`: the modifier is p, and more than six digits are six.
+fn fractional(scalar: ScalarType, precision: Option<u64>) -> ColumnType {
+    let modifier = precision.map_or(-1, |digits| digits.min(6) as i32);
+    ColumnType { modifier, ..ColumnType::nullable(scalar) }
+}
+
+/// A type by its lower-case name, as in `regtype` input; built-in ones first.
+pub fn by_name(name: &str, catalog: &Catalog) -> Option<ScalarType> {
+    if let Some(element) = name.strip_suffix("[]") {
+        return by_name(element.trim_end(), catalog).map(|scalar| match scalar {
+            ScalarType::Array(_) => scalar,
+            scalar => ScalarType::Array(Box::new(scalar)),
+        });
+    }
+    builtin(name).or_else(|| user_type(name, catalog))
+}
+
+fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
+    if let Some(found) = catalog.enums.values().find(|found| found.name == name) {
+        return Some(ScalarType::Enum(found.id));
+    }
+    let element = name.strip_prefix('_')?;
+    let found = catalog.enums.values().find(|found| found.name == element)?;
+    Some(ScalarType::Array(Box::new(ScalarType::Enum(found.id))))
+}
+
+/// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).
+pub fn builtin(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "bool" | "boolean" => ScalarType::Bool,
+        "int2" | "smallint" | "smallserial" | "serial2" => ScalarType::Int2,
+        "int4" | "int" | "integer" | "serial" | "serial4" => ScalarType::Int4,
+        "int8" | "bigint" | "bigserial" | "serial8" => ScalarType::Int8,
+        "oid" => ScalarType::Oid,
+        "float4" | "real" => ScalarType::Float4,
+        "float8" | "double precision" | "float" => ScalarType::Float8,
+        "numeric" | "decimal" => ScalarType::Numeric,
+        "text" => ScalarType::Text,
+        "varchar" | "character varying" => ScalarType::Varchar,
+        "bpchar" | "character" => ScalarType::Bpchar,
+        "name" => ScalarType::Name,
+        "char" | "\"char\"" => ScalarType::Char,
+        "bytea" => ScalarType::Bytea,
+        "date" => ScalarType::Date,
+        "time" | "time without time zone" => ScalarType::Time,
+        "timestamp" | "timestamp without time zone" => ScalarType::Timestamp,
+        "timestamptz" | "timestamp with time zone" => ScalarType::Timestamptz,
+        "interval" => ScalarType::Interval,
+        "uuid" => ScalarType::Uuid,
+        "json" => ScalarType::Json,
+        "jsonb" => ScalarType::Jsonb,
+        "regclass" => ScalarType::Regclass,
+        "regtype" => ScalarType::Regtype,
+        "regproc" => ScalarType::Regproc,
+        "regnamespace" => ScalarType::Regnamespace,
+        "int2vector" => ScalarType::Int2Vector,
+        "oidvector" => ScalarType::OidVector,
+        "xid" => ScalarType::Xid,
+        "void" => ScalarType::Void,
+        "unknown" => ScalarType::Unknown,
+        "record" => ScalarType::Record(Vec::new().into()),
+        _ => return name.strip_prefix('_').and_then(builtin).map(|element| ScalarType::Array(Box::new(element))),
+    })
+}

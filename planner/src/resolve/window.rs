@@ -1,0 +1,242 @@
+//! Window calls: OVER, named windows, frames.
+
+use super::call::Written;
+use super::group::{Call, WindowedCall};
+use super::scope::{Clause, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{HirColumn, HirExpr};
+use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowKind, registry};
+use repr::{Datum, ScalarType};
+use sqlparser::ast::{
+    Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+};
+
+impl Resolver<'_> {
+    /// The WINDOW clause, kept with the frame until a call names it.
+    pub(super) fn named_windows(&self, definitions: &[NamedWindowDefinition]) -> Result<Vec<(String, WindowSpec)>, PlanError> {
+        let mut windows: Vec<(String, WindowSpec)> = Vec::with_capacity(definitions.len());
+        for NamedWindowDefinition(name, definition) in definitions {
+            let name = fold(name);
+            if windows.iter().any(|(other, _)| *other == name) {
+                return Err(PlanError::new("42P20", format!("window \"{name}\" is already defined")));
+            }
+            let spec = match definition {
+                NamedWindowExpr::WindowSpec(spec) => spec.clone(),
+                NamedWindowExpr::NamedWindow(other) => WindowSpec {
+                    window_name: Some(other.clone()),
+                    partition_by: Vec::new(),
+                    order_by: Vec::new(),
+                    window_frame: None,
+                },
+            };
+            windows.push((name, spec));
+        }
+        Ok(windows)
+    }
+
+    fn find_window(&self, name: &str) -> Result<WindowSpec, PlanError> {
+        self.frames
+            .last()
+            .and_then(|frame| frame.windows.iter().find(|(other, _)| other == name))
+            .map(|(_, spec)| spec.clone())
+            .ok_or_else(|| PlanError::new("42704", format!("window \"{name}\" does not exist")))
+    }
+
+    /// A specification with what it inherits.
+    fn complete_window(&self, spec: &WindowSpec, depth: usize) -> Result<WindowSpec, PlanError> {
+        const CHAIN_MAX: usize = 100;
+        let Some(base_name) = &spec.window_name else { return Ok(spec.clone()) };
+        let name = fold(base_name);
+        if depth > CHAIN_MAX {
+            return Err(PlanError::new("42704", format!("window \"{name}\" does not exist")));
+        }
+        let base = self.complete_window(&self.find_window(&name)?, depth + 1)?;
+        if !spec.partition_by.is_empty() {
+            return Err(PlanError::new("42P20", format!("cannot override PARTITION BY clause of window \"{name}\"")));
+        }
+        if !spec.order_by.is_empty() && !base.order_by.is_empty() {
+            return Err(PlanError::new("42P20", format!("cannot override ORDER BY clause of window \"{name}\"")));
+        }
+        if base.window_frame.is_some() {
+            return Err(PlanError::new("42P20", format!("cannot copy window \"{name}\" because it has a frame clause")));
+        }
+        let order_by = if spec.order_by.is_empty() { base.order_by } else { spec.order_by.clone() };
+        Ok(WindowSpec { window_name: None, partition_by: base.partition_by, order_by, window_frame: spec.window_frame.clone() })
+    }
+
+    pub(super) fn window_call(
+        &mut self,
+        function: &Function,
+        name: &str,
+        written: &Written<'_>,
+        over: &WindowType,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
+        let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
+        if !clause.allows_windows() {
+            return Err(match clause {
+                Clause::WindowArguments | Clause::WindowDefinition if clause == Clause::WindowArguments => {
+                    PlanError::new("42P20", "window function calls cannot be nested")
+                }
+                Clause::AggregateArguments => {
+                    PlanError::new("42803", "aggregate function calls cannot contain window function calls")
+                }
+                other => PlanError::new("42P20", format!("window functions are not allowed in {}", other.describe())),
+            }
+            .at(position));
+        }
+        if function.null_treatment.is_some() {
+            return Err(PlanError::unsupported("IGNORE NULLS"));
+        }
+        let spec = match over {
+            WindowType::WindowSpec(spec) => self.complete_window(spec, 0)?,
+            // OVER name takes the window as it is, frame included.
+            WindowType::NamedWindow(ident) => {
+                let found = self.find_window(&fold(ident))?;
+                self.complete_window(&found, 0)?
+            }
+        };
+        if written.distinct {
+            return Err(PlanError::unsupported("DISTINCT for window functions"));
+        }
+        if !written.order_by.is_empty() {
+            return Err(PlanError::unsupported("aggregate ORDER BY for window functions"));
+        }
+        let (partition, order) = self.in_clause(Clause::WindowDefinition, |resolver| {
+            let mut partition = Vec::with_capacity(spec.partition_by.len());
+            for expr in &spec.partition_by {
+                let typed = resolver.expr(expr)?;
+                partition.push(resolver.settle(typed)?);
+            }
+            let mut order = Vec::with_capacity(spec.order_by.len());
+            for item in &spec.order_by {
+                let typed = resolver.expr(&item.expr)?;
+                let typed = resolver.settle(typed)?;
+                let (descending, nulls_first) = super::query::direction(&item.options)?;
+                order.push((typed, descending, nulls_first));
+            }
+            Ok((partition, order))
+        })?;
+        let args = self.in_clause(Clause::WindowArguments, |resolver| resolver.arguments(written))?;
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let filter = match &function.filter {
+            Some(filter) => {
+                let typed = self.in_clause(Clause::WindowArguments, |resolver| resolver.expr(filter))?;
+                Some(self.condition(typed, "FILTER", position)?)
+            }
+            None => None,
+        };
+        let (kind, args, result) = if registry::is_window_function(name) {
+            if filter.is_some() {
+                return Err(PlanError::new("0A000", "FILTER is not implemented for non-aggregate window functions"));
+            }
+            let found = registry::resolve_window(name, &types).map_err(|error| error.at(position))?;
+            let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+            (WindowKind::Function(found.function), args, found.result)
+        } else if registry::is_aggregate(name) {
+            if !written.star && args.is_empty() && name == "count" {
+                return Err(PlanError::new("42809", "count(*) must be used to call a parameterless aggregate function"));
+            }
+            let found = registry::resolve_aggregate(name, &types).map_err(|error| error.at(position))?;
+            let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+            (WindowKind::Aggregate(found.function), args, found.result)
+        } else if registry::is_function(name) || registry::is_table_function(name) {
+            return Err(PlanError::new("42809", format!("OVER specified, but {name} is not a window function nor an aggregate function")));
+        } else {
+            let types: Vec<String> = types.iter().map(|scalar| self.type_label(scalar)).collect();
+            return Err(PlanError::new("42883", format!("function {name}({}) does not exist", types.join(", ")))
+                .hint("No function matches the given name and argument types. You might need to add explicit type casts."));
+        };
+        let frame = self.window_frame(spec.window_frame.as_ref(), &order)?;
+        let frame_index = self.frames.len() - 1;
+        let call = WindowedCall { function: kind, args, filter, frame, result: result.clone(), partition, order };
+        let index = self.add_call(frame_index, Call::Window(Box::new(call)));
+        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result))
+    }
+
+    fn window_frame(&mut self, written: Option<&WindowFrame>, order: &[(Typed, bool, bool)]) -> Result<Frame, PlanError> {
+        let Some(written) = written else {
+            return Ok(Frame {
+                unit: FrameUnit::Range,
+                start: FrameBound::UnboundedPreceding,
+                end: FrameBound::CurrentRow,
+                exclude: FrameExclusion::NoOthers,
+            });
+        };
+        let unit = match written.units {
+            WindowFrameUnits::Rows => FrameUnit::Rows,
+            WindowFrameUnits::Range => FrameUnit::Range,
+            WindowFrameUnits::Groups => FrameUnit::Groups,
+        };
+        if unit == FrameUnit::Groups && order.is_empty() {
+            return Err(PlanError::new("42P20", "GROUPS mode requires an ORDER BY clause"));
+        }
+        let start = self.frame_bound(&written.start_bound, unit, order)?;
+        let end = match &written.end_bound {
+            Some(bound) => self.frame_bound(bound, unit, order)?,
+            None => FrameBound::CurrentRow,
+        };
+        let invalid = |message: &str| Err(PlanError::new("42P20", message));
+        match (&start, &end) {
+            (FrameBound::UnboundedFollowing, _) => return invalid("frame start cannot be UNBOUNDED FOLLOWING"),
+            (_, FrameBound::UnboundedPreceding) => return invalid("frame end cannot be UNBOUNDED PRECEDING"),
+            (FrameBound::CurrentRow, FrameBound::Preceding(_)) => {
+                return invalid("frame starting from current row cannot have preceding rows");
+            }
+            (FrameBound::Following(_), FrameBound::CurrentRow | FrameBound::Preceding(_)) => {
+                return invalid("frame starting from following row cannot have preceding rows");
+            }
+            _ => {}
+        }
+        Ok(Frame { unit, start, end, exclude: FrameExclusion::NoOthers })
+    }
+
+    fn frame_bound(&mut self, bound: &WindowFrameBound, unit: FrameUnit, order: &[(Typed, bool, bool)]) -> Result<FrameBound, PlanError> {
+        Ok(match bound {
+            WindowFrameBound::CurrentRow => FrameBound::CurrentRow,
+            WindowFrameBound::Preceding(None) => FrameBound::UnboundedPreceding,
+            WindowFrameBound::Following(None) => FrameBound::UnboundedFollowing,
+            WindowFrameBound::Preceding(Some(offset)) => FrameBound::Preceding(self.frame_offset(offset, unit, order)?),
+            WindowFrameBound::Following(Some(offset)) => FrameBound::Following(self.frame_offset(offset, unit, order)?),
+        })
+    }
+
+    fn frame_offset(&mut self, written: &Expr, unit: FrameUnit, order: &[(Typed, bool, bool)]) -> Result<Datum, PlanError> {
+        let position = self.position_of(written);
+        let typed = self.expr(written)?;
+        let constant = constant_of(&typed.expr)
+            .ok_or_else(|| PlanError::unsupported("a frame offset that is not a constant").at(position))?;
+        match unit {
+            FrameUnit::Rows | FrameUnit::Groups => match constant.as_i64() {
+                Some(count) if count >= 0 => Ok(Datum::Int8(count)),
+                Some(_) => Err(PlanError::new("22013", "frame starting offset must not be negative").at(position)),
+                None => Err(PlanError::new("42804", "argument of ROWS must be type bigint").at(position)),
+            },
+            FrameUnit::Range => {
+                let [(key, _, _)] = order else {
+                    return Err(PlanError::new("42P20", "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").at(position));
+                };
+                let wanted = match key.scalar() {
+                    ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval => {
+                        ScalarType::Interval
+                    }
+                    other => other.clone(),
+                };
+                match constant {
+                    Datum::Text(text) => repr::text::parse(&wanted, &text).map_err(|error| PlanError::from(error).at(position)),
+                    other => Ok(other),
+                }
+            }
+        }
+    }
+}
+
+/// The value of a literal, through casts of literals that do not change it.
+fn constant_of(expr: &HirExpr) -> Option<Datum> {
+    match expr {
+        HirExpr::Literal(datum, _) => Some(datum.clone()),
+        HirExpr::Cast { expr, .. } => constant_of(expr),
+        _ => None,
+    }
+}
