@@ -9,4 +9,6 @@ pub mod error;
 pub mod hir;
 pub mod parse;
 pub mod plan;
+pub mod resolve;
 pub mod scalar;
+pub mod system;
