@@ -33,7 +33,7 @@ impl Resolver<'_> {
                 self.cast(text, &to, CastContext::Explicit)
             }
             Expr::Interval(interval) => self.interval(interval),
-            Expr::Cast { kind, expr, data_type, format } => self.written_cast(*kind, expr, data_type, format.is_some()),
+            Expr::Cast { kind, expr, data_type, format } => self.written_cast(kind, expr, data_type, format.is_some()),
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
             Expr::UnaryOp { op, expr } => self.unary(*op, expr),
             Expr::IsNull(inner) => self.is_null(inner, "IS NULL"),
@@ -145,7 +145,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn written_cast(&mut self, kind: CastKind, expr: &Expr, written: &DataType, has_format: bool) -> Result<Typed, PlanError> {
+    fn written_cast(&mut self, kind: &CastKind, expr: &Expr, written: &DataType, has_format: bool) -> Result<Typed, PlanError> {
         if has_format || !matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             return Err(PlanError::new("42601", "syntax error in CAST").at(self.position_of(expr)));
         }

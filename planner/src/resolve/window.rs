@@ -217,14 +217,16 @@ impl Resolver<'_> {
                 let [(key, _, _)] = order else {
                     return Err(PlanError::new("42P20", "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").at(position));
                 };
-                let wanted = match key.scalar() {
-                    ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval => {
-                        ScalarType::Interval
-                    }
-                    other => other.clone(),
-                };
+                let is_time = matches!(
+                    key.scalar(),
+                    ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval
+                );
                 match constant {
-                    Datum::Text(text) => repr::text::parse(&wanted, &text).map_err(|error| PlanError::from(error).at(position)),
+                    Datum::Text(text) if is_time => match repr::Interval::parse(&text, -1) {
+                        Ok(interval) => Ok(Datum::Interval(interval)),
+                        Err(error) => Err(PlanError::from(error).at(position)),
+                    },
+                    Datum::Text(_) => Err(PlanError::new("42804", "a RANGE offset must be a number or an interval").at(position)),
                     other => Ok(other),
                 }
             }
