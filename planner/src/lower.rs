@@ -1,0 +1,136 @@
+//! HIR → MIR: subqueries and laterals become joins.
+//!
+//! Second step of planning, between `resolve` and `transform`. In the manner of Materialize: a relation is
+//! *applied* to an outer relation, and the result has the outer's columns, then its own, for every outer
+//! row. What cannot be applied row by row (aggregates, limits, outer joins …) is applied to the distinct
+//! values of the outer columns that it reads, and joined back, NULL equal to NULL. Those values are told
+//! apart by SQL equality, so a correlated subquery sees one representation of equal ones (1.0 and 1.00).
+//!
+//! A subquery is computed for all rows of the relation that its expression stands over, except under CASE:
+//! there only rows that reach the branch count. AND, OR and COALESCE give no such promise, as in SQL.
+//! Never evaluates an expression, never chooses an access path.
+
+mod aggregate;
+mod branch;
+mod env;
+mod filter;
+mod ordered;
+mod peel;
+mod relation;
+mod scalar;
+mod set;
+mod subquery;
+mod write;
+
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use crate::hir::{CteId, Hir, HirExpr, HirQuery};
+use crate::mir::{Mir, Types};
+use crate::plan::{self, LocalId};
+use crate::physical::{self, KeyForms};
+use crate::scalar::ScalarExpr;
+use crate::transform;
+use env::{Env, OuterColumn};
+use std::collections::BTreeMap;
+
+pub use write::{plan_expr, plan_write};
+
+/// Plans a SELECT: HIR → MIR → optimized MIR → physical plan.
+pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {
+    let lowered = lower_query(hir, catalog)?;
+    let optimized = transform::optimize(lowered, catalog)?;
+    physical::query(optimized, catalog, forms)
+}
+
+/// A query on the MIR rungs: the relation, and what is done with its rows outside the dataflow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MirQuery {
+    /// The relation.
+    pub relation: Mir,
+    /// Order, limits, projection, by columns of `relation`.
+    pub finishing: plan::Finishing,
+    /// The result's columns.
+    pub columns: Vec<crate::hir::OutputColumn>,
+    /// FOR UPDATE/SHARE, by columns of `relation`.
+    pub locks: Vec<crate::hir::RowLock>,
+    /// The next free local.
+    pub next_local: usize,
+}
+
+/// Lowers a whole SELECT.
+pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanError> {
+    let mut lowering = Lowering { catalog, next_local: 0, ctes: BTreeMap::new() };
+    let relation = lowering.apply(&hir.relation, Mir::unit(), true, &Env::root())?;
+    let finishing = plan::Finishing {
+        order_by: hir.order_by.clone(),
+        limit: hir.limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,
+        offset: hir.offset.as_ref().map(|offset| columnless(offset, "OFFSET")).transpose()?,
+        project: hir.project.clone(),
+    };
+    Ok(MirQuery {
+        relation,
+        finishing,
+        columns: hir.columns.clone(),
+        locks: hir.locks.clone(),
+        next_local: lowering.next_local,
+    })
+}
+
+/// An expression over no row: LIMIT and OFFSET.
+fn columnless(expr: &HirExpr, place: &str) -> Result<ScalarExpr, PlanError> {
+    crate::mir::expr::try_replace(expr, &mut |_| {
+        Err(PlanError::unsupported(format_args!("a column or subquery in {place}"))
+            .hint("Use a constant or a parameter."))
+    })
+}
+
+/// A lowering in progress.
+struct Lowering<'a> {
+    catalog: &'a Catalog,
+    next_local: usize,
+    ctes: BTreeMap<CteId, Cte>,
+}
+
+/// A common table expression that has been lowered.
+#[derive(Clone)]
+struct Cte {
+    /// What it is in MIR.
+    id: LocalId,
+    /// The outer columns that it depends on: its first columns, in this order.
+    key: Vec<OuterColumn>,
+    /// All its columns' types, the key's first.
+    types: Types,
+}
+
+impl Lowering<'_> {
+    fn fresh(&mut self) -> LocalId {
+        let id = LocalId(self.next_local);
+        self.next_local += 1;
+        id
+    }
+
+    /// Makes a relation usable more than once: what `body` gives for its name, under a `Let`.
+    fn bind(
+        &mut self,
+        value: Mir,
+        body: impl FnOnce(&mut Self, Mir) -> Result<Mir, PlanError>,
+    ) -> Result<Mir, PlanError> {
+        let cheap = match &value {
+            Mir::GetLocal { .. } => true,
+            Mir::Constant { rows, .. } => rows.len() <= 1,
+            _ => false,
+        };
+        if cheap {
+            return body(self, value);
+        }
+        let id = self.fresh();
+        let get = Mir::GetLocal { id, types: value.types().into() };
+        let body = body(self, get)?;
+        Ok(Mir::Let { id, value: Box::new(value), body: Box::new(body) })
+    }
+
+    /// The outer columns that a relation reads, with `scopes` scopes around it.
+    fn free(&self, hir: &Hir, scopes: usize) -> std::collections::BTreeSet<OuterColumn> {
+        env::free(hir, scopes, &|id| self.ctes.get(&id).map_or(&[], |cte| cte.key.as_slice()))
+    }
+}

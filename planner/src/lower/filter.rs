@@ -1,0 +1,171 @@
+//! WHERE and ON: conjuncts that are EXISTS, IN or their negations become semi and anti joins.
+//!
+//! `x NOT IN (…)` keeps a row if no comparison is true *or NULL*. For a plain comparison that is three anti
+//! joins, each by a key or over few rows: a match, a NULL inside, a NULL outside with any row inside.
+
+use super::env::{Env, free_in_expr, has_subquery};
+use super::peel::{over_bases, peel, without_order};
+use super::scalar::Rel;
+use super::Lowering;
+use crate::error::PlanError;
+use crate::hir::{Hir, HirColumn, HirExpr};
+use crate::mir::{Mir, expr};
+use crate::plan::MatchKind;
+use crate::scalar::{Function, ScalarExpr};
+use crate::transform::shape;
+use repr::ScalarType;
+
+impl Lowering<'_> {
+    /// Keeps the rows for which all predicates are true.
+    pub(super) fn filter(&mut self, mut rel: Rel, predicates: &[HirExpr]) -> Result<Mir, PlanError> {
+        let arity = rel.mir.arity();
+        let mut conjuncts = Vec::new();
+        predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
+        let (with_subquery, plain): (Vec<HirExpr>, Vec<HirExpr>) = conjuncts.into_iter().partition(has_subquery);
+        let plain = plain.iter().map(|predicate| self.pure(predicate, &rel)).collect::<Result<Vec<_>, _>>()?;
+        rel.mir = rel.mir.filter(plain);
+        for predicate in with_subquery {
+            rel.mir = match &predicate {
+                ScalarExpr::Column(HirColumn::Exists(sub)) => self.semi(&rel, sub, None, MatchKind::Semi)?,
+                ScalarExpr::Column(HirColumn::Any { relation, condition }) => {
+                    self.semi(&rel, relation, Some(condition), MatchKind::Semi)?
+                }
+                other => match shape::negated(other) {
+                    Some(ScalarExpr::Column(HirColumn::Exists(sub))) => self.semi(&rel, sub, None, MatchKind::Anti)?,
+                    Some(ScalarExpr::Column(HirColumn::Any { relation, condition })) => {
+                        self.not_any(&rel, relation, condition)?
+                    }
+                    Some(_) | None => {
+                        let predicate = self.scalar(other, &mut rel, &[])?;
+                        let mir = std::mem::replace(&mut rel.mir, Mir::unit());
+                        mir.filter(vec![predicate]).project((0..arity).collect())
+                    }
+                },
+            };
+        }
+        Ok(rel.mir)
+    }
+
+    /// Rows of `rel` with (Semi) or without (Anti) a row of `sub` for which `condition` is true.
+    fn semi(&mut self, rel: &Rel, sub: &Hir, condition: Option<&HirExpr>, kind: MatchKind) -> Result<Mir, PlanError> {
+        let sub = without_order(sub, condition.is_none());
+        let inside = rel.inside();
+        if let Some(joint) = self.standing_alone(rel, sub, condition)? {
+            let mut on = joint.predicates;
+            on.extend(joint.condition);
+            return Ok(matching(&rel.mir, joint.right, kind, on));
+        }
+        let mut used = self.free(sub, inside.scopes);
+        if let Some(condition) = condition {
+            let key = |id| self.ctes.get(&id).map_or(&[] as &[(usize, usize)], |cte| cte.key.as_slice());
+            used.extend(free_in_expr(condition, inside.scopes, false, &key));
+        }
+        self.attach(rel.mir.clone(), &inside, &used, kind, &[], |this, keys, env| {
+            let width = keys.arity();
+            let applied = this.apply(sub, keys, true, env)?;
+            match condition {
+                Some(condition) => this.filter(Rel::over(applied, width, env), std::slice::from_ref(condition)),
+                None => Ok(applied),
+            }
+        })
+    }
+
+    /// Rows of `rel` for which `condition` is false for every row of `sub`.
+    fn not_any(&mut self, rel: &Rel, sub: &Hir, condition: &HirExpr) -> Result<Mir, PlanError> {
+        let sub = without_order(sub, false);
+        let Some(joint) = self.standing_alone(rel, sub, Some(condition))? else {
+            let condition = expr::is_not_false(condition.clone());
+            return self.semi(rel, sub, Some(&condition), MatchKind::Anti);
+        };
+        let left_arity = rel.mir.arity();
+        let condition = ScalarExpr::And(joint.condition);
+        let nulls = comparison(&condition).and_then(|(function, args)| {
+            let types: Vec<_> = rel.mir.types().into_iter().chain(joint.right.types()).collect();
+            let one_sided = |arg: &ScalarExpr| {
+                expr::reads_only(arg, |column| column < left_arity) || expr::reads_only(arg, |column| column >= left_arity)
+            };
+            let simple = args.iter().all(|arg| {
+                one_sided(arg) && !matches!(expr::scalar_type(arg, &types), ScalarType::Record(_) | ScalarType::Array(_))
+            });
+            let nullable = args.iter().filter(|arg| expr::nullable(arg, &types));
+            simple.then(|| nullable.map(|arg| is_null(function, arg)).collect::<Vec<_>>())
+        });
+        let Some(nulls) = nulls else {
+            let mut on = joint.predicates;
+            on.push(expr::is_not_false(condition));
+            return Ok(matching(&rel.mir, joint.right, MatchKind::Anti, on));
+        };
+        self.bind(joint.right, |_, right| {
+            let mut on = joint.predicates.clone();
+            expr::conjuncts(&condition, &mut on);
+            let mut kept = matching(&rel.mir, right.clone(), MatchKind::Anti, on);
+            for null in nulls {
+                let mut on = joint.predicates.clone();
+                on.push(null);
+                kept = matching(&kept, right.clone(), MatchKind::Anti, on);
+            }
+            Ok(kept)
+        })
+    }
+
+    /// A subquery whose correlation is in its predicates only, as a relation of its own and conditions over
+    /// the columns of `rel`, then its. `None` if it has to be computed per outer value.
+    fn standing_alone(&mut self, rel: &Rel, sub: &Hir, condition: Option<&HirExpr>) -> Result<Option<Joint>, PlanError> {
+        let inside = rel.inside();
+        let peeled = peel(sub);
+        let correlated = |base: &&Hir| !self.free(base, inside.scopes).is_empty();
+        if condition.is_some_and(has_subquery) || peeled.bases.iter().any(correlated) {
+            return Ok(None);
+        }
+        let mut right = Mir::unit();
+        for base in &peeled.bases {
+            right = self.apply(base, right, true, &Env::scopes(inside.scopes))?;
+        }
+        let arity = rel.mir.arity();
+        let columns = (arity..arity + right.arity()).map(Some).collect();
+        let over = Rel { mir: Mir::unit(), columns, env: inside };
+        let predicates =
+            peeled.predicates.iter().map(|predicate| self.pure(predicate, &over)).collect::<Result<Vec<_>, _>>()?;
+        let mut conditions = Vec::new();
+        if let Some(condition) = condition {
+            expr::conjuncts(&self.pure(&over_bases(condition, &peeled.outputs), &over)?, &mut conditions);
+        }
+        Ok(Some(Joint { right, predicates, condition: conditions }))
+    }
+}
+
+/// The right side of a semi join, and conditions over both sides.
+struct Joint {
+    right: Mir,
+    predicates: Vec<ScalarExpr>,
+    condition: Vec<ScalarExpr>,
+}
+
+fn matching(left: &Mir, right: Mir, kind: MatchKind, on: Vec<ScalarExpr>) -> Mir {
+    Mir::Match { left: Box::new(left.clone()), right: Box::new(right), kind, on, same: Vec::new() }
+}
+
+/// A lone comparison, NULL only where an argument is.
+fn comparison(condition: &ScalarExpr) -> Option<(&'static Function, &[ScalarExpr])> {
+    match condition {
+        ScalarExpr::And(args) => match args.as_slice() {
+            [only] => comparison(only),
+            _ => None,
+        },
+        ScalarExpr::Call { function, args, .. } if shape::is_comparison(function) && args.len() == 2 => {
+            Some((function, args))
+        }
+        _ => None,
+    }
+}
+
+/// Whether `arg` is NULL: the comparison, which is strict, of it with itself is.
+fn is_null(function: &'static Function, arg: &ScalarExpr) -> ScalarExpr {
+    let same = ScalarExpr::Call { function, args: vec![arg.clone(), arg.clone()], result: ScalarType::Bool };
+    ScalarExpr::Case {
+        branches: vec![(same.clone(), expr::boolean(false))],
+        otherwise: Box::new(ScalarExpr::Coalesce(vec![same, expr::boolean(true)], ScalarType::Bool)),
+        result: ScalarType::Bool,
+    }
+}
+

@@ -1,0 +1,305 @@
+//! Expressions over positions: which columns they read, how these are renumbered or replaced, their types.
+//!
+//! Pure rewriting. Never evaluates, never decides whether a rewrite is a good idea.
+
+use crate::scalar::func::Volatility;
+use crate::scalar::{AggregateCall, ScalarExpr, WindowCall};
+use repr::{ColumnType, Datum, ScalarType};
+use std::collections::BTreeSet;
+
+/// Rebuilds an expression with each column replaced by what `replace` gives for it.
+pub fn try_replace<C, D, E>(
+    expr: &ScalarExpr<C>,
+    replace: &mut impl FnMut(&C) -> Result<ScalarExpr<D>, E>,
+) -> Result<ScalarExpr<D>, E> {
+    Ok(match expr {
+        ScalarExpr::Column(column) => replace(column)?,
+        ScalarExpr::Literal(datum, column_type) => ScalarExpr::Literal(datum.clone(), column_type.clone()),
+        ScalarExpr::Param(index, scalar) => ScalarExpr::Param(*index, scalar.clone()),
+        ScalarExpr::Call { function, args, result } => {
+            ScalarExpr::Call { function, args: try_replace_all(args, replace)?, result: result.clone() }
+        }
+        ScalarExpr::And(args) => ScalarExpr::And(try_replace_all(args, replace)?),
+        ScalarExpr::Or(args) => ScalarExpr::Or(try_replace_all(args, replace)?),
+        ScalarExpr::Case { branches, otherwise, result } => ScalarExpr::Case {
+            branches: branches
+                .iter()
+                .map(|(when, then)| Ok((try_replace(when, replace)?, try_replace(then, replace)?)))
+                .collect::<Result<_, E>>()?,
+            otherwise: Box::new(try_replace(otherwise, replace)?),
+            result: result.clone(),
+        },
+        ScalarExpr::Coalesce(args, result) => ScalarExpr::Coalesce(try_replace_all(args, replace)?, result.clone()),
+        ScalarExpr::Array(args, result) => ScalarExpr::Array(try_replace_all(args, replace)?, result.clone()),
+        ScalarExpr::Record(args, result) => ScalarExpr::Record(try_replace_all(args, replace)?, result.clone()),
+        ScalarExpr::Cast { expr, cast, to } => {
+            ScalarExpr::Cast { expr: Box::new(try_replace(expr, replace)?), cast: cast.clone(), to: to.clone() }
+        }
+    })
+}
+
+fn try_replace_all<C, D, E>(
+    exprs: &[ScalarExpr<C>],
+    replace: &mut impl FnMut(&C) -> Result<ScalarExpr<D>, E>,
+) -> Result<Vec<ScalarExpr<D>>, E> {
+    exprs.iter().map(|expr| try_replace(expr, replace)).collect()
+}
+
+/// An aggregate call with its expressions rebuilt.
+pub fn try_replace_aggregate<C, D, E>(
+    call: &AggregateCall<C>,
+    rebuild: &mut impl FnMut(&ScalarExpr<C>) -> Result<ScalarExpr<D>, E>,
+) -> Result<AggregateCall<D>, E> {
+    Ok(AggregateCall {
+        function: call.function,
+        args: call.args.iter().map(&mut *rebuild).collect::<Result<_, E>>()?,
+        distinct: call.distinct,
+        filter: call.filter.as_ref().map(&mut *rebuild).transpose()?,
+        order_by: call
+            .order_by
+            .iter()
+            .map(|(expr, descending, nulls_first)| Ok((rebuild(expr)?, *descending, *nulls_first)))
+            .collect::<Result<_, E>>()?,
+        result: call.result.clone(),
+    })
+}
+
+/// A window call with its expressions rebuilt.
+pub fn try_replace_window<C, D, E>(
+    call: &WindowCall<C>,
+    rebuild: &mut impl FnMut(&ScalarExpr<C>) -> Result<ScalarExpr<D>, E>,
+) -> Result<WindowCall<D>, E> {
+    Ok(WindowCall {
+        function: call.function,
+        args: call.args.iter().map(&mut *rebuild).collect::<Result<_, E>>()?,
+        filter: call.filter.as_ref().map(rebuild).transpose()?,
+        frame: call.frame.clone(),
+        result: call.result.clone(),
+    })
+}
+
+/// All expressions of an aggregate call.
+pub fn aggregate_exprs_mut(call: &mut AggregateCall) -> impl Iterator<Item = &mut ScalarExpr> {
+    call.args.iter_mut().chain(call.filter.iter_mut()).chain(call.order_by.iter_mut().map(|(expr, _, _)| expr))
+}
+
+/// All expressions of an aggregate call.
+pub fn aggregate_exprs<C>(call: &AggregateCall<C>) -> impl Iterator<Item = &ScalarExpr<C>> {
+    call.args.iter().chain(call.filter.iter()).chain(call.order_by.iter().map(|(expr, _, _)| expr))
+}
+
+/// All expressions of a window call.
+pub fn window_exprs_mut(call: &mut WindowCall) -> impl Iterator<Item = &mut ScalarExpr> {
+    call.args.iter_mut().chain(call.filter.iter_mut())
+}
+
+/// The expression with each column replaced.
+pub fn replace(expr: &ScalarExpr, mut with: impl FnMut(usize) -> ScalarExpr) -> ScalarExpr {
+    let Ok(replaced) = try_replace::<_, _, std::convert::Infallible>(expr, &mut |column| Ok(with(*column)));
+    replaced
+}
+
+/// The expression with each column replaced, unless one cannot be.
+pub fn replace_if(expr: &ScalarExpr, mut with: impl FnMut(usize) -> Option<ScalarExpr>) -> Option<ScalarExpr> {
+    try_replace(expr, &mut |column| with(*column).ok_or(())).ok()
+}
+
+/// The expression with its columns renumbered.
+pub fn renumber(expr: &ScalarExpr, mut to: impl FnMut(usize) -> usize) -> ScalarExpr {
+    replace(expr, |column| ScalarExpr::Column(to(column)))
+}
+
+/// Renumbers in place.
+pub fn renumber_mut(expr: &mut ScalarExpr, to: &mut impl FnMut(usize) -> usize) {
+    visit_mut(expr, &mut |node| {
+        if let ScalarExpr::Column(column) = node {
+            *column = to(*column);
+        }
+    });
+}
+
+/// Direct parts of an expression.
+pub fn parts<C>(expr: &ScalarExpr<C>) -> Vec<&ScalarExpr<C>> {
+    match expr {
+        ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
+        ScalarExpr::Call { args, .. }
+        | ScalarExpr::And(args)
+        | ScalarExpr::Or(args)
+        | ScalarExpr::Coalesce(args, _)
+        | ScalarExpr::Array(args, _)
+        | ScalarExpr::Record(args, _) => args.iter().collect(),
+        ScalarExpr::Case { branches, otherwise, .. } => {
+            branches.iter().flat_map(|(when, then)| [when, then]).chain([otherwise.as_ref()]).collect()
+        }
+        ScalarExpr::Cast { expr, .. } => vec![expr],
+    }
+}
+
+/// Visits every part from the leaves up.
+pub fn visit_mut(expr: &mut ScalarExpr, visit: &mut impl FnMut(&mut ScalarExpr)) {
+    match expr {
+        ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {}
+        ScalarExpr::Call { args, .. }
+        | ScalarExpr::And(args)
+        | ScalarExpr::Or(args)
+        | ScalarExpr::Coalesce(args, _)
+        | ScalarExpr::Array(args, _)
+        | ScalarExpr::Record(args, _) => args.iter_mut().for_each(|arg| visit_mut(arg, visit)),
+        ScalarExpr::Case { branches, otherwise, .. } => {
+            for (when, then) in branches {
+                visit_mut(when, visit);
+                visit_mut(then, visit);
+            }
+            visit_mut(otherwise, visit);
+        }
+        ScalarExpr::Cast { expr, .. } => visit_mut(expr, visit),
+    }
+    visit(expr);
+}
+
+/// Visits every column.
+pub fn visit_columns<C>(expr: &ScalarExpr<C>, visit: &mut impl FnMut(&C)) {
+    match expr {
+        ScalarExpr::Column(column) => visit(column),
+        other => parts(other).into_iter().for_each(|part| visit_columns(part, visit)),
+    }
+}
+
+/// The columns that an expression reads.
+pub fn columns(expr: &ScalarExpr) -> BTreeSet<usize> {
+    let mut columns = BTreeSet::new();
+    visit_columns(expr, &mut |column| {
+        columns.insert(*column);
+    });
+    columns
+}
+
+/// Whether every column that it reads satisfies a condition.
+pub fn reads_only(expr: &ScalarExpr, mut within: impl FnMut(usize) -> bool) -> bool {
+    let mut all = true;
+    visit_columns(expr, &mut |column| all &= within(*column));
+    all
+}
+
+/// Whether it reads no column.
+pub fn is_constant(expr: &ScalarExpr) -> bool {
+    reads_only(expr, |_| false)
+}
+
+/// The greatest volatility within.
+pub fn volatility(expr: &ScalarExpr) -> Volatility {
+    let own = match expr {
+        ScalarExpr::Call { function, .. } => function.volatility,
+        ScalarExpr::Column(_)
+        | ScalarExpr::Literal(..)
+        | ScalarExpr::Param(..)
+        | ScalarExpr::And(_)
+        | ScalarExpr::Or(_)
+        | ScalarExpr::Case { .. }
+        | ScalarExpr::Coalesce(..)
+        | ScalarExpr::Array(..)
+        | ScalarExpr::Record(..)
+        | ScalarExpr::Cast { .. } => Volatility::Immutable,
+    };
+    parts(expr).into_iter().map(volatility).fold(own, Ord::max)
+}
+
+/// Whether it may neither move nor be evaluated a different number of times.
+pub fn is_volatile(expr: &ScalarExpr) -> bool {
+    volatility(expr) == Volatility::Volatile
+}
+
+/// The scalar type of an expression.
+pub fn scalar_type(expr: &ScalarExpr, types: &[ColumnType]) -> ScalarType {
+    match expr {
+        ScalarExpr::Column(column) => types[*column].scalar.clone(),
+        ScalarExpr::Literal(_, column_type) | ScalarExpr::Cast { to: column_type, .. } => column_type.scalar.clone(),
+        ScalarExpr::Param(_, scalar)
+        | ScalarExpr::Call { result: scalar, .. }
+        | ScalarExpr::Case { result: scalar, .. }
+        | ScalarExpr::Coalesce(_, scalar)
+        | ScalarExpr::Array(_, scalar)
+        | ScalarExpr::Record(_, scalar) => scalar.clone(),
+        ScalarExpr::And(_) | ScalarExpr::Or(_) => ScalarType::Bool,
+    }
+}
+
+/// The type of an expression; nullable unless it certainly gives no NULL.
+pub fn column_type(expr: &ScalarExpr, types: &[ColumnType]) -> ColumnType {
+    match expr {
+        ScalarExpr::Column(column) => types[*column].clone(),
+        other => {
+            let modifier = match other {
+                ScalarExpr::Cast { to, .. } | ScalarExpr::Literal(_, to) => to.modifier,
+                ScalarExpr::Column(_)
+                | ScalarExpr::Param(..)
+                | ScalarExpr::Call { .. }
+                | ScalarExpr::And(_)
+                | ScalarExpr::Or(_)
+                | ScalarExpr::Case { .. }
+                | ScalarExpr::Coalesce(..)
+                | ScalarExpr::Array(..)
+                | ScalarExpr::Record(..) => -1,
+            };
+            ColumnType { scalar: scalar_type(other, types), modifier, nullable: nullable(other, types) }
+        }
+    }
+}
+
+/// Whether an expression may give NULL; true when in doubt.
+pub fn nullable(expr: &ScalarExpr, types: &[ColumnType]) -> bool {
+    match expr {
+        ScalarExpr::Column(column) => types[*column].nullable,
+        ScalarExpr::Literal(datum, _) => matches!(datum, Datum::Null),
+        ScalarExpr::Param(..) | ScalarExpr::Call { .. } | ScalarExpr::Cast { .. } => true,
+        ScalarExpr::And(args) | ScalarExpr::Or(args) => args.iter().any(|arg| nullable(arg, types)),
+        ScalarExpr::Case { branches, otherwise, .. } => {
+            nullable(otherwise, types) || branches.iter().any(|(_, then)| nullable(then, types))
+        }
+        ScalarExpr::Coalesce(args, _) => args.iter().all(|arg| nullable(arg, types)),
+        ScalarExpr::Array(..) | ScalarExpr::Record(..) => false,
+    }
+}
+
+/// A boolean constant.
+pub fn boolean<C>(value: bool) -> ScalarExpr<C> {
+    ScalarExpr::Literal(Datum::Bool(value), ColumnType { scalar: ScalarType::Bool, modifier: -1, nullable: false })
+}
+
+/// NULL of a type.
+pub fn null<C>(scalar: ScalarType) -> ScalarExpr<C> {
+    ScalarExpr::Literal(Datum::Null, ColumnType::nullable(scalar))
+}
+
+/// A bigint constant.
+pub fn bigint<C>(value: i64) -> ScalarExpr<C> {
+    ScalarExpr::Literal(Datum::Int8(value), ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false })
+}
+
+/// Whether an expression is the constant true.
+pub fn is_true<C>(expr: &ScalarExpr<C>) -> bool {
+    matches!(expr, ScalarExpr::Literal(Datum::Bool(true), _))
+}
+
+/// The conjuncts of a predicate, ANDs taken apart, constant truths left out.
+pub fn conjuncts<C: Clone>(predicate: &ScalarExpr<C>, into: &mut Vec<ScalarExpr<C>>) {
+    match predicate {
+        ScalarExpr::And(args) => args.iter().for_each(|arg| conjuncts(arg, into)),
+        other if is_true(other) => {}
+        other => into.push(other.clone()),
+    }
+}
+
+/// `expr IS NOT FALSE`.
+pub fn is_not_false<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
+    ScalarExpr::Coalesce(vec![expr, boolean(true)], ScalarType::Bool)
+}
+
+/// `expr IS NOT TRUE`.
+pub fn is_not_true<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
+    ScalarExpr::Case {
+        branches: vec![(expr, boolean(false))],
+        otherwise: Box::new(boolean(true)),
+        result: ScalarType::Bool,
+    }
+}
