@@ -6,9 +6,14 @@
 
 pub mod catalog;
 pub mod error;
+pub mod explain;
 pub mod hir;
+pub mod lower;
+pub mod mir;
 pub mod parse;
+pub mod physical;
 pub mod plan;
 pub mod resolve;
 pub mod scalar;
 pub mod system;
+pub mod transform;

@@ -11,7 +11,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
 use crate::plan::MatchKind;
-use crate::scalar::{Function, ScalarExpr};
+use crate::scalar::ScalarExpr;
 use crate::transform::shape;
 use repr::ScalarType;
 
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         };
         let left_arity = rel.mir.arity();
         let condition = ScalarExpr::And(joint.condition);
-        let nulls = comparison(&condition).and_then(|(function, args)| {
+        let nulls = comparison(&condition).and_then(|args| {
             let types: Vec<_> = rel.mir.types().into_iter().chain(joint.right.types()).collect();
             let one_sided = |arg: &ScalarExpr| {
                 expr::reads_only(arg, |column| column < left_arity) || expr::reads_only(arg, |column| column >= left_arity)
@@ -88,9 +88,9 @@ impl Lowering<'_> {
                 one_sided(arg) && !matches!(expr::scalar_type(arg, &types), ScalarType::Record(_) | ScalarType::Array(_))
             });
             let nullable = args.iter().filter(|arg| expr::nullable(arg, &types));
-            simple.then(|| nullable.map(|arg| is_null(function, arg)).collect::<Vec<_>>())
+            simple.then(|| nullable.map(|arg| shape::is_null(arg, &types)).collect::<Result<Vec<_>, _>>())
         });
-        let Some(nulls) = nulls else {
+        let Some(nulls) = nulls.transpose()? else {
             let mut on = joint.predicates;
             on.push(expr::is_not_false(condition));
             return Ok(matching(&rel.mir, joint.right, MatchKind::Anti, on));
@@ -146,26 +146,15 @@ fn matching(left: &Mir, right: Mir, kind: MatchKind, on: Vec<ScalarExpr>) -> Mir
 }
 
 /// A lone comparison, NULL only where an argument is.
-fn comparison(condition: &ScalarExpr) -> Option<(&'static Function, &[ScalarExpr])> {
+fn comparison(condition: &ScalarExpr) -> Option<&[ScalarExpr]> {
     match condition {
         ScalarExpr::And(args) => match args.as_slice() {
             [only] => comparison(only),
             _ => None,
         },
         ScalarExpr::Call { function, args, .. } if shape::is_comparison(function) && args.len() == 2 => {
-            Some((function, args))
+            Some(args)
         }
         _ => None,
     }
 }
-
-/// Whether `arg` is NULL: the comparison, which is strict, of it with itself is.
-fn is_null(function: &'static Function, arg: &ScalarExpr) -> ScalarExpr {
-    let same = ScalarExpr::Call { function, args: vec![arg.clone(), arg.clone()], result: ScalarType::Bool };
-    ScalarExpr::Case {
-        branches: vec![(same.clone(), expr::boolean(false))],
-        otherwise: Box::new(ScalarExpr::Coalesce(vec![same, expr::boolean(true)], ScalarType::Bool)),
-        result: ScalarType::Bool,
-    }
-}
-

@@ -32,7 +32,7 @@ pub(super) fn peel(hir: &Hir) -> Peeled<'_> {
             peeled.outputs = columns.iter().map(|column| peeled.outputs[*column].clone()).collect();
             peeled
         }
-        HirNode::Map(input, exprs) if !exprs.iter().any(|expr| has_subquery(expr) || volatile(expr)) => {
+        HirNode::Map(input, exprs) if !exprs.iter().any(|expr| has_subquery(expr) || expr::is_volatile(expr)) => {
             let mut peeled = peel(input);
             let mapped: Vec<HirExpr> = exprs.iter().map(|expr| over_bases(expr, &peeled.outputs)).collect();
             peeled.outputs.extend(mapped);
@@ -92,11 +92,4 @@ fn moved(expr: &HirExpr, by: usize) -> HirExpr {
 fn replaced(expr: &HirExpr, mut with: impl FnMut(&HirColumn) -> HirExpr) -> HirExpr {
     let Ok(replaced) = expr::try_replace::<_, _, std::convert::Infallible>(expr, &mut |column| Ok(with(column)));
     replaced
-}
-
-fn volatile(expr: &HirExpr) -> bool {
-    match expr {
-        ScalarExpr::Call { function, .. } if function.volatility == crate::scalar::func::Volatility::Volatile => true,
-        other => expr::parts(other).into_iter().any(volatile),
-    }
 }

@@ -12,7 +12,7 @@ use crate::hir::{CteId, Hir, HirExpr, HirNode, JoinKind};
 use crate::mir::{Mir, as_nullable, expr};
 use crate::plan::MatchKind;
 use crate::scalar::{Order, ScalarExpr};
-use repr::{ColumnType, RelationId, ScalarType};
+use repr::{ColumnType, RelationId};
 use std::collections::BTreeSet;
 
 impl Lowering<'_> {
@@ -347,7 +347,3 @@ pub(super) fn shifted(order: &[Order], by: usize) -> Vec<Order> {
     order.iter().map(|order| Order { column: order.column + by, ..*order }).collect()
 }
 
-/// The type of a row key column.
-pub fn row_key_type() -> ColumnType {
-    ColumnType { scalar: ScalarType::Bytea, modifier: -1, nullable: false }
-}

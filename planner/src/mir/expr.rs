@@ -5,7 +5,6 @@
 use crate::scalar::func::Volatility;
 use crate::scalar::{AggregateCall, ScalarExpr, WindowCall};
 use repr::{ColumnType, Datum, ScalarType};
-use std::collections::BTreeSet;
 
 /// Rebuilds an expression with each column replaced by what `replace` gives for it.
 pub fn try_replace<C, D, E>(
@@ -111,67 +110,19 @@ pub fn renumber(expr: &ScalarExpr, mut to: impl FnMut(usize) -> usize) -> Scalar
 
 /// Renumbers in place.
 pub fn renumber_mut(expr: &mut ScalarExpr, to: &mut impl FnMut(usize) -> usize) {
-    visit_mut(expr, &mut |node| {
+    expr.visit_mut(&mut |node| {
         if let ScalarExpr::Column(column) = node {
             *column = to(*column);
         }
     });
 }
 
-/// Direct parts of an expression.
-pub fn parts<C>(expr: &ScalarExpr<C>) -> Vec<&ScalarExpr<C>> {
-    match expr {
-        ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
-        ScalarExpr::Call { args, .. }
-        | ScalarExpr::And(args)
-        | ScalarExpr::Or(args)
-        | ScalarExpr::Coalesce(args, _)
-        | ScalarExpr::Array(args, _)
-        | ScalarExpr::Record(args, _) => args.iter().collect(),
-        ScalarExpr::Case { branches, otherwise, .. } => {
-            branches.iter().flat_map(|(when, then)| [when, then]).chain([otherwise.as_ref()]).collect()
-        }
-        ScalarExpr::Cast { expr, .. } => vec![expr],
-    }
-}
-
-/// Visits every part from the leaves up.
-pub fn visit_mut(expr: &mut ScalarExpr, visit: &mut impl FnMut(&mut ScalarExpr)) {
-    match expr {
-        ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {}
-        ScalarExpr::Call { args, .. }
-        | ScalarExpr::And(args)
-        | ScalarExpr::Or(args)
-        | ScalarExpr::Coalesce(args, _)
-        | ScalarExpr::Array(args, _)
-        | ScalarExpr::Record(args, _) => args.iter_mut().for_each(|arg| visit_mut(arg, visit)),
-        ScalarExpr::Case { branches, otherwise, .. } => {
-            for (when, then) in branches {
-                visit_mut(when, visit);
-                visit_mut(then, visit);
-            }
-            visit_mut(otherwise, visit);
-        }
-        ScalarExpr::Cast { expr, .. } => visit_mut(expr, visit),
-    }
-    visit(expr);
-}
-
 /// Visits every column.
 pub fn visit_columns<C>(expr: &ScalarExpr<C>, visit: &mut impl FnMut(&C)) {
     match expr {
         ScalarExpr::Column(column) => visit(column),
-        other => parts(other).into_iter().for_each(|part| visit_columns(part, visit)),
+        other => other.children().into_iter().for_each(|part| visit_columns(part, visit)),
     }
-}
-
-/// The columns that an expression reads.
-pub fn columns(expr: &ScalarExpr) -> BTreeSet<usize> {
-    let mut columns = BTreeSet::new();
-    visit_columns(expr, &mut |column| {
-        columns.insert(*column);
-    });
-    columns
 }
 
 /// Whether every column that it reads satisfies a condition.
@@ -186,42 +137,14 @@ pub fn is_constant(expr: &ScalarExpr) -> bool {
     reads_only(expr, |_| false)
 }
 
-/// The greatest volatility within.
-pub fn volatility(expr: &ScalarExpr) -> Volatility {
-    let own = match expr {
-        ScalarExpr::Call { function, .. } => function.volatility,
-        ScalarExpr::Column(_)
-        | ScalarExpr::Literal(..)
-        | ScalarExpr::Param(..)
-        | ScalarExpr::And(_)
-        | ScalarExpr::Or(_)
-        | ScalarExpr::Case { .. }
-        | ScalarExpr::Coalesce(..)
-        | ScalarExpr::Array(..)
-        | ScalarExpr::Record(..)
-        | ScalarExpr::Cast { .. } => Volatility::Immutable,
-    };
-    parts(expr).into_iter().map(volatility).fold(own, Ord::max)
-}
-
 /// Whether it may neither move nor be evaluated a different number of times.
-pub fn is_volatile(expr: &ScalarExpr) -> bool {
-    volatility(expr) == Volatility::Volatile
+pub fn is_volatile<C>(expr: &ScalarExpr<C>) -> bool {
+    expr.volatility() == Volatility::Volatile
 }
 
 /// The scalar type of an expression.
 pub fn scalar_type(expr: &ScalarExpr, types: &[ColumnType]) -> ScalarType {
-    match expr {
-        ScalarExpr::Column(column) => types[*column].scalar.clone(),
-        ScalarExpr::Literal(_, column_type) | ScalarExpr::Cast { to: column_type, .. } => column_type.scalar.clone(),
-        ScalarExpr::Param(_, scalar)
-        | ScalarExpr::Call { result: scalar, .. }
-        | ScalarExpr::Case { result: scalar, .. }
-        | ScalarExpr::Coalesce(_, scalar)
-        | ScalarExpr::Array(_, scalar)
-        | ScalarExpr::Record(_, scalar) => scalar.clone(),
-        ScalarExpr::And(_) | ScalarExpr::Or(_) => ScalarType::Bool,
-    }
+    expr.scalar_type(&|column| types[*column].scalar.clone())
 }
 
 /// The type of an expression; nullable unless it certainly gives no NULL.

@@ -1,0 +1,1 @@
+//! EXPLAIN: readable text for every rung.

@@ -1,0 +1,78 @@
+//! Writes: their sources are queries, their expressions stand over rows and have no subqueries left.
+
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use crate::hir::{HirColumn, HirExpr, ReturningHir, RowChecksHir, WriteHir};
+use crate::mir::expr;
+use crate::physical::KeyForms;
+use crate::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan};
+use crate::scalar::ScalarExpr;
+use repr::ColumnIndex;
+
+/// Plans INSERT, UPDATE and DELETE.
+pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> Result<WritePlan, PlanError> {
+    Ok(match write {
+        WriteHir::Insert(insert) => WritePlan::Insert(InsertPlan {
+            table: insert.table,
+            source: super::plan_query(&insert.source, catalog, forms)?,
+            checks: checks(&insert.checks)?,
+            on_conflict: match &insert.on_conflict {
+                None => None,
+                Some(conflict) => Some(OnConflict {
+                    arbiters: conflict.arbiters.clone(),
+                    action: match &conflict.update {
+                        None => ConflictAction::Nothing,
+                        Some(update) => ConflictAction::Update {
+                            assignments: assignments(&update.assignments)?,
+                            condition: update.condition.as_ref().map(plan_expr).transpose()?,
+                        },
+                    },
+                }),
+            },
+            returning: returning(insert.returning.as_ref())?,
+        }),
+        WriteHir::Update(update) => WritePlan::Update(UpdatePlan {
+            table: update.table,
+            source: super::plan_query(&update.source, catalog, forms)?,
+            assignments: assignments(&update.assignments)?,
+            checks: checks(&update.checks)?,
+            returning: returning(update.returning.as_ref())?,
+        }),
+        WriteHir::Delete(delete) => WritePlan::Delete(DeletePlan {
+            table: delete.table,
+            source: super::plan_query(&delete.source, catalog, forms)?,
+            returning: returning(delete.returning.as_ref())?,
+        }),
+    })
+}
+
+/// An expression over one row: DEFAULT, CHECK, SET, RETURNING. Subqueries are refused, outer columns too.
+pub fn plan_expr(hir: &HirExpr) -> Result<ScalarExpr, PlanError> {
+    let mut planned = expr::try_replace(hir, &mut |column| match column {
+        HirColumn::Column { level: 0, index } => Ok(ScalarExpr::Column(*index)),
+        HirColumn::Column { .. } => Err(PlanError::unsupported("an outer column at this place")),
+        HirColumn::Exists(_) | HirColumn::Scalar(_) | HirColumn::Any { .. } | HirColumn::ArrayOf(..) => {
+            Err(PlanError::unsupported("a subquery at this place"))
+        }
+    })?;
+    planned.fold();
+    Ok(planned)
+}
+
+fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnIndex, ScalarExpr)>, PlanError> {
+    assignments.iter().map(|(column, expr)| Ok((*column, plan_expr(expr)?))).collect()
+}
+
+fn checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
+    Ok(RowChecks {
+        generated: assignments(&checks.generated)?,
+        not_null: checks.not_null.clone(),
+        checks: checks.checks.iter().map(|(name, expr)| Ok((name.clone(), plan_expr(expr)?))).collect::<Result<_, PlanError>>()?,
+    })
+}
+
+fn returning(returning: Option<&ReturningHir>) -> Result<Option<Returning>, PlanError> {
+    let Some(returning) = returning else { return Ok(None) };
+    let exprs = returning.exprs.iter().map(plan_expr).collect::<Result<_, _>>()?;
+    Ok(Some(Returning { exprs, columns: returning.columns.clone() }))
+}

@@ -1,0 +1,175 @@
+//! MIR → plan: how each table is read, in which order joins happen, and which side is looked up.
+//!
+//! Last step of planning. There are no statistics: tables count as `TABLE_ROWS` rows, and what matters is
+//! where constants and parameters enter. Never changes what rows come out.
+
+mod access;
+mod chain;
+mod estimate;
+mod finish;
+mod join;
+mod matching;
+mod order;
+
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use crate::lower::MirQuery;
+use crate::mir::Mir;
+use crate::plan::{LocalId, MatchKind, Plan, Query};
+use crate::scalar::Mfp;
+use chain::Chain;
+use repr::{RelationId, Row};
+use std::collections::BTreeMap;
+
+/// Whether a relation's keys and indexes stand in SQL order (`ownership::graph::key_form`).
+pub trait KeyForms {
+    /// True for impersonal tables without a path to a data subject.
+    fn ordered(&self, relation: RelationId) -> bool;
+}
+
+impl<F: Fn(RelationId) -> bool> KeyForms for F {
+    fn ordered(&self, relation: RelationId) -> bool {
+        self(relation)
+    }
+}
+
+/// Plans an optimized query.
+pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<Query, PlanError> {
+    let mut planner = Planner { catalog, forms, next_local: query.next_local, locals: BTreeMap::new() };
+    let (relation, finishing) = finish::lift_limit(query.relation, query.finishing);
+    let plan = planner.plan(&relation)?;
+    let (plan, finishing) = finish::order_from_access(plan, finishing, catalog, forms);
+    Ok(Query { plan, finishing, columns: query.columns, locks: query.locks })
+}
+
+/// A plan in the making.
+struct Planner<'a> {
+    catalog: &'a Catalog,
+    forms: &'a dyn KeyForms,
+    next_local: usize,
+    /// Estimated rows of locals in scope.
+    locals: BTreeMap<LocalId, f64>,
+}
+
+impl Planner<'_> {
+    fn fresh(&mut self) -> LocalId {
+        let id = LocalId(self.next_local);
+        self.next_local += 1;
+        id
+    }
+
+    /// Plans a relation.
+    fn plan(&mut self, mir: &Mir) -> Result<Plan, PlanError> {
+        self.chain(Chain::of(mir))
+    }
+
+    /// Plans an operator and the map, filter, project over it.
+    fn chain(&mut self, Chain { core, mfp }: Chain) -> Result<Plan, PlanError> {
+        let plan = match core {
+            Mir::Get { relation, with_key, .. } => return self.get(*relation, *with_key, mfp),
+            Mir::Join { inputs, on, same } => return self.join(inputs, on, same, mfp),
+            Mir::Match { left, right, kind, on, same } => {
+                return self.matching((left, right), *kind, on, same, mfp);
+            }
+            Mir::Constant { rows, types } => {
+                Plan::Constant { rows: rows.iter().map(Row::pack).collect(), arity: types.len() }
+            }
+            Mir::GetLocal { id, types } => Plan::GetLocal { id: *id, arity: types.len() },
+            Mir::TableFunction { input, functions, ordinality } => Plan::TableFunction {
+                input: Box::new(self.plan(input)?),
+                functions: functions
+                    .iter()
+                    .map(|(function, args, types)| {
+                        (*function, args.clone(), types.iter().map(|column| column.scalar.clone()).collect())
+                    })
+                    .collect(),
+                ordinality: *ordinality,
+            },
+            Mir::Reduce { input, keys, aggregates, scalar } => Plan::Reduce {
+                input: Box::new(self.plan(input)?),
+                keys: keys.clone(),
+                aggregates: aggregates.clone(),
+                scalar: *scalar,
+            },
+            Mir::TopK { input, keys, order, limit, offset } => Plan::TopK {
+                input: Box::new(self.plan(input)?),
+                keys: keys.clone(),
+                order: order.clone(),
+                limit: limit.clone(),
+                offset: offset.clone(),
+            },
+            Mir::Window { input, partition, order, calls } => Plan::Window {
+                input: Box::new(self.plan(input)?),
+                partition: partition.clone(),
+                order: order.clone(),
+                calls: calls.clone(),
+            },
+            Mir::AtMostOne { input, keys } => {
+                Plan::AtMostOne { input: Box::new(self.plan(input)?), keys: keys.clone() }
+            }
+            Mir::Union(inputs) => {
+                Plan::Union(inputs.iter().map(|input| self.plan(input)).collect::<Result<_, _>>()?)
+            }
+            Mir::Negate(input) => Plan::Negate(Box::new(self.plan(input)?)),
+            Mir::Threshold(input) => Plan::Threshold(Box::new(self.plan(input)?)),
+            Mir::Let { id, value, body } => {
+                self.locals.insert(*id, self.estimate(value).rows);
+                Plan::Let { id: *id, value: Box::new(self.plan(value)?), body: Box::new(self.plan(body)?) }
+            }
+            Mir::LetRec { id, base, step, distinct, body } => {
+                let base_rows = self.estimate(base).rows;
+                self.locals.insert(*id, base_rows * estimate::RECURSION_GROWTH);
+                Plan::LetRec {
+                    id: *id,
+                    base: Box::new(self.plan(base)?),
+                    step: Box::new(self.plan(step)?),
+                    distinct: *distinct,
+                    body: Box::new(self.plan(body)?),
+                }
+            }
+            Mir::Map { .. } | Mir::Filter { .. } | Mir::Project { .. } => {
+                return Err(PlanError::new("XX000", "a chain of projections has no end"));
+            }
+        };
+        Ok(through(plan, mfp))
+    }
+}
+
+/// A plan through a map, filter, project, unless that changes nothing.
+fn through(plan: Plan, mfp: Mfp) -> Plan {
+    if mfp.is_identity() {
+        return plan;
+    }
+    match plan {
+        Plan::Mfp(input, inner) => Plan::Mfp(input, inner.then(mfp)),
+        Plan::Get { relation, access, with_key, mfp: inner } => {
+            Plan::Get { relation, access, with_key, mfp: inner.then(mfp) }
+        }
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner } => {
+            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner.then(mfp) }
+        }
+        Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp: inner } => {
+            Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp: inner.then(mfp) }
+        }
+        other @ (Plan::Constant { .. }
+        | Plan::GetLocal { .. }
+        | Plan::TableFunction { .. }
+        | Plan::Reduce { .. }
+        | Plan::TopK { .. }
+        | Plan::Window { .. }
+        | Plan::AtMostOne { .. }
+        | Plan::Union(_)
+        | Plan::Negate(_)
+        | Plan::Threshold(_)
+        | Plan::Let { .. }
+        | Plan::LetRec { .. }) => Plan::Mfp(Box::new(other), mfp),
+    }
+}
+
+/// Whether a join of this kind gives the right side's columns.
+fn gives_right(kind: MatchKind) -> bool {
+    match kind {
+        MatchKind::Inner | MatchKind::Left => true,
+        MatchKind::Semi | MatchKind::Anti => false,
+    }
+}

@@ -1,0 +1,153 @@
+//! Rough sizes, in the absence of statistics: enough to tell a point from a table.
+
+use super::chain::Chain;
+use super::Planner;
+use crate::mir::Mir;
+use crate::plan::{Access, MatchKind};
+use crate::scalar::func::Comparison;
+use crate::scalar::ScalarExpr;
+use crate::transform::shape;
+use repr::Datum;
+
+/// Rows of a table of which nothing is known.
+pub(super) const TABLE_ROWS: f64 = 10_000.0;
+/// Rows of a catalog relation.
+const CATALOG_ROWS: f64 = 500.0;
+/// Rows that share a value of an index that is not unique.
+pub(super) const INDEX_ROWS: f64 = 10.0;
+/// One lookup costs as much as scanning so many rows.
+pub(super) const LOOKUP_COST: f64 = 4.0;
+/// How much larger a recursion is than its start.
+pub(super) const RECURSION_GROWTH: f64 = 10.0;
+
+/// How many rows come out, and how many are touched for them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    /// Rows that come out.
+    pub(super) rows: f64,
+    /// Rows touched.
+    pub(super) cost: f64,
+}
+
+impl Planner<'_> {
+    /// The size of a relation.
+    pub(super) fn estimate(&self, mir: &Mir) -> Estimate {
+        let Chain { core, mfp } = Chain::of(mir);
+        let (mut estimate, filtered) = match core {
+            Mir::Get { relation, .. } => {
+                let found = self.access(*relation, &mfp);
+                let rows = self.access_rows(*relation, &found.access);
+                (Estimate { rows, cost: rows * if matches!(found.access, Access::Scan) { 1.0 } else { LOOKUP_COST } }, found.residual)
+            }
+            other => (self.estimate_core(other), mfp.filter.into_iter().map(|(_, predicate)| predicate).collect()),
+        };
+        for predicate in &filtered {
+            estimate.rows *= selectivity(predicate);
+        }
+        estimate.rows = estimate.rows.max(0.1);
+        estimate
+    }
+
+    /// Rows that an access gives.
+    pub(super) fn access_rows(&self, relation: repr::RelationId, access: &Access) -> f64 {
+        let Some(table) = self.catalog.table(relation) else { return CATALOG_ROWS };
+        match access {
+            Access::Scan => TABLE_ROWS,
+            Access::Lookup { lookup, keys } => keys.len() as f64 * self.lookup_rows(table, *lookup),
+            Access::Range { prefix, lower, upper, .. } => {
+                let bounds = [lower.is_some(), upper.is_some()].into_iter().filter(|bound| *bound).count();
+                TABLE_ROWS * 0.01_f64.powi(prefix.len() as i32) * 0.3_f64.powi(bounds as i32)
+            }
+        }
+    }
+
+    fn estimate_core(&self, core: &Mir) -> Estimate {
+        match core {
+            Mir::Constant { rows, .. } => Estimate { rows: rows.len() as f64, cost: rows.len() as f64 },
+            Mir::GetLocal { id, .. } => {
+                let rows = self.locals.get(id).copied().unwrap_or(TABLE_ROWS);
+                Estimate { rows, cost: rows }
+            }
+            Mir::Join { inputs, on, same } => self.estimate_join(inputs, on.len() + same.len()),
+            Mir::Match { left, right, kind, .. } => {
+                let (left, right) = (self.estimate(left), self.estimate(right));
+                let rows = match kind {
+                    MatchKind::Inner | MatchKind::Left => left.rows,
+                    MatchKind::Semi | MatchKind::Anti => left.rows * 0.5,
+                };
+                Estimate { rows, cost: left.cost + right.cost.min(left.rows * LOOKUP_COST) }
+            }
+            Mir::TableFunction { input, .. } => {
+                let input = self.estimate(input);
+                Estimate { rows: input.rows * 10.0, cost: input.cost + input.rows * 10.0 }
+            }
+            Mir::Reduce { input, keys, aggregates, .. } => {
+                let input = self.estimate(input);
+                let rows = match (keys.is_empty(), aggregates.is_empty()) {
+                    (true, _) => 1.0,
+                    (false, true) => input.rows,
+                    (false, false) => input.rows * 0.3,
+                };
+                Estimate { rows, cost: input.cost + input.rows }
+            }
+            Mir::TopK { input, keys, limit, .. } => {
+                let input = self.estimate(input);
+                let limit = match limit {
+                    Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => *limit as f64,
+                    Some(_) => 10.0,
+                    None => input.rows,
+                };
+                let rows = if keys.is_empty() { input.rows.min(limit) } else { input.rows };
+                Estimate { rows, cost: input.cost + input.rows }
+            }
+            Mir::Union(inputs) => inputs.iter().map(|input| self.estimate(input)).fold(
+                Estimate { rows: 0.0, cost: 0.0 },
+                |sum, input| Estimate { rows: sum.rows + input.rows, cost: sum.cost + input.cost },
+            ),
+            Mir::Window { input, .. } | Mir::AtMostOne { input, .. } | Mir::Negate(input) | Mir::Threshold(input) => {
+                let input = self.estimate(input);
+                Estimate { rows: input.rows, cost: input.cost + input.rows }
+            }
+            Mir::Let { value, body, .. } => {
+                let (value, body) = (self.estimate(value), self.estimate(body));
+                Estimate { rows: body.rows, cost: value.cost + body.cost }
+            }
+            Mir::LetRec { base, body, .. } => {
+                let (base, body) = (self.estimate(base), self.estimate(body));
+                Estimate { rows: body.rows, cost: base.cost * RECURSION_GROWTH + body.cost }
+            }
+            Mir::Get { .. } | Mir::Map { .. } | Mir::Filter { .. } | Mir::Project { .. } => {
+                Estimate { rows: TABLE_ROWS, cost: TABLE_ROWS }
+            }
+        }
+    }
+
+    fn estimate_join(&self, inputs: &[Mir], conditions: usize) -> Estimate {
+        let mut inputs: Vec<Estimate> = inputs.iter().map(|input| self.estimate(input)).collect();
+        inputs.sort_by(|a, b| a.rows.total_cmp(&b.rows));
+        let mut total = Estimate { rows: 1.0, cost: 0.0 };
+        let mut linked = conditions;
+        for (index, input) in inputs.iter().enumerate() {
+            if index > 0 && linked > 0 {
+                linked -= 1;
+                total.cost += input.cost.min(total.rows * LOOKUP_COST);
+                total.rows *= (input.rows / TABLE_ROWS).min(1.0).max(0.1) * INDEX_ROWS.min(input.rows.max(1.0));
+            } else {
+                total.cost += input.cost;
+                total.rows *= input.rows;
+            }
+        }
+        total
+    }
+}
+
+/// The share of rows that pass a predicate.
+fn selectivity(predicate: &ScalarExpr) -> f64 {
+    match shape::compared(predicate) {
+        Some((Comparison::Equal | Comparison::NotDistinct, ..)) => 0.05,
+        Some((Comparison::NotEqual | Comparison::Distinct, ..)) => 0.9,
+        Some((Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual, ..)) => 0.3,
+        None if shape::equal_to_any(predicate).is_some() => 0.1,
+        None => 0.5,
+    }
+}

@@ -1,0 +1,356 @@
+//! Inner joins: starts from the smallest input, then takes in turn what costs least: looking up a table by
+//! an index, arranging both sides by a key, or all pairs.
+
+use super::access::{lookups, same_class, with_filters};
+use super::chain::Chain;
+use super::estimate::{Estimate, INDEX_ROWS, LOOKUP_COST};
+use super::order::Links;
+use super::{Planner, through};
+use crate::error::PlanError;
+use crate::mir::{Mir, expr};
+use crate::plan::{Lookup, MatchKind, Plan};
+use crate::scalar::{Mfp, ScalarExpr};
+use crate::transform::shape;
+use repr::{ColumnType, RelationId, Row};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A table that can be looked up by what is already there.
+pub(super) struct LookedUp {
+    /// Which.
+    pub(super) relation: RelationId,
+    /// The row key is asked for.
+    pub(super) with_key: bool,
+    /// Columns of the table, the row key included if asked for.
+    pub(super) width: usize,
+    /// The path.
+    pub(super) lookup: Lookup,
+    /// The key, over the columns that the links' outer sides stand over.
+    pub(super) key: Vec<ScalarExpr>,
+    /// What the table's rows go through.
+    pub(super) mfp: Mfp,
+    /// Rows that one key finds.
+    pub(super) rows: f64,
+    /// The links that became parts of the key.
+    pub(super) used: Vec<usize>,
+}
+
+/// How the next input is joined.
+enum Step {
+    Lookup(LookedUp),
+    Arrange,
+    Cross,
+}
+
+/// What has been joined so far.
+struct Stream {
+    plan: Plan,
+    arity: usize,
+    /// Where each column of the whole join is.
+    places: Vec<Option<usize>>,
+    rows: f64,
+}
+
+impl Stream {
+    fn moved(&self, expr: &ScalarExpr) -> Option<ScalarExpr> {
+        expr::replace_if(expr, |column| self.places[column].map(ScalarExpr::Column))
+    }
+
+    fn has(&self, expr: &ScalarExpr) -> bool {
+        expr::reads_only(expr, |column| self.places[column].is_some())
+    }
+}
+
+/// The join under construction.
+struct Pending<'a> {
+    inputs: &'a [Mir],
+    ranges: Vec<Range<usize>>,
+    types: Vec<ColumnType>,
+    estimates: Vec<Estimate>,
+    left: BTreeSet<usize>,
+    on: Vec<ScalarExpr>,
+    same: Vec<(usize, usize)>,
+    /// Columns that are equal by way of others.
+    derived: Vec<(usize, usize)>,
+}
+
+impl Planner<'_> {
+    /// Plans an inner join.
+    pub(super) fn join(&mut self, inputs: &[Mir], on: &[ScalarExpr], same: &[(usize, usize)], mfp: Mfp) -> Result<Plan, PlanError> {
+        let mut pending = Pending::new(inputs, on, same, self);
+        let Some(first) = pending.smallest() else {
+            return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0 }, mfp));
+        };
+        let mut stream = Stream {
+            plan: self.plan(&inputs[first])?,
+            arity: pending.ranges[first].len(),
+            places: vec![None; pending.types.len()],
+            rows: pending.estimates[first].rows,
+        };
+        pending.arrived(first, &mut stream.places, 0);
+        while let Some((next, step)) = self.next_step(&pending, &stream) {
+            stream = self.take(&mut pending, stream, next, step, &mfp)?;
+        }
+        let mut mfp = mfp;
+        mfp.permute_input(stream.arity, &|column| stream.places[column].unwrap_or(0));
+        Ok(through(stream.plan, mfp))
+    }
+
+    fn next_step(&self, pending: &Pending, stream: &Stream) -> Option<(usize, Step)> {
+        let mut best: Option<(f64, usize, Step)> = None;
+        for candidate in &pending.left {
+            let estimate = pending.estimates[*candidate];
+            let range = &pending.ranges[*candidate];
+            let linked_same = pending.same.iter().any(|pair| crosses(*pair, range, stream));
+            let links = pending.links(*candidate, stream);
+            let mut options = Vec::with_capacity(2);
+            if !linked_same
+                && let Some(looked_up) = self.look_up(&pending.inputs[*candidate], &links, &pending.types)
+            {
+                let cost = stream.rows * LOOKUP_COST * looked_up.rows.sqrt();
+                options.push((cost, Step::Lookup(looked_up)));
+            }
+            options.push(if linked_same || !links.is_empty() {
+                (estimate.cost + estimate.rows + stream.rows, Step::Arrange)
+            } else {
+                (estimate.cost + stream.rows * estimate.rows + 1.0, Step::Cross)
+            });
+            for (cost, step) in options {
+                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                    best = Some((cost, *candidate, step));
+                }
+            }
+        }
+        best.map(|(_, candidate, step)| (candidate, step))
+    }
+
+    fn take(&mut self, pending: &mut Pending, stream: Stream, next: usize, step: Step, mfp: &Mfp) -> Result<Stream, PlanError> {
+        let range = pending.ranges[next].clone();
+        let estimate = pending.estimates[next];
+        let links = pending.links(next, &stream);
+        let (plan, rows) = match step {
+            Step::Lookup(looked_up) => {
+                let rows = stream.rows * looked_up.rows;
+                let key = looked_up.key.iter().map(|key| stream.moved(key));
+                let key = key.collect::<Option<Vec<_>>>().ok_or_else(out_of_reach)?;
+                pending.drop_links(&links, &looked_up.used);
+                let total = stream.arity + looked_up.width;
+                let mut own = looked_up.mfp;
+                own.permute_input(total, &|column| stream.arity + column);
+                own.project = (0..stream.arity).chain(own.project).collect();
+                let plan = Plan::LookupJoin {
+                    input: Box::new(stream.plan),
+                    relation: looked_up.relation,
+                    lookup: looked_up.lookup,
+                    key,
+                    kind: MatchKind::Inner,
+                    condition: Vec::new(),
+                    with_key: looked_up.with_key,
+                    mfp: own,
+                };
+                (plan, rows)
+            }
+            Step::Arrange => {
+                let (same, rest): (Vec<_>, Vec<_>) =
+                    pending.same.iter().copied().partition(|pair| crosses(*pair, &range, &stream));
+                let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
+                if same.is_empty() {
+                    for link in &links.found {
+                        left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
+                        right_key.push(link.inner.clone());
+                    }
+                    let all: Vec<usize> = (0..links.found.len()).collect();
+                    pending.drop_links(&links, &all);
+                } else {
+                    for (left, right) in &same {
+                        let (outer, inner) = if range.contains(left) { (right, left) } else { (left, right) };
+                        left_key.push(ScalarExpr::Column(stream.places[*outer].ok_or_else(out_of_reach)?));
+                        right_key.push(ScalarExpr::Column(inner - range.start));
+                    }
+                    pending.same = rest;
+                }
+                let null_safe = !same.is_empty();
+                let rows = stream.rows.max(estimate.rows) * (stream.rows.min(estimate.rows) / 100.0).clamp(0.1, 10.0);
+                let plan = Plan::Join {
+                    left: Box::new(stream.plan),
+                    right: Box::new(self.plan(&pending.inputs[next])?),
+                    left_key,
+                    right_key,
+                    null_safe,
+                    kind: MatchKind::Inner,
+                    mfp: Mfp::identity(stream.arity + range.len()),
+                };
+                (plan, rows)
+            }
+            Step::Cross => {
+                let plan = Plan::Join {
+                    left: Box::new(stream.plan),
+                    right: Box::new(self.plan(&pending.inputs[next])?),
+                    left_key: Vec::new(),
+                    right_key: Vec::new(),
+                    null_safe: false,
+                    kind: MatchKind::Inner,
+                    mfp: Mfp::identity(stream.arity + range.len()),
+                };
+                (plan, stream.rows * estimate.rows)
+            }
+        };
+        let mut places = stream.places;
+        pending.arrived(next, &mut places, stream.arity);
+        let stream = Stream { plan, arity: stream.arity + range.len(), places, rows };
+        pending.settle(stream, mfp)
+    }
+
+    /// Whether a relation is a table that can be looked up by the links.
+    pub(super) fn look_up(&self, mir: &Mir, links: &Links, types: &[ColumnType]) -> Option<LookedUp> {
+        let Chain { core, mfp } = Chain::of(mir);
+        let Mir::Get { relation, with_key, types: columns } = core else { return None };
+        let table = self.catalog.table(*relation)?;
+        let mut best: Option<LookedUp> = None;
+        for (lookup, wanted) in lookups(table) {
+            let mut key = Vec::with_capacity(wanted.len());
+            let mut used = Vec::new();
+            let mut answered = Vec::new();
+            for column in wanted {
+                let class = &columns[*column].scalar;
+                let link = links.found.iter().position(|link| {
+                    let inner = shape::relabelled(&link.inner);
+                    let own = matches!(inner, ScalarExpr::Column(inner) if mfp.project.get(*inner) == Some(column));
+                    own && same_class(class, &expr::scalar_type(shape::relabelled(&link.outer), types))
+                });
+                if let Some(link) = link {
+                    key.push(shape::relabelled(&links.found[link].outer).clone());
+                    used.push(link);
+                    continue;
+                }
+                let constant = mfp.filter.iter().enumerate().find_map(|(at, (_, predicate))| {
+                    let (left, right) = shape::equality(predicate)?;
+                    let value = match (shape::relabelled(left), shape::relabelled(right)) {
+                        (ScalarExpr::Column(own), value) | (value, ScalarExpr::Column(own)) if own == column => value,
+                        _ => return None,
+                    };
+                    let fits = expr::is_constant(value)
+                        && !expr::is_volatile(value)
+                        && same_class(class, &expr::scalar_type(value, types));
+                    fits.then(|| (at, value.clone()))
+                });
+                let Some((at, value)) = constant else { break };
+                key.push(value);
+                answered.push(at);
+            }
+            if key.len() < wanted.len() || used.is_empty() {
+                continue;
+            }
+            let residual = mfp.filter.iter().enumerate().filter(|(at, _)| !answered.contains(at));
+            let residual = residual.map(|(_, (_, predicate))| predicate.clone()).collect();
+            let found = LookedUp {
+                relation: *relation,
+                with_key: *with_key,
+                width: columns.len(),
+                lookup,
+                key,
+                mfp: with_filters(mfp.clone(), residual),
+                rows: self.lookup_rows(table, lookup).min(INDEX_ROWS),
+                used,
+            };
+            if best.as_ref().is_none_or(|best| found.rows < best.rows) {
+                best = Some(found);
+            }
+        }
+        best
+    }
+}
+
+impl<'a> Pending<'a> {
+    fn new(inputs: &'a [Mir], on: &[ScalarExpr], same: &[(usize, usize)], planner: &Planner) -> Pending<'a> {
+        let mut start = 0;
+        let mut ranges = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let end = start + input.arity();
+            ranges.push(start..end);
+            start = end;
+        }
+        Pending {
+            inputs,
+            ranges,
+            types: inputs.iter().flat_map(Mir::types).collect(),
+            estimates: inputs.iter().map(|input| planner.estimate(input)).collect(),
+            left: (0..inputs.len()).collect(),
+            on: on.to_vec(),
+            same: same.to_vec(),
+            derived: super::order::implied_pairs(on),
+        }
+    }
+
+    fn smallest(&self) -> Option<usize> {
+        let size = |index: &usize| (self.estimates[*index].rows, self.estimates[*index].cost);
+        self.left.iter().copied().min_by(|a, b| {
+            let ((a_rows, a_cost), (b_rows, b_cost)) = (size(a), size(b));
+            a_rows.total_cmp(&b_rows).then(a_cost.total_cmp(&b_cost))
+        })
+    }
+
+    fn arrived(&mut self, input: usize, places: &mut [Option<usize>], at: usize) {
+        for (index, column) in self.ranges[input].clone().enumerate() {
+            places[column] = Some(at + index);
+        }
+        self.left.remove(&input);
+    }
+
+    fn links(&self, candidate: usize, stream: &Stream) -> Links {
+        Links::between(&self.on, &self.derived, &self.ranges[candidate], &self.types, |expr| stream.has(expr))
+    }
+
+    /// Conditions that a key answers need not be checked again.
+    fn drop_links(&mut self, links: &Links, used: &[usize]) {
+        let answered: BTreeSet<usize> = used.iter().filter_map(|link| links.found[*link].condition).collect();
+        let mut at = 0;
+        self.on.retain(|_| {
+            at += 1;
+            !answered.contains(&(at - 1))
+        });
+    }
+
+    /// Checks the conditions whose columns are all there, and drops columns that nothing reads any more.
+    fn settle(&mut self, stream: Stream, mfp: &Mfp) -> Result<Stream, PlanError> {
+        let mut step = Mfp::identity(stream.arity);
+        let (ready, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.on).into_iter().partition(|on| stream.has(on));
+        self.on = waiting;
+        for condition in ready {
+            step.add_filter(stream.moved(&condition).ok_or_else(out_of_reach)?);
+        }
+        let mut waiting = Vec::new();
+        for (left, right) in std::mem::take(&mut self.same) {
+            match (stream.places[left], stream.places[right]) {
+                (Some(a), Some(b)) => step.add_filter(shape::not_distinct(a, b, &self.types[left].scalar)?),
+                (Some(_), None) | (None, Some(_)) | (None, None) => waiting.push((left, right)),
+            }
+        }
+        self.same = waiting;
+        let mut wanted: BTreeSet<usize> = self.on.iter().flat_map(|on| on.columns()).collect();
+        wanted.extend(self.same.iter().flat_map(|(left, right)| [*left, *right]));
+        wanted.extend(mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate)).flat_map(|expr| expr.columns()));
+        wanted.extend(&mfp.project);
+        let mut places = vec![None; stream.places.len()];
+        let mut kept = Vec::new();
+        for (column, place) in stream.places.iter().enumerate() {
+            if let Some(place) = place
+                && wanted.contains(&column)
+            {
+                places[column] = Some(kept.len());
+                kept.push(*place);
+            }
+        }
+        step.add_project(&kept);
+        Ok(Stream { plan: through(stream.plan, step), arity: kept.len(), places, rows: stream.rows })
+    }
+}
+
+/// Whether a pair joins the candidate with what is there.
+fn crosses((left, right): (usize, usize), range: &Range<usize>, stream: &Stream) -> bool {
+    (range.contains(&left) && stream.places[right].is_some()) || (range.contains(&right) && stream.places[left].is_some())
+}
+
+fn out_of_reach() -> PlanError {
+    PlanError::new("XX000", "a join condition reads a column that is not there yet")
+}

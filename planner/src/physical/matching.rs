@@ -1,0 +1,180 @@
+//! Left, semi and anti joins: by looking the right side up, by arranging both sides, or, for conditions that
+//! are no equalities, by first joining the distinct left values with the right side.
+
+use super::chain::Chain;
+use super::estimate::LOOKUP_COST;
+use super::join::LookedUp;
+use super::order::Links;
+use super::{Planner, gives_right, through};
+use crate::error::PlanError;
+use crate::mir::{Mir, expr};
+use crate::plan::{MatchKind, Plan};
+use crate::scalar::{Mfp, ScalarExpr};
+use repr::ColumnType;
+use std::collections::BTreeSet;
+
+impl Planner<'_> {
+    /// Plans a join that keeps its left side.
+    pub(super) fn matching(
+        &mut self,
+        (left, right): (&Mir, &Mir),
+        kind: MatchKind,
+        on: &[ScalarExpr],
+        same: &[(usize, usize)],
+        mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
+        let arity = left.arity();
+        let types: Vec<ColumnType> = left.types().into_iter().chain(right.types()).collect();
+        let on_left = |expr: &ScalarExpr| expr::reads_only(expr, |column| column < arity);
+        let links = Links::between(on, &[], &(arity..types.len()), &types, on_left);
+        let linked: BTreeSet<usize> = links.found.iter().filter_map(|link| link.condition).collect();
+        let others = on.iter().enumerate().filter(|(at, _)| !linked.contains(at)).map(|(_, condition)| condition);
+        let (left_only, both): (Vec<ScalarExpr>, Vec<ScalarExpr>) =
+            others.cloned().partition(|condition| on_left(condition) && !expr::is_volatile(condition));
+        if same.is_empty()
+            && let Some(looked_up) = self.look_up(right, &links, &types)
+            && (kind != MatchKind::Left || Chain::of(right).mfp.map.is_empty())
+        {
+            let (left_size, right_size) = (self.estimate(left), self.estimate(right));
+            if !both.is_empty() || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows {
+                return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
+            }
+        }
+        if both.is_empty() && (same.is_empty() || on.is_empty()) {
+            let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
+            for (one, other) in same {
+                left_key.push(ScalarExpr::Column(*one));
+                right_key.push(ScalarExpr::Column(other - arity));
+            }
+            for link in links.found {
+                left_key.push(link.outer);
+                right_key.push(link.inner);
+            }
+            if !left_only.is_empty() {
+                // NULL matches nothing: a left row that fails its own condition gets NULL as key.
+                if left_key.is_empty() {
+                    left_key.push(expr::boolean(true));
+                    right_key.push(expr::boolean(true));
+                }
+                let result = expr::scalar_type(&left_key[0], &types);
+                let key = left_key[0].clone();
+                left_key[0] = ScalarExpr::Case {
+                    branches: vec![(ScalarExpr::And(left_only), key)],
+                    otherwise: Box::new(expr::null(result.clone())),
+                    result,
+                };
+            }
+            let width = if gives_right(kind) { types.len() } else { arity };
+            let plan = Plan::Join {
+                left: Box::new(self.plan(left)?),
+                right: Box::new(self.plan(right)?),
+                left_key,
+                right_key,
+                null_safe: !same.is_empty(),
+                kind,
+                mfp: Mfp::identity(width),
+            };
+            return Ok(through(plan, mfp));
+        }
+        self.match_by_values(left, right, kind, (on, same), mfp)
+    }
+
+    fn match_by_lookup(
+        &mut self,
+        left: &Mir,
+        right: &Mir,
+        kind: MatchKind,
+        (on, links): (&[ScalarExpr], &Links),
+        looked_up: LookedUp,
+        mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
+        let arity = left.arity();
+        // Everything over the left's columns, then the table's own.
+        let raw = over_table(&looked_up.mfp, arity);
+        let whole = Chain::of(right).mfp.project.len();
+        let column = |column: usize| {
+            if column < arity { ScalarExpr::Column(column) } else { raw[looked_up.mfp.project[column - arity]].clone() }
+        };
+        debug_assert_eq!(whole, looked_up.mfp.project.len(), "the lookup keeps the right side's columns");
+        let answered: BTreeSet<usize> = looked_up.used.iter().filter_map(|link| links.found[*link].condition).collect();
+        let mut condition: Vec<ScalarExpr> = looked_up
+            .mfp
+            .filter
+            .iter()
+            .map(|(_, predicate)| expr::replace(predicate, |column| raw[column].clone()))
+            .collect();
+        let unanswered = on.iter().enumerate().filter(|(at, _)| !answered.contains(at));
+        condition.extend(unanswered.map(|(_, predicate)| expr::replace(predicate, column)));
+        let mut own = Mfp::identity(if gives_right(kind) { arity + looked_up.width } else { arity });
+        if gives_right(kind) {
+            own.project = (0..arity).chain(looked_up.mfp.project.iter().map(|column| arity + column)).collect();
+        }
+        let plan = Plan::LookupJoin {
+            input: Box::new(self.plan(left)?),
+            relation: looked_up.relation,
+            lookup: looked_up.lookup,
+            key: looked_up.key,
+            kind,
+            condition,
+            // Nothing of the right side comes out of a semi join, so neither does its key.
+            with_key: looked_up.with_key && gives_right(kind),
+            mfp: own,
+        };
+        Ok(through(plan, mfp))
+    }
+
+    /// ```text
+    ///   left ──┬──────────────────────────────────────┐
+    ///          └─ distinct values ─ inner join right ─┴─ kind join on the values, NULL = NULL
+    /// ```
+    fn match_by_values(
+        &mut self,
+        left: &Mir,
+        right: &Mir,
+        kind: MatchKind,
+        (on, same): (&[ScalarExpr], &[(usize, usize)]),
+        mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
+        let arity = left.arity();
+        let width = right.arity();
+        let read = on.iter().flat_map(|condition| condition.columns()).chain(same.iter().map(|(left, _)| *left));
+        let values: BTreeSet<usize> = read.filter(|column| *column < arity).collect();
+        let values: Vec<usize> = values.into_iter().collect();
+        let count = values.len();
+        let place = |column: usize| match column.checked_sub(arity) {
+            Some(column) => count + column,
+            None => values.partition_point(|value| *value < column),
+        };
+        let id = self.fresh();
+        let name = Mir::GetLocal { id, types: left.types().into() };
+        let distinct = name.clone().project(values.clone()).distinct();
+        let joined = Mir::Join {
+            inputs: vec![distinct, right.clone()],
+            on: on.iter().map(|condition| expr::renumber(condition, place)).collect(),
+            same: same.iter().map(|(left, right)| (place(*left), place(*right))).collect(),
+        };
+        let kept = Mir::Match {
+            left: Box::new(name),
+            right: Box::new(joined),
+            kind,
+            on: Vec::new(),
+            same: values.iter().enumerate().map(|(index, value)| (*value, arity + index)).collect(),
+        };
+        let kept = match gives_right(kind) {
+            true => kept.project((0..arity).chain(arity + count..arity + count + width).collect()),
+            false => kept,
+        };
+        let whole = Mir::Let { id, value: Box::new(left.clone()), body: Box::new(kept) };
+        Ok(through(self.plan(&whole)?, mfp))
+    }
+}
+
+/// What each column of a table's `Mfp` is, over `arity` columns of another relation and then the table's.
+fn over_table(mfp: &Mfp, arity: usize) -> Vec<ScalarExpr> {
+    let mut columns: Vec<ScalarExpr> = (0..mfp.input_arity).map(|column| ScalarExpr::Column(arity + column)).collect();
+    for mapped in &mfp.map {
+        let mapped = expr::replace(mapped, |column| columns[column].clone());
+        columns.push(mapped);
+    }
+    columns
+}

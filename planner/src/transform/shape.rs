@@ -1,0 +1,173 @@
+//! What expressions mean to the planner: equalities, negations, NULL tests; and the few that it makes itself.
+//!
+//! The one place that knows functions by what they are. Never evaluates.
+
+use crate::error::PlanError;
+use crate::scalar::cast::CastMethod;
+use crate::scalar::func::Comparison;
+use crate::scalar::{Aggregate, Function, ScalarExpr, TableFunction, registry};
+use repr::{Array, ColumnType, Datum, ScalarType};
+use std::sync::Arc;
+
+/// What stands under a NOT.
+pub fn negated<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } if function.name == "NOT" => args.first(),
+        _ => None,
+    }
+}
+
+/// Whether it is a comparison that is NULL exactly where an argument is.
+pub fn is_comparison(function: &Function) -> bool {
+    function.strict && function.comparison().is_some()
+}
+
+/// The sides of `left = right`.
+pub fn equality<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarExpr<C>)> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } if function.comparison() == Some(Comparison::Equal) => {
+            Some((args.first()?, args.get(1)?))
+        }
+        _ => None,
+    }
+}
+
+/// The comparison and sides of `left op right`.
+pub fn compared<C>(expr: &ScalarExpr<C>) -> Option<(Comparison, &ScalarExpr<C>, &ScalarExpr<C>)> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } => Some((function.comparison()?, args.first()?, args.get(1)?)),
+        _ => None,
+    }
+}
+
+/// The sides of `left = ANY (array)`.
+pub fn equal_to_any<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarExpr<C>)> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } => match function.quantifier() {
+            Some((operator, true)) if operator.comparison() == Some(Comparison::Equal) => Some((args.first()?, args.get(1)?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Types whose values have the same key bytes exactly when they are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyClass {
+    /// Integers of any width.
+    Integer,
+    /// real, double precision
+    Float,
+    /// text, varchar, name, "char"
+    Text,
+    /// Any other type by itself.
+    Only(ScalarType),
+}
+
+/// The class of a type; `None` for types without equality.
+pub fn key_class(scalar: &ScalarType) -> Option<KeyClass> {
+    match scalar {
+        ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => Some(KeyClass::Integer),
+        ScalarType::Oid
+        | ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regnamespace => Some(KeyClass::Only(ScalarType::Oid)),
+        ScalarType::Float4 | ScalarType::Float8 => Some(KeyClass::Float),
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Char => Some(KeyClass::Text),
+        ScalarType::Json | ScalarType::Void | ScalarType::Unknown => None,
+        ScalarType::Bool
+        | ScalarType::Numeric
+        | ScalarType::Bpchar
+        | ScalarType::Bytea
+        | ScalarType::Date
+        | ScalarType::Time
+        | ScalarType::Timestamp
+        | ScalarType::Timestamptz
+        | ScalarType::Interval
+        | ScalarType::Uuid
+        | ScalarType::Jsonb
+        | ScalarType::Int2Vector
+        | ScalarType::OidVector
+        | ScalarType::Xid
+        | ScalarType::Enum(_)
+        | ScalarType::Record(_)
+        | ScalarType::Array(_) => Some(KeyClass::Only(scalar.clone())),
+    }
+}
+
+/// The expression without casts that leave its key bytes as they are: relabelling, widening.
+pub fn relabelled<C>(expr: &ScalarExpr<C>) -> &ScalarExpr<C> {
+    match expr {
+        ScalarExpr::Cast { expr: inner, cast, to } if to.modifier == -1 => {
+            let widens = match (&cast.from, &to.scalar) {
+                (ScalarType::Int2, ScalarType::Int4 | ScalarType::Int8)
+                | (ScalarType::Int4, ScalarType::Int8)
+                | (ScalarType::Float4, ScalarType::Float8) => true,
+                (from, to) => cast.method == CastMethod::Relabel && key_class(from).is_some() && key_class(from) == key_class(to),
+            };
+            if widens { relabelled(inner) } else { expr }
+        }
+        other => other,
+    }
+}
+
+/// Whether an expression is certainly NULL when the columns that `null` names are.
+fn always_null(expr: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
+    match expr {
+        ScalarExpr::Column(column) => null(*column),
+        ScalarExpr::Literal(datum, _) => datum.is_null(),
+        ScalarExpr::Call { function, args, .. } => function.strict && args.iter().any(|arg| always_null(arg, null)),
+        ScalarExpr::Cast { expr, .. } => always_null(expr, null),
+        ScalarExpr::Coalesce(args, _) => args.iter().all(|arg| always_null(arg, null)),
+        ScalarExpr::Param(..)
+        | ScalarExpr::And(_)
+        | ScalarExpr::Or(_)
+        | ScalarExpr::Case { .. }
+        | ScalarExpr::Array(..)
+        | ScalarExpr::Record(..) => false,
+    }
+}
+
+/// Whether a predicate is certainly not true when the columns that `null` names are all NULL.
+pub fn rejects_null(predicate: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
+    match predicate {
+        ScalarExpr::And(args) => args.iter().any(|arg| rejects_null(arg, null)),
+        ScalarExpr::Or(args) => args.iter().all(|arg| rejects_null(arg, null)),
+        ScalarExpr::Call { function, args, .. } if matches!(function.name, "IS NOT NULL" | "IS TRUE" | "IS FALSE") => {
+            args.iter().any(|arg| always_null(arg, null))
+        }
+        ScalarExpr::Literal(Datum::Bool(false), _) => true,
+        other => always_null(other, null),
+    }
+}
+
+/// `expr IS NULL`.
+pub fn is_null(expr: &ScalarExpr, types: &[ColumnType]) -> Result<ScalarExpr, PlanError> {
+    let scalar = crate::mir::expr::scalar_type(expr, types);
+    let found = registry::resolve_operator("IS NULL", None, &scalar)?;
+    Ok(ScalarExpr::Call { function: found.function, args: vec![expr.clone()], result: ScalarType::Bool })
+}
+
+/// `left IS NOT DISTINCT FROM right`, of one type.
+pub fn not_distinct(left: usize, right: usize, scalar: &ScalarType) -> Result<ScalarExpr, PlanError> {
+    let found = registry::resolve_operator("IS NOT DISTINCT FROM", Some(scalar), scalar)?;
+    let args = vec![ScalarExpr::Column(left), ScalarExpr::Column(right)];
+    Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
+}
+
+/// array_agg over elements of a type.
+pub fn array_agg(element: &ScalarType) -> Result<&'static Aggregate, PlanError> {
+    Ok(registry::resolve_aggregate("array_agg", std::slice::from_ref(element))?.function)
+}
+
+/// unnest of an array of that type.
+pub fn unnest(array: &ScalarType) -> Result<&'static TableFunction, PlanError> {
+    Ok(registry::resolve_table_function("unnest", std::slice::from_ref(array))?.function)
+}
+
+/// The array without elements.
+pub fn empty_array(array: &ScalarType) -> Result<ScalarExpr, PlanError> {
+    let empty = Array { dimensions: Vec::new(), elements: Vec::new() };
+    Ok(ScalarExpr::Literal(Datum::Array(Arc::new(empty)), ColumnType::nullable(array.clone())))
+}
