@@ -131,8 +131,7 @@ impl Function {
 
 /// Functions by name.
 pub(crate) fn function_families() -> Vec<&'static [Definition]> {
-    vec![
-        arithmetic::FUNCTIONS,
+    let mut families = vec![
         array::FUNCTIONS,
         bytes::FUNCTIONS,
         clock::FUNCTIONS,
@@ -147,21 +146,25 @@ pub(crate) fn function_families() -> Vec<&'static [Definition]> {
         system::FUNCTIONS,
         text::FUNCTIONS,
         to_char::FUNCTIONS,
-    ]
+    ];
+    families.extend(arithmetic::FUNCTIONS);
+    families
 }
 
 /// Operators by symbol; prefix operators have one argument.
 pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
-    vec![
-        arithmetic::OPERATORS,
+    let mut families = vec![
         array::OPERATORS,
+        bytes::OPERATORS,
         date::OPERATORS,
         json::OPERATORS,
         jsonb::OPERATORS,
         math::OPERATORS,
         pattern::OPERATORS,
         text::OPERATORS,
-    ]
+    ];
+    families.extend(arithmetic::OPERATORS);
+    families
 }
 
 pub(crate) use compare::definitions as comparison_operators;

@@ -1,7 +1,7 @@
 //! The choice among overloads: PostgreSQL's `func_get_detail` and `func_select_candidate`.
 
 use super::signature::{Binding, Pattern, Signature};
-use crate::scalar::cast::{CastContext, CastMethod, can_coerce, is_preferred, select_common_type, type_category};
+use crate::scalar::cast::{Cast, CastContext, CastMethod, can_coerce, is_preferred, select_common_type, type_category};
 use repr::ScalarType;
 
 /// The overload taken, and what the call then looks like.
@@ -167,6 +167,8 @@ fn pattern_category(pattern: &Pattern) -> char {
         | Pattern::Any
         | Pattern::Record
         | Pattern::AnyText
+        | Pattern::AnyNonArrayText
+        | Pattern::AnyArrayText
         | Pattern::AnyJson
         | Pattern::AnyJsonb
         | Pattern::JsonPairs
@@ -212,8 +214,8 @@ fn accepts(pattern: &Pattern, given: &ScalarType) -> bool {
     let unknown = *given == ScalarType::Unknown;
     match pattern {
         Pattern::Exact(exact) => can_coerce(given, exact, CastContext::Implicit),
-        Pattern::AnyArray | Pattern::AnyCompatibleArray => unknown || element_of(given).is_some(),
-        Pattern::AnyNonArray => unknown || element_of(given).is_none(),
+        Pattern::AnyArray | Pattern::AnyCompatibleArray | Pattern::AnyArrayText => unknown || element_of(given).is_some(),
+        Pattern::AnyNonArray | Pattern::AnyNonArrayText => unknown || element_of(given).is_none(),
         Pattern::AnyEnum => unknown || matches!(given, ScalarType::Enum(_)),
         Pattern::Record => matches!(given, ScalarType::Record(_)),
         Pattern::AnyElement
@@ -270,6 +272,8 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
             | Pattern::Any
             | Pattern::Record
             | Pattern::AnyText
+            | Pattern::AnyNonArrayText
+            | Pattern::AnyArrayText
             | Pattern::AnyJson
             | Pattern::AnyJsonb
             | Pattern::JsonPairs
@@ -305,8 +309,16 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
             ScalarType::Text | ScalarType::Varchar | ScalarType::Unknown | ScalarType::Name | ScalarType::Char
         );
         conversions.push(match arg {
-            Pattern::AnyText if text => None,
-            Pattern::AnyText => Some(CastMethod::Output),
+            Pattern::AnyText | Pattern::AnyNonArrayText if text => None,
+            Pattern::AnyText | Pattern::AnyNonArrayText => Some(CastMethod::Output),
+            Pattern::AnyArrayText => match element_of(given) {
+                Some(element) if element != ScalarType::Text => Some(CastMethod::Elements(Box::new(Cast {
+                    from: element,
+                    method: CastMethod::Output,
+                    explicit: false,
+                }))),
+                Some(_) | None => None,
+            },
             _ if is_key => (!text).then_some(CastMethod::Output),
             Pattern::AnyJson | Pattern::JsonPairs if *given == ScalarType::Json => None,
             Pattern::AnyJsonb | Pattern::JsonbPairs if *given == ScalarType::Jsonb => None,

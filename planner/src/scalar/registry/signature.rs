@@ -22,6 +22,10 @@ pub(super) enum Pattern {
     /// Any composite.
     Record,
     AnyText,
+    /// Anything but an array, as text.
+    AnyNonArrayText,
+    /// Any array, its elements as text.
+    AnyArrayText,
     AnyJson,
     AnyJsonb,
     JsonPairs,
@@ -139,7 +143,8 @@ impl Pattern {
             Pattern::AnyArray => array(&binding.element),
             Pattern::AnyCompatible => binding.compatible.clone(),
             Pattern::AnyCompatibleArray => array(&binding.compatible),
-            Pattern::AnyText => Some(ScalarType::Text),
+            Pattern::AnyText | Pattern::AnyNonArrayText => Some(ScalarType::Text),
+            Pattern::AnyArrayText => Some(ScalarType::Array(Box::new(ScalarType::Text))),
             Pattern::AnyJson | Pattern::JsonPairs => Some(ScalarType::Json),
             Pattern::AnyJsonb | Pattern::JsonbPairs => Some(ScalarType::Jsonb),
             Pattern::AnyType => Some(ScalarType::Oid),
@@ -151,8 +156,8 @@ impl Pattern {
         match self {
             Pattern::Exact(exact) => super::type_name(exact),
             Pattern::AnyElement => "anyelement".to_owned(),
-            Pattern::AnyArray => "anyarray".to_owned(),
-            Pattern::AnyNonArray => "anynonarray".to_owned(),
+            Pattern::AnyArray | Pattern::AnyArrayText => "anyarray".to_owned(),
+            Pattern::AnyNonArray | Pattern::AnyNonArrayText => "anynonarray".to_owned(),
             Pattern::AnyEnum => "anyenum".to_owned(),
             Pattern::AnyCompatible => "anycompatible".to_owned(),
             Pattern::AnyCompatibleArray => "anycompatiblearray".to_owned(),
@@ -201,6 +206,8 @@ fn parse_pattern(text: &str) -> Pattern {
         "any" => Pattern::Any,
         "record" => Pattern::Record,
         "anytext" => Pattern::AnyText,
+        "anynonarraytext" => Pattern::AnyNonArrayText,
+        "anyarraytext" => Pattern::AnyArrayText,
         "anyjson" => Pattern::AnyJson,
         "anyjsonb" => Pattern::AnyJsonb,
         "jsonpairs" => Pattern::JsonPairs,
