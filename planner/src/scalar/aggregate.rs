@@ -1,4 +1,14 @@
 //! Aggregates: what each one is.
+//!
+//! An aggregate sees the rows of one group, each with its multiplicity, and gives one value. Those that are
+//! sums of differences also say how a row contributes, so that a maintained view never looks at the group again.
+
+mod boolean;
+mod collect;
+mod extreme;
+mod ordered_set;
+mod statistics;
+mod sum;
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
@@ -38,9 +48,64 @@ pub struct Contribution {
     pub sum: i128,
 }
 
+/// The rows of a group: (arguments, multiplicity).
+pub(crate) type Rows<'a, 'b> = &'a mut dyn Iterator<Item = (&'b [Datum], u64)>;
+
+/// What computes an aggregate over a group.
+pub type EvaluateGroup =
+    fn(&EvalContext, &mut dyn Iterator<Item = (&[Datum], u64)>, &ScalarType) -> Result<Datum, ValueError>;
+
+/// One aggregate with its signature, as a family declares it.
+pub(crate) struct Definition {
+    signature: &'static str,
+    skips_nulls: bool,
+    ordered: bool,
+    evaluate: EvaluateGroup,
+    accumulable: Option<Accumulable>,
+}
+
+/// An aggregate that leaves out rows with NULL arguments and does not care for their order.
+const fn plain(signature: &'static str, evaluate: EvaluateGroup) -> Definition {
+    Definition { signature, skips_nulls: true, ordered: false, evaluate, accumulable: None }
+}
+
+impl Definition {
+    const fn accumulable(mut self, accumulable: Accumulable) -> Self {
+        self.accumulable = Some(accumulable);
+        self
+    }
+    const fn ordered(mut self) -> Self {
+        self.ordered = true;
+        self
+    }
+    const fn sees_nulls(mut self) -> Self {
+        self.skips_nulls = false;
+        self
+    }
+}
+
 /// All aggregates with their signatures.
 pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
-    Vec::new()
+    let families: [&'static [Definition]; 6] = [
+        boolean::AGGREGATES,
+        collect::AGGREGATES,
+        extreme::AGGREGATES,
+        ordered_set::AGGREGATES,
+        statistics::AGGREGATES,
+        sum::AGGREGATES,
+    ];
+    let named = families.into_iter().flatten().chain(statistics::SPREADS.iter().flatten()).map(|definition| {
+        let name = definition.signature.split('(').next().unwrap_or_default();
+        let aggregate = Aggregate {
+            name,
+            skips_nulls: definition.skips_nulls,
+            ordered: definition.ordered,
+            evaluate: definition.evaluate,
+            accumulable: definition.accumulable,
+        };
+        (definition.signature, aggregate)
+    });
+    named.collect()
 }
 
 impl PartialEq for Aggregate {

@@ -1,5 +1,10 @@
 //! Window functions proper, and the evaluation of a sorted partition.
 
+mod frame;
+mod partition;
+
+pub use partition::evaluate_partition;
+
 /// One window function (aggregates over frames are `Aggregate`s).
 pub struct WindowFunction {
     /// SQL name.

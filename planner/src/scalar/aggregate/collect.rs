@@ -1,0 +1,169 @@
+//! string_agg, array_agg, json_agg and json_object_agg: aggregates whose value holds all rows.
+
+use super::{Definition, Rows, plain};
+use crate::scalar::eval::stack_arrays;
+use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
+use crate::scalar::func::{append_json_string, make_object};
+use repr::{Datum, Jsonb, ValueError};
+
+type Answer = Result<Datum, ValueError>;
+
+/// The largest value that is put together.
+const BYTES_MAX: usize = 0x3fff_ffff;
+
+fn too_large() -> ValueError {
+    ValueError::new("54000", "aggregate value is too large")
+}
+
+fn string_agg(rows: Rows<'_, '_>) -> Answer {
+    let mut joined: Option<String> = None;
+    for (args, times) in rows {
+        if args[0].is_null() {
+            continue;
+        }
+        for _ in 0..times {
+            match &mut joined {
+                None => joined = Some(text(&args[0])?.to_owned()),
+                Some(joined) => {
+                    if !args[1].is_null() {
+                        joined.push_str(text(&args[1])?);
+                    }
+                    joined.push_str(text(&args[0])?);
+                    if joined.len() > BYTES_MAX {
+                        return Err(too_large());
+                    }
+                }
+            }
+        }
+    }
+    joined.map_or(Ok(Datum::Null), string)
+}
+
+fn bytes_agg(rows: Rows<'_, '_>) -> Answer {
+    let mut joined: Option<Vec<u8>> = None;
+    for (args, times) in rows {
+        if args[0].is_null() {
+            continue;
+        }
+        for _ in 0..times {
+            match &mut joined {
+                None => joined = Some(bytea(&args[0])?.to_vec()),
+                Some(joined) => {
+                    if !args[1].is_null() {
+                        joined.extend_from_slice(bytea(&args[1])?);
+                    }
+                    joined.extend_from_slice(bytea(&args[0])?);
+                    if joined.len() > BYTES_MAX {
+                        return Err(too_large());
+                    }
+                }
+            }
+        }
+    }
+    Ok(joined.map_or(Datum::Null, |joined| Datum::Bytea(joined.into())))
+}
+
+fn all_values(rows: Rows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
+    let mut values = Vec::new();
+    for (args, times) in rows {
+        for _ in 0..times {
+            if values.len() >= BYTES_MAX / 16 {
+                return Err(too_large());
+            }
+            values.push(args[0].clone());
+        }
+    }
+    Ok(values)
+}
+
+fn json_agg(rows: Rows<'_, '_>) -> Answer {
+    let mut shown: Option<String> = None;
+    for (args, times) in rows {
+        for _ in 0..times {
+            let element = if args[0].is_null() { "null" } else { text(&args[0])? };
+            match &mut shown {
+                None => shown = Some(format!("[{element}")),
+                Some(shown) => {
+                    shown.push_str(", ");
+                    shown.push_str(element);
+                    if shown.len() > BYTES_MAX {
+                        return Err(too_large());
+                    }
+                }
+            }
+        }
+    }
+    shown.map_or(Ok(Datum::Null), |shown| string(shown + "]"))
+}
+
+fn jsonb_or_null(arg: &Datum) -> Result<Jsonb, ValueError> {
+    if arg.is_null() { Ok(Jsonb::Null) } else { jsonb(arg).cloned() }
+}
+
+fn jsonb_agg(rows: Rows<'_, '_>) -> Answer {
+    let values = all_values(rows)?;
+    if values.is_empty() {
+        return Ok(Datum::Null);
+    }
+    let elements = values.iter().map(jsonb_or_null).collect::<Result<Vec<_>, _>>()?;
+    Ok(Datum::Jsonb(Jsonb::Array(elements.into())))
+}
+
+fn null_key() -> ValueError {
+    ValueError::new("22023", "field name must not be null")
+}
+
+fn json_object_agg(rows: Rows<'_, '_>) -> Answer {
+    let mut shown: Option<String> = None;
+    for (args, times) in rows {
+        for _ in 0..times {
+            if args[0].is_null() {
+                return Err(null_key());
+            }
+            let mut object = shown.take().map_or_else(|| "{ ".to_owned(), |shown| shown + ", ");
+            append_json_string(&mut object, text(&args[0])?);
+            object.push_str(" : ");
+            object.push_str(if args[1].is_null() { "null" } else { text(&args[1])? });
+            if object.len() > BYTES_MAX {
+                return Err(too_large());
+            }
+            shown = Some(object);
+        }
+    }
+    shown.map_or(Ok(Datum::Null), |shown| string(shown + " }"))
+}
+
+fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
+    let mut entries = Vec::new();
+    for (args, _) in rows {
+        if args[0].is_null() {
+            return Err(null_key());
+        }
+        entries.push((text(&args[0])?.into(), jsonb_or_null(&args[1])?));
+    }
+    Ok(if entries.is_empty() { Datum::Null } else { Datum::Jsonb(make_object(entries)) })
+}
+
+pub(super) const AGGREGATES: &[Definition] = &[
+    plain("string_agg(text, text) text", |_, rows, _| string_agg(rows)).ordered().sees_nulls(),
+    plain("string_agg(bytea, bytea) bytea", |_, rows, _| bytes_agg(rows)).ordered().sees_nulls(),
+    plain("array_agg(anynonarray) anyarray", |_, rows, _| {
+        let values = all_values(rows)?;
+        if values.is_empty() { Ok(Datum::Null) } else { vector(values) }
+    })
+    .ordered()
+    .sees_nulls(),
+    plain("array_agg(anyarray) anyarray", |_, rows, _| {
+        let values = all_values(rows)?;
+        if values.iter().any(Datum::is_null) {
+            return Err(ValueError::new("22004", "cannot accumulate null arrays"));
+        }
+        if values.is_empty() { Ok(Datum::Null) } else { stack_arrays(values) }
+    })
+    .ordered()
+    .sees_nulls(),
+    plain("json_agg(anyjson) json", |_, rows, _| json_agg(rows)).ordered().sees_nulls(),
+    plain("jsonb_agg(anyjsonb) jsonb", |_, rows, _| jsonb_agg(rows)).ordered().sees_nulls(),
+    plain("json_object_agg(anytext, anyjson) json", |_, rows, _| json_object_agg(rows)).ordered().sees_nulls(),
+    plain("jsonb_object_agg(anytext, anyjsonb) jsonb", |_, rows, _| jsonb_object_agg(rows)).ordered().sees_nulls(),
+];
