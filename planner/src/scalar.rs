@@ -54,7 +54,7 @@ pub enum ScalarExpr<C = usize> {
     },
     /// The first non-NULL argument; later ones are not evaluated. With the result type.
     Coalesce(Vec<ScalarExpr<C>>, ScalarType),
-    /// ARRAY[…], elements already of one type; with the array type. Over arrays it has a dimension more.
+    /// ARRAY[…], elements already of one type; with the element type. Over arrays it has a dimension more.
     Array(Vec<ScalarExpr<C>>, ScalarType),
     /// ROW(…), with the record type.
     Record(Vec<ScalarExpr<C>>, ScalarType),

@@ -1,7 +1,15 @@
 //! What an expression may ask of the world: parameters, clock, settings, catalog, sequences.
 
+pub(crate) mod names;
+
 use crate::catalog::Catalog;
+use names::CatalogNames;
+use repr::datetime::Zone;
+use repr::datetime::parse::DateOrder;
+use repr::interval::IntervalStyle;
+use repr::text::{ByteaOutput, TextContext};
 use repr::{Datum, SequenceId, ValueError};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The session and transaction around an evaluation. The engine implements it; planner stays pure.
@@ -45,6 +53,59 @@ pub struct EvalContext {
     pub params: Arc<[Datum]>,
     /// The rest of the world.
     pub environment: Arc<dyn Environment>,
+}
+
+impl EvalContext {
+    /// The session's settings for text forms, `now` and the catalog's names included.
+    pub fn text_context(&self) -> TextContext {
+        let setting = |name: &str| self.environment.setting(name);
+        let lower = |name: &str| setting(name).unwrap_or_default().to_ascii_lowercase();
+        let date_style = lower("datestyle");
+        TextContext {
+            zone: self.zone(),
+            extra_float_digits: setting("extra_float_digits").and_then(|digits| digits.trim().parse().ok()).unwrap_or(1),
+            bytea_output: if lower("bytea_output") == "escape" { ByteaOutput::Escape } else { ByteaOutput::Hex },
+            date_order: if date_style.contains("dmy") {
+                DateOrder::Dmy
+            } else if date_style.contains("ymd") {
+                DateOrder::Ymd
+            } else {
+                DateOrder::Mdy
+            },
+            interval_style: match lower("intervalstyle").as_str() {
+                "postgres_verbose" => IntervalStyle::PostgresVerbose,
+                "sql_standard" => IntervalStyle::SqlStandard,
+                "iso_8601" => IntervalStyle::Iso8601,
+                _ => IntervalStyle::Postgres,
+            },
+            // A session always has a time zone; without one there is no session, and no time is now.
+            now: setting("timezone").map(|_| self.environment.transaction_timestamp()),
+            catalog: Some(Arc::new(CatalogNames(Arc::clone(self.environment.catalog())))),
+        }
+    }
+
+    /// The session's time zone.
+    pub fn zone(&self) -> Zone {
+        thread_local! {
+            /// The last zone read: finding one by name costs more than a row's evaluation.
+            static LAST: RefCell<Option<(String, Zone)>> = const { RefCell::new(None) };
+        }
+        let Some(name) = self.environment.setting("timezone") else { return Zone::utc() };
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, zone)) if *known == name => zone.clone(),
+            _ => {
+                // SET TimeZone has checked the name.
+                let zone = Zone::parse(&name).unwrap_or_default();
+                *last = Some((name, zone.clone()));
+                zone
+            }
+        })
+    }
+
+    /// Names of the catalog's objects.
+    pub(crate) fn names(&self) -> CatalogNames {
+        CatalogNames(Arc::clone(self.environment.catalog()))
+    }
 }
 
 /// The environment of immutable functions, which ask nothing: UTC, ISO dates, an empty catalog.

@@ -60,9 +60,9 @@ impl ScalarExpr<usize> {
                 }
                 Ok(Datum::Null)
             }
-            ScalarExpr::Array(elements, array) => {
+            ScalarExpr::Array(elements, element) => {
                 let values = elements.iter().map(|element| element.eval(row, ctx)).collect::<Result<Vec<_>, _>>()?;
-                build_array(values, array, elements)
+                build_array(values, element, elements)
             }
             ScalarExpr::Record(fields, _) => {
                 let values = fields.iter().map(|field| field.eval(row, ctx)).collect::<Result<Arc<[_]>, _>>()?;
@@ -121,12 +121,10 @@ fn junction(terms: &[ScalarExpr], row: &[Datum], ctx: &EvalContext, deciding: bo
 }
 
 /// ARRAY[…]: over elements one dimension, over arrays one more than theirs.
-fn build_array(values: Vec<Datum>, array: &ScalarType, elements: &[ScalarExpr]) -> Result<Datum, ValueError> {
+fn build_array(values: Vec<Datum>, element: &ScalarType, elements: &[ScalarExpr]) -> Result<Datum, ValueError> {
     let nested = elements.iter().any(|element| matches!(element, ScalarExpr::Array(..)))
         || values.iter().any(|value| matches!(value, Datum::Array(_)));
-    let element_is_vector =
-        matches!(array, ScalarType::Array(element) if matches!(**element, ScalarType::Int2Vector | ScalarType::OidVector));
-    if !nested || element_is_vector {
+    if !nested || matches!(element, ScalarType::Int2Vector | ScalarType::OidVector) {
         return Ok(Datum::Array(Arc::new(Array::vector(values))));
     }
     stack_arrays(values)

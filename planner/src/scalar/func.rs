@@ -136,6 +136,7 @@ pub(crate) fn function_families() -> Vec<&'static [Definition]> {
         bytes::FUNCTIONS,
         clock::FUNCTIONS,
         compare::FUNCTIONS,
+        compare::TESTS,
         date::FUNCTIONS,
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
@@ -168,6 +169,10 @@ pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
 }
 
 pub(crate) use compare::definitions as comparison_operators;
+pub(crate) use date::shift_by;
+pub(crate) use json::{append_json, append_json_string, to_jsonb};
+pub(crate) use text::{parse_identifier, quote_identifier, split};
+
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

@@ -3,7 +3,7 @@
 use super::{Definition, Rows, plain};
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
-use crate::scalar::func::{append_json_string, make_object};
+use crate::scalar::func::append_json_string;
 use repr::{Datum, Jsonb, ValueError};
 
 type Answer = Result<Datum, ValueError>;
@@ -106,7 +106,7 @@ fn jsonb_agg(rows: Rows<'_, '_>) -> Answer {
         return Ok(Datum::Null);
     }
     let elements = values.iter().map(jsonb_or_null).collect::<Result<Vec<_>, _>>()?;
-    Ok(Datum::Jsonb(Jsonb::Array(elements.into())))
+    Ok(Datum::Jsonb(Jsonb::array(elements)))
 }
 
 fn null_key() -> ValueError {
@@ -141,7 +141,7 @@ fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
         }
         entries.push((text(&args[0])?.into(), jsonb_or_null(&args[1])?));
     }
-    Ok(if entries.is_empty() { Datum::Null } else { Datum::Jsonb(make_object(entries)) })
+    Ok(if entries.is_empty() { Datum::Null } else { Datum::Jsonb(Jsonb::object(entries)) })
 }
 
 pub(super) const AGGREGATES: &[Definition] = &[

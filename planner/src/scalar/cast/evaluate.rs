@@ -1,13 +1,345 @@
 //! Running casts, modifiers included.
 
-use super::Cast;
+use super::{Cast, CastMethod};
 use crate::scalar::EvalContext;
-use repr::{ColumnType, Datum, ValueError};
+use crate::scalar::func::{append_json, to_jsonb};
+use repr::text::{self, TextContext};
+use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError};
+use repr::datetime::{self, DAY_MICROS, round_to_precision};
+use std::sync::{Arc, LazyLock};
+
+type Answer = Result<Datum, ValueError>;
 
 impl Cast {
-    /// The value as one of `to`. NULL stays NULL.
-    pub fn evaluate(&self, value: Datum, to: &ColumnType, ctx: &EvalContext) -> Result<Datum, ValueError> {
-        let _ = (to, ctx);
-        Ok(value)
+    /// The value as one of `to`. NULL stays NULL, but for `TypeOf`.
+    pub fn evaluate(&self, value: Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
+        if let CastMethod::TypeOf = self.method {
+            return Ok(Datum::Oid(self.from.oid()));
+        }
+        if value.is_null() {
+            return Ok(Datum::Null);
+        }
+        match &self.method {
+            CastMethod::Relabel => self.relabel(value, to),
+            CastMethod::Number => self.number(&value, to),
+            CastMethod::DateTime => date_time(&value, to, ctx),
+            CastMethod::Input => self.input(&value, to, ctx),
+            CastMethod::Output => {
+                let shown = with_context(&self.from, ctx, |context| match (&value, &to.scalar) {
+                    // Only casts print booleans as words.
+                    (Datum::Bool(value), _) => value.to_string(),
+                    _ => text::format(&value, &self.from, context),
+                });
+                self.string(&shown, to)
+            }
+            CastMethod::Json => json(value, to),
+            CastMethod::Elements(cast) => {
+                let Datum::Array(array) = &value else { return mismatch() };
+                let element = ColumnType {
+                    scalar: to.scalar.element().unwrap_or(ScalarType::Text),
+                    modifier: to.modifier,
+                    nullable: true,
+                };
+                let elements = array.elements.iter().map(|item| cast.evaluate(item.clone(), &element, ctx));
+                let elements = elements.collect::<Result<Vec<_>, _>>()?;
+                Ok(Datum::Array(Arc::new(Array { dimensions: array.dimensions.clone(), elements })))
+            }
+            CastMethod::Fields(casts) => {
+                let (Datum::Record(fields), ScalarType::Record(wanted)) = (&value, &to.scalar) else {
+                    return mismatch();
+                };
+                let cast = |((field, cast), (_, scalar)): ((&Datum, &Option<Cast>), &(String, ScalarType))| match cast {
+                    Some(cast) => cast.evaluate(field.clone(), &ColumnType::nullable(scalar.clone()), ctx),
+                    None => Ok(field.clone()),
+                };
+                Ok(Datum::Record(fields.iter().zip(casts).zip(wanted.iter()).map(cast).collect::<Result<_, _>>()?))
+            }
+            CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
+                with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)
+            }
+            CastMethod::ToJson => {
+                let mut shown = String::new();
+                with_context(&self.from, ctx, |context| append_json(&mut shown, &value, &self.from, context));
+                Ok(Datum::Text(shown.into()))
+            }
+            CastMethod::TypeOf => mismatch(),
+        }
+    }
+
+    /// The same representation, or that of another string type; the modifier applies.
+    fn relabel(&self, value: Datum, to: &ColumnType) -> Answer {
+        match (&value, &to.scalar) {
+            (Datum::Text(_) | Datum::Bpchar(_), ScalarType::Json) => Ok(value),
+            (Datum::Text(shown), ScalarType::Text) => Ok(Datum::Text(Arc::clone(shown))),
+            (Datum::Text(_), ScalarType::Varchar) if to.modifier < 4 => Ok(value),
+            (Datum::Text(shown), _) => self.string(shown, to),
+            // A char(n) keeps its blanks only among its kind.
+            (Datum::Bpchar(shown), ScalarType::Bpchar) => self.string(shown, to),
+            (Datum::Bpchar(shown), _) => self.string(shown.trim_end_matches(' '), to),
+            (Datum::Numeric(number), _) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),
+            (Datum::Time(micros), _) => Ok(Datum::Time(round_to_precision(*micros, to.modifier))),
+            (Datum::Timestamp(micros), _) => {
+                Ok(Datum::Timestamp(datetime::check_timestamp(round_to_precision(*micros, to.modifier))?))
+            }
+            (Datum::Timestamptz(micros), _) => {
+                Ok(Datum::Timestamptz(datetime::check_timestamp(round_to_precision(*micros, to.modifier))?))
+            }
+            (Datum::Interval(interval), _) => Ok(Datum::Interval(interval.apply_modifier(to.modifier))),
+            _ => Ok(value),
+        }
+    }
+
+    /// A string as one of a string type.
+    fn string(&self, shown: &str, to: &ColumnType) -> Answer {
+        match to.scalar {
+            ScalarType::Varchar | ScalarType::Bpchar if self.explicit => {
+                Ok(text::cast_length(&to.scalar, to.modifier, shown))
+            }
+            ScalarType::Varchar | ScalarType::Bpchar => text::assign_length(&to.scalar, to.modifier, shown),
+            ScalarType::Name => text::parse(&ScalarType::Name, -1, shown, plain()),
+            ScalarType::Char => Ok(Datum::Text(shown.chars().take(1).collect::<String>().into())),
+            _ => Ok(Datum::text(shown)),
+        }
+    }
+
+    fn input(&self, value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
+        let shown = match value {
+            Datum::Text(shown) => shown,
+            Datum::Bpchar(shown) => shown.trim_end_matches(' '),
+            _ => return mismatch(),
+        };
+        if self.explicit && matches!(to.scalar, ScalarType::Varchar | ScalarType::Bpchar) {
+            return Ok(text::cast_length(&to.scalar, to.modifier, shown));
+        }
+        with_context(&to.scalar, ctx, |context| text::parse(&to.scalar, to.modifier, shown, context))
+    }
+
+    /// Among integers, oids, floats, numeric and boolean.
+    fn number(&self, value: &Datum, to: &ColumnType) -> Answer {
+        let result = match value {
+            Datum::Bool(value) => Datum::Int4(i32::from(*value)),
+            // "char" to integer: the byte, signed.
+            Datum::Text(shown) => Datum::Int4(i32::from(shown.as_bytes().first().map_or(0, |byte| *byte as i8))),
+            Datum::Float4(value) => from_float(f64::from(*value), Some(*value), &to.scalar)?,
+            Datum::Float8(value) => from_float(*value, None, &to.scalar)?,
+            Datum::Numeric(value) => from_numeric(value, &to.scalar)?,
+            integer => from_integer(integer.as_i64().map_or_else(|| mismatch().map(|_| 0), Ok)?, &self.from, &to.scalar)?,
+        };
+        match result {
+            Datum::Numeric(number) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),
+            other => Ok(other),
+        }
+    }
+}
+
+fn mismatch() -> Answer {
+    Err(ValueError::new("XX000", "a cast got a value of another type than planned"))
+}
+
+fn out_of_range(scalar: &ScalarType) -> ValueError {
+    ValueError::new("22003", format!("{} out of range", scalar.name()))
+}
+
+fn from_integer(value: i64, from: &ScalarType, to: &ScalarType) -> Answer {
+    let range = || out_of_range(to);
+    Ok(match to {
+        ScalarType::Bool => Datum::Bool(value != 0),
+        ScalarType::Int2 => Datum::Int2(i16::try_from(value).map_err(|_| range())?),
+        // An oid as an integer keeps its bits.
+        ScalarType::Int4 if from.is_oid() => Datum::Int4(value as u32 as i32),
+        ScalarType::Int4 => Datum::Int4(i32::try_from(value).map_err(|_| range())?),
+        ScalarType::Int8 => Datum::Int8(value),
+        ScalarType::Float4 => Datum::Float4(value as f32),
+        ScalarType::Float8 => Datum::Float8(value as f64),
+        ScalarType::Numeric => Datum::Numeric(Numeric::from(value)),
+        ScalarType::Char => {
+            let byte = i8::try_from(value).map_err(|_| ValueError::new("22003", "\"char\" out of range"))?;
+            Datum::Text(if byte == 0 { "".into() } else { char::from(byte as u8).to_string().into() })
+        }
+        oid if oid.is_oid() => match from {
+            ScalarType::Int8 => {
+                Datum::Oid(u32::try_from(value).map_err(|_| ValueError::new("22003", "OID out of range"))?)
+            }
+            _ => Datum::Oid(value as u32),
+        },
+        _ => return mismatch(),
+    })
+}
+
+fn from_float(value: f64, single: Option<f32>, to: &ScalarType) -> Answer {
+    // Half to even, and the bounds are exact in doubles.
+    let rounded = value.round_ties_even();
+    let within = |low: f64, high: f64| rounded >= low && rounded < high;
+    Ok(match to {
+        ScalarType::Int2 if within(-32768.0, 32768.0) => Datum::Int2(rounded as i16),
+        ScalarType::Int4 if within(-2147483648.0, 2147483648.0) => Datum::Int4(rounded as i32),
+        ScalarType::Int8 if within(-9223372036854775808.0, 9223372036854775808.0) => Datum::Int8(rounded as i64),
+        ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => return Err(out_of_range(to)),
+        ScalarType::Float4 => {
+            let narrow = value as f32;
+            if narrow.is_infinite() && !value.is_infinite() {
+                return Err(ValueError::new("22003", "value out of range: overflow"));
+            }
+            if narrow == 0.0 && value != 0.0 {
+                return Err(ValueError::new("22003", "value out of range: underflow"));
+            }
+            Datum::Float4(narrow)
+        }
+        ScalarType::Float8 => Datum::Float8(value),
+        ScalarType::Numeric => Datum::Numeric(match single {
+            Some(single) => Numeric::from_f32(single)?,
+            None => Numeric::from_f64(value)?,
+        }),
+        _ => return mismatch(),
+    })
+}
+
+fn from_numeric(value: &Numeric, to: &ScalarType) -> Answer {
+    Ok(match to {
+        ScalarType::Int2 => Datum::Int2(value.to_i16()?),
+        ScalarType::Int4 => Datum::Int4(value.to_i32()?),
+        ScalarType::Int8 => Datum::Int8(value.to_i64()?),
+        ScalarType::Float4 => Datum::Float4(value.to_f32()?),
+        ScalarType::Float8 => Datum::Float8(value.to_f64()?),
+        _ => return mismatch(),
+    })
+}
+
+/// Midnight of a date; the infinities stay.
+pub(crate) fn date_to_timestamp(days: i32) -> Result<i64, ValueError> {
+    if datetime::is_infinite_date(days) {
+        return Ok(if days > 0 { i64::MAX } else { i64::MIN });
+    }
+    i64::from(days)
+        .checked_mul(DAY_MICROS)
+        .ok_or_else(|| ValueError::new("22008", "date out of range for timestamp"))
+        .and_then(|micros| {
+            datetime::check_timestamp(micros).map_err(|_| ValueError::new("22008", "date out of range for timestamp"))
+        })
+}
+
+/// The day of a timestamp; the infinities stay.
+pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
+    match micros {
+        i64::MAX => i32::MAX,
+        i64::MIN => i32::MIN,
+        // The range of timestamps lies within that of dates.
+        finite => finite.div_euclid(DAY_MICROS) as i32,
+    }
+}
+
+/// A local time as a moment, the infinities staying.
+pub(crate) fn local_to_utc(micros: i64, zone: &datetime::Zone) -> Result<i64, ValueError> {
+    if datetime::is_infinite(micros) { Ok(micros) } else { zone.to_utc(micros) }
+}
+
+/// A moment as local time, the infinities staying.
+pub(crate) fn utc_to_local(micros: i64, zone: &datetime::Zone) -> Result<i64, ValueError> {
+    if datetime::is_infinite(micros) { Ok(micros) } else { zone.to_local(micros) }
+}
+
+fn date_time(value: &Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
+    let rounded = |micros: i64| datetime::check_timestamp(round_to_precision(micros, to.modifier));
+    let time_of = |micros: i64| {
+        if datetime::is_infinite(micros) {
+            Datum::Null
+        } else {
+            Datum::Time(round_to_precision(micros.rem_euclid(DAY_MICROS), to.modifier))
+        }
+    };
+    Ok(match (value, &to.scalar) {
+        (Datum::Date(days), ScalarType::Timestamp) => Datum::Timestamp(date_to_timestamp(*days)?),
+        (Datum::Date(days), ScalarType::Timestamptz) => {
+            Datum::Timestamptz(local_to_utc(date_to_timestamp(*days)?, &ctx.zone())?)
+        }
+        (Datum::Timestamp(micros), ScalarType::Timestamptz) => {
+            Datum::Timestamptz(rounded(local_to_utc(*micros, &ctx.zone())?)?)
+        }
+        (Datum::Timestamp(micros), ScalarType::Date) => Datum::Date(timestamp_to_date(*micros)),
+        (Datum::Timestamp(micros), ScalarType::Time) => time_of(*micros),
+        (Datum::Timestamptz(micros), ScalarType::Date) => {
+            Datum::Date(timestamp_to_date(utc_to_local(*micros, &ctx.zone())?))
+        }
+        (Datum::Timestamptz(micros), ScalarType::Timestamp) => {
+            Datum::Timestamp(rounded(utc_to_local(*micros, &ctx.zone())?)?)
+        }
+        (Datum::Timestamptz(micros), ScalarType::Time) => time_of(utc_to_local(*micros, &ctx.zone())?),
+        (Datum::Time(micros), ScalarType::Interval) => {
+            Datum::Interval(repr::Interval { months: 0, days: 0, micros: *micros }.apply_modifier(to.modifier))
+        }
+        (Datum::Interval(interval), ScalarType::Time) => {
+            Datum::Time(round_to_precision(interval.micros.rem_euclid(DAY_MICROS), to.modifier))
+        }
+        _ => return mismatch(),
+    })
+}
+
+fn json(value: Datum, to: &ColumnType) -> Answer {
+    Ok(match (&value, &to.scalar) {
+        (Datum::Text(shown), ScalarType::Jsonb) => Datum::Jsonb(shown.parse::<Jsonb>()?),
+        (Datum::Jsonb(document), ScalarType::Json) => {
+            let mut shown = String::new();
+            document.write_text(&mut shown);
+            Datum::Text(shown.into())
+        }
+        (Datum::Jsonb(document), ScalarType::Bool) => Datum::Bool(document.to_bool("boolean")?),
+        (Datum::Jsonb(document), scalar) => {
+            let number = document.to_numeric(&scalar.name())?;
+            match scalar {
+                ScalarType::Numeric => Datum::Numeric(number.apply_modifier(to.modifier)?),
+                other => from_numeric(number, other)?,
+            }
+        }
+        _ => return mismatch(),
+    })
+}
+
+/// Settings for types whose text forms depend on none.
+pub(crate) fn plain() -> &'static TextContext {
+    static PLAIN: LazyLock<TextContext> = LazyLock::new(TextContext::default);
+    &PLAIN
+}
+
+/// Calls with the session's settings, gathered only for types whose text forms depend on them.
+fn with_context<R>(scalar: &ScalarType, ctx: &EvalContext, call: impl FnOnce(&TextContext) -> R) -> R {
+    if reads_settings(scalar) { call(&ctx.text_context()) } else { call(plain()) }
+}
+
+fn reads_settings(scalar: &ScalarType) -> bool {
+    match scalar {
+        ScalarType::Array(element) => reads_settings(element),
+        ScalarType::Record(fields) => fields.iter().any(|(_, field)| reads_settings(field)),
+        ScalarType::Float4
+        | ScalarType::Float8
+        | ScalarType::Bytea
+        | ScalarType::Date
+        | ScalarType::Time
+        | ScalarType::Timestamp
+        | ScalarType::Timestamptz
+        | ScalarType::Interval
+        | ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regnamespace
+        | ScalarType::Enum(_) => true,
+        ScalarType::Bool
+        | ScalarType::Int2
+        | ScalarType::Int4
+        | ScalarType::Int8
+        | ScalarType::Oid
+        | ScalarType::Numeric
+        | ScalarType::Text
+        | ScalarType::Varchar
+        | ScalarType::Bpchar
+        | ScalarType::Name
+        | ScalarType::Char
+        | ScalarType::Uuid
+        | ScalarType::Json
+        | ScalarType::Jsonb
+        | ScalarType::Int2Vector
+        | ScalarType::OidVector
+        | ScalarType::Xid
+        | ScalarType::Void
+        | ScalarType::Unknown => false,
     }
 }

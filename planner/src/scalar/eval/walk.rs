@@ -16,9 +16,8 @@ impl<C> ScalarExpr<C> {
             ScalarExpr::Param(_, scalar) => scalar.clone(),
             ScalarExpr::Call { result, .. } | ScalarExpr::Case { result, .. } => result.clone(),
             ScalarExpr::And(_) | ScalarExpr::Or(_) => ScalarType::Bool,
-            ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Array(_, scalar) | ScalarExpr::Record(_, scalar) => {
-                scalar.clone()
-            }
+            ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Record(_, scalar) => scalar.clone(),
+            ScalarExpr::Array(_, element) => ScalarType::Array(Box::new(element.clone())),
             ScalarExpr::Cast { to, .. } => to.scalar.clone(),
         }
     }
@@ -124,6 +123,7 @@ impl<C> ScalarExpr<C> {
     pub(crate) fn own_volatility(&self) -> Volatility {
         match self {
             ScalarExpr::Call { function, .. } => function.volatility,
+            ScalarExpr::Cast { expr, .. } if is_iso_literal(expr, self) => Volatility::Immutable,
             ScalarExpr::Cast { cast, to, .. } => cast_volatility(cast, &to.scalar),
             ScalarExpr::Column(_)
             | ScalarExpr::Literal(..)
@@ -189,13 +189,31 @@ fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
         }
         return Volatility::Stable;
     }
-    // 'now' and 'today' are words of date and time input.
+    // 'now' and 'today' are words of date and time input, and DateStyle orders the fields.
     let parses_time = matches!(to, ScalarType::Date | ScalarType::Timestamp | ScalarType::Time);
     let from_text = matches!(
         cast.from,
         ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Name | ScalarType::Unknown
     );
-    if parses_time && from_text && cast.from != ScalarType::Unknown { Volatility::Stable } else { Volatility::Immutable }
+    if parses_time && from_text { Volatility::Stable } else { Volatility::Immutable }
+}
+
+/// A date or time literal in ISO form reads the same in every session: `2024-02-29 12:00`, with an offset for timestamptz.
+fn is_iso_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
+    let (Some(repr::Datum::Text(text)), ScalarExpr::Cast { to, .. }) = (expr.as_literal(), cast) else { return false };
+    let digits_at = |place: usize, count: usize| {
+        text.as_bytes().get(place..place + count).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let mark_at = |place: usize, mark: u8| text.as_bytes().get(place) == Some(&mark);
+    let is_date = digits_at(0, 4) && mark_at(4, b'-') && digits_at(5, 2) && mark_at(7, b'-') && digits_at(8, 2);
+    match to.scalar {
+        ScalarType::Date | ScalarType::Timestamp => is_date,
+        ScalarType::Time => digits_at(0, 2) && mark_at(2, b':') && digits_at(3, 2),
+        ScalarType::Timestamptz => {
+            is_date && text.get(10..).is_some_and(|time| time.ends_with(['Z', 'z']) || time.contains(['+', '-']))
+        }
+        _ => false,
+    }
 }
 
 fn depends_on_session(scalar: &ScalarType) -> bool {

@@ -1,12 +1,137 @@
 //! Arrays: subscripts, construction, search; and what is applied to each element (ANY, ALL, VARIADIC).
 
-use super::arguments::array;
-use super::{Definition, Function};
-use crate::scalar::EvalContext;
-use repr::{Datum, ScalarType, ValueError};
+mod change;
+mod subscript;
 
-pub(crate) const FUNCTIONS: &[Definition] = &[];
-pub(crate) const OPERATORS: &[Definition] = &[];
+use super::arguments::{array, int4, integer, string, truth, vector};
+use super::{Definition, Function, lenient, strict};
+use crate::scalar::EvalContext;
+use repr::{Array, Datum, ScalarType, ValueError};
+use std::sync::Arc;
+
+type Answer = Result<Datum, ValueError>;
+
+/// The most elements an array may have.
+const ELEMENTS_MAX: usize = 134_217_727;
+
+fn too_large() -> ValueError {
+    ValueError::new("54000", format!("array size exceeds the maximum allowed ({ELEMENTS_MAX})"))
+}
+
+fn made(dimensions: Vec<(usize, i32)>, elements: Vec<Datum>) -> Answer {
+    if elements.len() > ELEMENTS_MAX {
+        return Err(too_large());
+    }
+    Ok(Datum::Array(Arc::new(Array { dimensions, elements })))
+}
+
+/// The n-th dimension, from 1.
+fn dimension(args: &[Datum]) -> Result<Option<(usize, i32)>, ValueError> {
+    let number = int4(&args[1])?;
+    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    Ok(place.and_then(|place| array(&args[0]).ok()?.dimensions.get(place).copied()))
+}
+
+fn small(value: usize) -> Datum {
+    Datum::Int4(i32::try_from(value).unwrap_or(i32::MAX))
+}
+
+fn last_subscript((length, lower): (usize, i32)) -> Datum {
+    Datum::Int4(i32::try_from(i64::from(lower) + length as i64 - 1).unwrap_or(i32::MAX))
+}
+
+fn dimensions_text(array: &Array) -> Answer {
+    if array.dimensions.is_empty() {
+        return Ok(Datum::Null);
+    }
+    let shown = array.dimensions.iter().map(|(length, lower)| format!("[{lower}:{}]", i64::from(*lower) + *length as i64 - 1));
+    string(shown.collect::<String>())
+}
+
+/// Whether every element of `inner` equals one of `outer`; NULL equals nothing.
+fn contains(outer: &Array, inner: &Array) -> bool {
+    inner.elements.iter().all(|wanted| !wanted.is_null() && outer.elements.iter().any(|element| element.sql_eq(wanted)))
+}
+
+fn overlaps(left: &Array, right: &Array) -> bool {
+    left.elements.iter().any(|wanted| !wanted.is_null() && right.elements.iter().any(|element| element.sql_eq(wanted)))
+}
+
+fn one_dimension(array: &Array, what: &str) -> Result<(), ValueError> {
+    if array.dimensions.len() > 1 {
+        return Err(ValueError::new("0A000", format!("{what} multidimensional arrays is not supported")));
+    }
+    Ok(())
+}
+
+/// Subscript of the first equal element at or after a subscript; NULL may be searched for.
+fn position(args: &[Datum]) -> Answer {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let array = array(&args[0])?;
+    one_dimension(array, "searching for elements in")?;
+    let lower = array.dimensions.first().map_or(1, |dimension| dimension.1);
+    let from = match args.get(2) {
+        Some(Datum::Null) => return Err(ValueError::new("22004", "initial position must not be null")),
+        Some(from) => int4(from)?,
+        None => lower,
+    };
+    let mut places = (i64::from(lower)..).zip(&array.elements).filter(|(place, _)| *place >= i64::from(from));
+    Ok(places
+        .find(|(_, element)| element.sql_eq(&args[1]))
+        .map_or(Datum::Null, |(place, _)| Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX))))
+}
+
+fn positions(args: &[Datum]) -> Answer {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let array = array(&args[0])?;
+    one_dimension(array, "searching for elements in")?;
+    let lower = array.dimensions.first().map_or(1, |dimension| dimension.1);
+    let places = (i64::from(lower)..).zip(&array.elements).filter(|(_, element)| element.sql_eq(&args[1]));
+    vector(places.map(|(place, _)| Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX))).collect())
+}
+
+pub(crate) const FUNCTIONS: &[Definition] = &[
+    lenient("array_append(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::append(&a[0], &a[1])),
+    lenient("array_prepend(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| change::prepend(&a[0], &a[1])),
+    lenient("array_cat(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| change::concatenate(&a[0], &a[1])),
+    strict("array_length(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, |found| small(found.0)))),
+    strict("array_lower(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, |found| Datum::Int4(found.1)))),
+    strict("array_upper(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, last_subscript))),
+    strict("array_ndims(anyarray) int4", |_, a, _| match array(&a[0])?.dimensions.len() {
+        0 => Ok(Datum::Null),
+        count => Ok(small(count)),
+    }),
+    strict("array_dims(anyarray) text", |_, a, _| dimensions_text(array(&a[0])?)),
+    strict("cardinality(anyarray) int4", |_, a, _| Ok(small(array(&a[0])?.elements.len()))),
+    lenient("array_position(anycompatiblearray, anycompatible, int4?) int4", |_, a, _| position(a)),
+    lenient("array_positions(anycompatiblearray, anycompatible) int4[]", |_, a, _| positions(a)),
+    lenient("array_remove(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::remove(a)),
+    lenient("array_replace(anycompatiblearray, anycompatible, anycompatible) anycompatiblearray", |_, a, _| change::replace(a)),
+    lenient("array_fill(anyelement, int4[], int4[]?) anyarray", |_, a, _| change::fill(a)),
+    strict("trim_array(anyarray, int4) anyarray", |_, a, _| change::trim(array(&a[0])?, integer(&a[1])?)),
+    strict("array_subscript(anyarray, variadic int4[]) anyelement", |_, a, _| subscript::element(a)),
+    lenient("array_slice(anyarray, variadic int4[]) anyarray", |_, a, _| subscript::slice(a)),
+    lenient("record_field(record, int4) text", |_, a, _| match &a[0] {
+        Datum::Record(fields) => {
+            let place = usize::try_from(integer(&a[1])?).unwrap_or(usize::MAX);
+            Ok(fields.get(place).cloned().unwrap_or(Datum::Null))
+        }
+        _ => Ok(Datum::Null),
+    }),
+];
+
+pub(crate) const OPERATORS: &[Definition] = &[
+    lenient("||(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| change::concatenate(&a[0], &a[1])),
+    lenient("||(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::append(&a[0], &a[1])),
+    lenient("||(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| change::prepend(&a[0], &a[1])),
+    strict("@>(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[0])?, array(&a[1])?))),
+    strict("<@(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[1])?, array(&a[0])?))),
+    strict("&&(anyarray, anyarray) bool", |_, a, _| truth(overlaps(array(&a[0])?, array(&a[1])?))),
+];
 
 /// `left op ANY (array)` (`any`) and `left op ALL (array)`: three-valued OR and AND over the elements.
 pub(super) fn quantified(

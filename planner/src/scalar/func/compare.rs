@@ -124,8 +124,8 @@ pub(crate) fn definitions() -> Vec<Definition> {
     definitions
 }
 
-/// Prefix "operators" for SQL's tests: `NOT`, `IS NULL`, `IS TRUE`, …
-const TESTS: &[Definition] = &[
+/// Tests, known both as functions and as prefix operators: `NOT`, `IS NULL`, `IS TRUE`, …
+pub(super) const TESTS: &[Definition] = &[
     strict("NOT(bool) bool", |_, a, _| truth(!boolean(&a[0])?)),
     lenient("IS NULL(any) bool", |_, a, _| truth(is_null(&a[0]))),
     lenient("IS NOT NULL(any) bool", |_, a, _| truth(is_not_null(&a[0]))),

@@ -1,6 +1,225 @@
-//! json functions.
+//! json (kept as its text), and how any value becomes JSON.
 
-use super::Definition;
+pub(crate) mod document;
+mod write;
 
-pub(crate) const FUNCTIONS: &[Definition] = &[];
-pub(crate) const OPERATORS: &[Definition] = &[];
+pub(crate) use write::{append_json, append_json_string, to_jsonb};
+
+use super::arguments::{integer, string, text, text_array};
+use super::{Definition, lenient, strict};
+use document::{Kind, elements, entries, kind, unquoted};
+use repr::{Datum, ValueError};
+
+type Answer = Result<Datum, ValueError>;
+
+/// `->` by key: the last of equal keys counts.
+pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>, ValueError> {
+    if kind(source) != Kind::Object {
+        return Ok(None);
+    }
+    let mut found = None;
+    for (name, value) in entries(source)? {
+        if name == key {
+            found = Some(value);
+        }
+    }
+    Ok(found)
+}
+
+/// `->` by index, from the end if negative.
+pub(crate) fn get_index(source: &str, index: i64) -> Result<Option<&str>, ValueError> {
+    if kind(source) != Kind::Array {
+        return Ok(None);
+    }
+    let elements = elements(source)?;
+    let place = if index < 0 { index + elements.len() as i64 } else { index };
+    Ok(usize::try_from(place).ok().and_then(|place| elements.get(place).copied()))
+}
+
+fn get_path<'a>(source: &'a str, path: &[Option<&str>]) -> Result<Option<&'a str>, ValueError> {
+    let mut at = source;
+    for step in path {
+        let Some(step) = step else { return Ok(None) };
+        let next = match (kind(at), step.trim().parse::<i64>()) {
+            (Kind::Object, _) => get_key(at, step)?,
+            (Kind::Array, Ok(index)) => get_index(at, index)?,
+            _ => None,
+        };
+        match next {
+            Some(next) => at = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at.trim()))
+}
+
+/// A part as json.
+fn part(found: Option<&str>) -> Answer {
+    Ok(found.map_or(Datum::Null, |found| Datum::text(found.trim())))
+}
+
+/// A part as text: strings bare, null as NULL.
+fn part_text(found: Option<&str>) -> Answer {
+    let Some(found) = found else { return Ok(Datum::Null) };
+    match kind(found) {
+        Kind::Null => Ok(Datum::Null),
+        Kind::String => string(unquoted(found)?),
+        Kind::Object | Kind::Array | Kind::Number | Kind::Boolean => string(found.trim()),
+    }
+}
+
+/// Keys and values in turns, as json.
+fn build_object(args: &[Datum]) -> Answer {
+    if args.len() % 2 != 0 {
+        return Err(ValueError {
+            hint: Some("The arguments of json_build_object() must consist of alternating keys and values.".to_owned()),
+            ..ValueError::new("22023", "argument list must have even number of elements")
+        });
+    }
+    let mut shown = String::from("{");
+    for (index, pair) in args.chunks_exact(2).enumerate() {
+        if pair[0].is_null() {
+            return Err(ValueError {
+                hint: Some("Object keys should be text.".to_owned()),
+                ..ValueError::new("22023", format!("argument {} cannot be null", 2 * index + 1))
+            });
+        }
+        if index > 0 {
+            shown.push_str(", ");
+        }
+        append_json_string(&mut shown, text(&pair[0])?);
+        shown.push_str(" : ");
+        shown.push_str(if pair[1].is_null() { "null" } else { text(&pair[1])? });
+    }
+    shown.push('}');
+    string(shown)
+}
+
+fn build_array(args: &[Datum]) -> Answer {
+    let items = args.iter().map(|arg| if arg.is_null() { Ok("null") } else { text(arg) });
+    string(format!("[{}]", items.collect::<Result<Vec<_>, _>>()?.join(", ")))
+}
+
+/// Names and values for `json_object(text[])` and `json_object(text[], text[])`.
+pub(super) fn object_pairs(args: &[Datum]) -> Result<Vec<(String, Option<String>)>, ValueError> {
+    let owned = |item: Option<&str>| item.map(str::to_owned);
+    let first = text_array(&args[0])?;
+    let pairs: Vec<(Option<String>, Option<String>)> = match args.get(1) {
+        Some(values) => {
+            let values = text_array(values)?;
+            if values.len() != first.len() {
+                return Err(ValueError::new("2202E", "mismatched array dimensions"));
+            }
+            first.into_iter().map(owned).zip(values.into_iter().map(owned)).collect()
+        }
+        None => {
+            if first.len() % 2 != 0 {
+                return Err(ValueError::new("2202E", "array must have even number of elements"));
+            }
+            first.chunks_exact(2).map(|pair| (owned(pair[0]), owned(pair[1]))).collect()
+        }
+    };
+    let named = |(name, value): (Option<String>, Option<String>)| match name {
+        Some(name) => Ok((name, value)),
+        None => Err(ValueError::new("22004", "null value not allowed for object key")),
+    };
+    pairs.into_iter().map(named).collect()
+}
+
+fn object(args: &[Datum]) -> Answer {
+    let mut shown = String::from("{");
+    for (index, (name, value)) in object_pairs(args)?.into_iter().enumerate() {
+        if index > 0 {
+            shown.push_str(", ");
+        }
+        append_json_string(&mut shown, &name);
+        shown.push_str(" : ");
+        match value {
+            Some(value) => append_json_string(&mut shown, &value),
+            None => shown.push_str("null"),
+        }
+    }
+    shown.push('}');
+    string(shown)
+}
+
+fn array_length(source: &str) -> Answer {
+    match kind(source) {
+        Kind::Array => Ok(Datum::Int4(i32::try_from(elements(source)?.len()).unwrap_or(i32::MAX))),
+        Kind::Object => Err(ValueError::new("22023", "cannot get array length of a non-array")),
+        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+            Err(ValueError::new("22023", "cannot get array length of a scalar"))
+        }
+    }
+}
+
+fn strip_nulls(source: &str, shown: &mut String) -> Result<(), ValueError> {
+    match kind(source) {
+        Kind::Object => {
+            shown.push('{');
+            let mut first = true;
+            for (name, value) in entries(source)? {
+                if kind(value) == Kind::Null {
+                    continue;
+                }
+                if !std::mem::take(&mut first) {
+                    shown.push(',');
+                }
+                append_json_string(shown, &name);
+                shown.push(':');
+                strip_nulls(value, shown)?;
+            }
+            shown.push('}');
+        }
+        Kind::Array => {
+            shown.push('[');
+            for (index, value) in elements(source)?.into_iter().enumerate() {
+                if index > 0 {
+                    shown.push(',');
+                }
+                strip_nulls(value, shown)?;
+            }
+            shown.push(']');
+        }
+        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => shown.push_str(source.trim()),
+    }
+    Ok(())
+}
+
+/// The path steps of a variadic call.
+fn steps(args: &[Datum]) -> Result<Vec<Option<&str>>, ValueError> {
+    args.iter().map(|arg| if arg.is_null() { Ok(None) } else { text(arg).map(Some) }).collect()
+}
+
+pub(crate) const FUNCTIONS: &[Definition] = &[
+    strict("to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
+    strict("row_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
+    strict("array_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
+    lenient("json_build_object() json", |_, a, _| build_object(a)),
+    lenient("json_build_object(variadic jsonpairs) json", |_, a, _| build_object(a)),
+    lenient("json_build_array() json", |_, a, _| build_array(a)),
+    lenient("json_build_array(variadic anyjson) json", |_, a, _| build_array(a)),
+    strict("json_object(text[], text[]?) json", |_, a, _| object(a)),
+    strict("json_array_length(json) int4", |_, a, _| array_length(text(&a[0])?)),
+    strict("json_typeof(json) text", |_, a, _| string(kind(text(&a[0])?).name())),
+    strict("json_extract_path(json, variadic text[]) json", |_, a, _| {
+        part(get_path(text(&a[0])?, &steps(&a[1..])?)?)
+    }),
+    strict("json_extract_path_text(json, variadic text[]) text", |_, a, _| {
+        part_text(get_path(text(&a[0])?, &steps(&a[1..])?)?)
+    }),
+    strict("json_strip_nulls(json) json", |_, a, _| {
+        let mut shown = String::new();
+        strip_nulls(text(&a[0])?, &mut shown)?;
+        string(shown)
+    }),
+];
+
+pub(crate) const OPERATORS: &[Definition] = &[
+    strict("->(json, text) json", |_, a, _| part(get_key(text(&a[0])?, text(&a[1])?)?)),
+    strict("->(json, int4) json", |_, a, _| part(get_index(text(&a[0])?, integer(&a[1])?)?)),
+    strict("->>(json, text) text", |_, a, _| part_text(get_key(text(&a[0])?, text(&a[1])?)?)),
+    strict("->>(json, int4) text", |_, a, _| part_text(get_index(text(&a[0])?, integer(&a[1])?)?)),
+    strict("#>(json, text[]) json", |_, a, _| part(get_path(text(&a[0])?, &text_array(&a[1])?)?)),
+    strict("#>>(json, text[]) text", |_, a, _| part_text(get_path(text(&a[0])?, &text_array(&a[1])?)?)),
+];

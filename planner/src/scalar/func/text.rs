@@ -9,7 +9,7 @@ use super::arguments::{boolean, int4, integer, string, text, text_array, truth, 
 use super::{Definition, lenient, strict};
 use repr::{Datum, ValueError};
 
-pub(super) use quote::{quote_identifier, quote_literal};
+pub(crate) use quote::{parse_identifier, quote_identifier};
 
 type Answer = Result<Datum, ValueError>;
 
@@ -286,13 +286,13 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     lenient("format(text) text", |_, a, _| format::format(a)),
     lenient("format(text, variadic anytext) text", |_, a, _| format::format(a)),
     strict("quote_ident(text) text", |_, a, _| string(quote_identifier(text(&a[0])?))),
-    strict("quote_literal(anytext) text", |_, a, _| string(quote_literal(text(&a[0])?))),
+    strict("quote_literal(anytext) text", |_, a, _| string(quote::quote_literal(text(&a[0])?))),
     lenient("quote_nullable(anytext) text", |_, a, _| {
-        if a[0].is_null() { string("NULL") } else { string(quote_literal(text(&a[0])?)) }
+        if a[0].is_null() { string("NULL") } else { string(quote::quote_literal(text(&a[0])?)) }
     }),
     strict("parse_ident(text, bool?) text[]", |_, a, _| {
         let strict = a.get(1).map_or(Ok(true), boolean)?;
-        vector(quote::parse_identifier(text(&a[0])?, strict)?.into_iter().map(Datum::text).collect())
+        vector(parse_identifier(text(&a[0])?, strict)?.into_iter().map(Datum::text).collect())
     }),
     strict("ascii(text) int4", |_, a, _| Ok(Datum::Int4(text(&a[0])?.chars().next().map_or(0, |first| first as i32)))),
     strict("chr(int4) text", |_, a, _| chr(int4(&a[0])?)),

@@ -1,0 +1,56 @@
+//! `array[i][j]` and `array[i:j]`.
+
+use super::super::arguments::{array, integer};
+use super::{Answer, made};
+use repr::{Array, Datum};
+use std::sync::Arc;
+
+/// The element at the subscripts; NULL outside, or with another number of subscripts than dimensions.
+pub(super) fn element(args: &[Datum]) -> Answer {
+    let array = array(&args[0])?;
+    if array.dimensions.len() != args.len() - 1 {
+        return Ok(Datum::Null);
+    }
+    let mut place = 0;
+    for ((length, lower), subscript) in array.dimensions.iter().zip(&args[1..]) {
+        let offset = integer(subscript)? - i64::from(*lower);
+        match usize::try_from(offset) {
+            Ok(offset) if offset < *length => place = place * length + offset,
+            _ => return Ok(Datum::Null),
+        }
+    }
+    Ok(array.elements.get(place).cloned().unwrap_or(Datum::Null))
+}
+
+/// Bounds come in pairs; a NULL one was left out. Dimensions without bounds stay whole. The result counts from 1.
+pub(super) fn slice(args: &[Datum]) -> Answer {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let array = array(&args[0])?;
+    let nothing = || Ok(Datum::Array(Arc::new(Array::vector(Vec::new()))));
+    let bounds = &args[1..];
+    if array.dimensions.is_empty() || bounds.len() / 2 > array.dimensions.len() {
+        return nothing();
+    }
+    let mut ranges = Vec::with_capacity(array.dimensions.len());
+    for (index, (length, lower)) in array.dimensions.iter().enumerate() {
+        let (first, last) = (i64::from(*lower), i64::from(*lower) + *length as i64 - 1);
+        let bound = |place: usize, otherwise: i64| match bounds.get(place) {
+            Some(bound) if !bound.is_null() => integer(bound),
+            Some(_) | None => Ok(otherwise),
+        };
+        let from = bound(2 * index, first)?.max(first);
+        let to = bound(2 * index + 1, last)?.min(last);
+        if from > to {
+            return nothing();
+        }
+        ranges.push((from - first) as usize..(to - first) as usize + 1);
+    }
+    let mut places = vec![0];
+    for (range, (length, _)) in ranges.iter().zip(&array.dimensions) {
+        places = places.iter().flat_map(|place| range.clone().map(move |offset| place * length + offset)).collect();
+    }
+    let elements = places.into_iter().map(|place| array.elements[place].clone()).collect();
+    made(ranges.into_iter().map(|range| (range.len(), 1)).collect(), elements)
+}

@@ -1,0 +1,145 @@
+//! Taking json text apart without losing its spelling: parts are slices of it.
+//!
+//! The text was validated when it became json, so a surprise here is a bug and answers XX000.
+
+use repr::{Jsonb, ValueError};
+
+/// What a JSON value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Boolean,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Array => "array",
+            Kind::Object => "object",
+        }
+    }
+}
+
+/// What the value is, by its first character.
+pub(crate) fn kind(source: &str) -> Kind {
+    match source.trim_start().as_bytes().first() {
+        Some(b'{') => Kind::Object,
+        Some(b'[') => Kind::Array,
+        Some(b'"') => Kind::String,
+        Some(b't' | b'f') => Kind::Boolean,
+        Some(b'n') | None => Kind::Null,
+        Some(_) => Kind::Number,
+    }
+}
+
+fn broken() -> ValueError {
+    ValueError::new("XX000", "a json value is not valid JSON")
+}
+
+/// The string that a JSON string literal means.
+pub(crate) fn unquoted(source: &str) -> Result<String, ValueError> {
+    match source.trim().parse::<Jsonb>()? {
+        Jsonb::String(text) => Ok(text.as_ref().to_owned()),
+        _ => Err(broken()),
+    }
+}
+
+/// An array's elements.
+pub(crate) fn elements(source: &str) -> Result<Vec<&str>, ValueError> {
+    let mut scanner = Scanner { source, at: 0 };
+    scanner.expect(b'[')?;
+    let mut elements = Vec::new();
+    if scanner.peek() == Some(b']') {
+        return Ok(elements);
+    }
+    loop {
+        elements.push(scanner.value()?);
+        match scanner.peek() {
+            Some(b',') => scanner.at += 1,
+            Some(b']') => return Ok(elements),
+            _ => return Err(broken()),
+        }
+    }
+}
+
+/// An object's names and values, in the order written.
+pub(crate) fn entries(source: &str) -> Result<Vec<(String, &str)>, ValueError> {
+    let mut scanner = Scanner { source, at: 0 };
+    scanner.expect(b'{')?;
+    let mut entries = Vec::new();
+    if scanner.peek() == Some(b'}') {
+        return Ok(entries);
+    }
+    loop {
+        let name = unquoted(scanner.value()?)?;
+        scanner.expect(b':')?;
+        entries.push((name, scanner.value()?));
+        match scanner.peek() {
+            Some(b',') => scanner.at += 1,
+            Some(b'}') => return Ok(entries),
+            _ => return Err(broken()),
+        }
+    }
+}
+
+struct Scanner<'a> {
+    source: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// The next byte that is not blank.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.source.as_bytes();
+        while matches!(bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied()
+    }
+
+    fn expect(&mut self, wanted: u8) -> Result<(), ValueError> {
+        if self.peek() != Some(wanted) {
+            return Err(broken());
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The next value's text; passes over nested ones without recursion.
+    fn value(&mut self) -> Result<&'a str, ValueError> {
+        self.peek();
+        let start = self.at;
+        let bytes = self.source.as_bytes();
+        let mut depth = 0usize;
+        while let Some(byte) = bytes.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.at += 1;
+                    while let Some(byte) = bytes.get(self.at) {
+                        match byte {
+                            b'\\' => self.at += 1,
+                            b'"' => break,
+                            _ => {}
+                        }
+                        self.at += 1;
+                    }
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' | b',' | b':' if depth == 0 => break,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        let found = self.source.get(start..self.at).map(str::trim).unwrap_or_default();
+        if found.is_empty() { Err(broken()) } else { Ok(found) }
+    }
+}
