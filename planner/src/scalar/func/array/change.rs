@@ -14,11 +14,11 @@ fn or_empty(arg: &Datum) -> Result<Arc<Array>, ValueError> {
 }
 
 pub(super) fn append(list: &Datum, element: &Datum) -> Answer {
-    attach(&or_empty(list)?, element, false)
+    attach(or_empty(list)?.as_ref(), element, false)
 }
 
 pub(super) fn prepend(element: &Datum, list: &Datum) -> Answer {
-    attach(&or_empty(list)?, element, true)
+    attach(or_empty(list)?.as_ref(), element, true)
 }
 
 fn attach(array: &Array, element: &Datum, front: bool) -> Answer {
