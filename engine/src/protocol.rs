@@ -92,6 +92,8 @@ pub struct CopyFormat {
     pub escape: u8,
     /// FORCE_QUOTE columns (positions in the column list); `None` entry list means only where needed.
     pub force_quote: Vec<usize>,
+    /// The one column is a document of its own: each value is sent as it is, one a line, without quoting.
+    pub raw: bool,
 }
 
 /// A COPY FROM STDIN under way.
@@ -112,6 +114,8 @@ pub trait CopyIn: Send {
 pub struct Prepared {
     /// The text, for `pg_stat_activity`-like relations and error positions.
     pub text: Arc<str>,
+    /// Characters of the query string before it.
+    pub offset: u32,
     /// What the parser made of it; planned again when the catalog has moved on.
     pub statement: planner::parse::Statement,
     /// Parameter types, inferred or given.
