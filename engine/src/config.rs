@@ -1,0 +1,28 @@
+//! What an operator decides when the server starts.
+
+use std::path::PathBuf;
+
+/// The engine's configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The data folder.
+    pub data: PathBuf,
+    /// RocksDB's block cache.
+    pub block_cache_bytes: usize,
+    /// How rows are sealed.
+    pub cipher: storage::Cipher,
+    /// What one query's dataflow may hold (53200 past it).
+    pub query_memory_bytes_max: usize,
+}
+
+impl Config {
+    /// The defaults for a data folder.
+    pub fn new(data: PathBuf) -> Config {
+        Config {
+            data,
+            block_cache_bytes: 256 << 20,
+            cipher: storage::Cipher::Aegis256,
+            query_memory_bytes_max: 1 << 30,
+        }
+    }
+}

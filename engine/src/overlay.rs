@@ -1,0 +1,328 @@
+//! A transaction's own changes, laid over a snapshot: what it wrote, not yet committed.
+//!
+//! One map of current row versions with an undo log: a savepoint is a length of the log. The same type
+//! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
+//! values, never files or locks.
+
+use crate::shape::{Schema, TableShape};
+use planner::catalog::{Catalog, Table};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The owners of one row: µDBs with their number of derivations, sorted by µDB.
+pub type Owners = Vec<(MicroDbId, u32)>;
+
+/// One changed row: as committed before, and as it is now. `None` is absence.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The committed version under this overlay.
+    pub before: Option<Row>,
+    /// The version after this overlay.
+    pub after: Option<Row>,
+}
+
+/// The changes of one table.
+#[derive(Clone, Debug, Default)]
+pub struct TableChanges {
+    /// Changed rows by key. A row changed back still stands here.
+    pub rows: BTreeMap<RowKey, Change>,
+    /// For each index: canonical value → keys of changed rows that have it now.
+    index: HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>,
+    /// The table was truncated by this overlay: nothing below shows.
+    pub truncated: bool,
+    /// Indexes without entries below: all that they have is in this overlay, which holds every row.
+    pub reindexed: BTreeSet<IndexId>,
+}
+
+/// A place in the undo log, to roll back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(usize);
+
+#[derive(Clone, Debug)]
+enum Undo {
+    Row { relation: RelationId, key: RowKey, previous: Option<Change> },
+    Subject { relation: RelationId, key: RowKey, previous: Option<Option<MicroDbId>> },
+    Table { relation: RelationId, previous: TableChanges },
+    Schema { previous: Arc<Schema> },
+    DroppedTable,
+    DroppedIndex,
+    Reindexed { relation: RelationId, index: IndexId },
+}
+
+/// Uncommitted changes.
+#[derive(Clone, Debug)]
+pub struct Overlay {
+    /// The catalog as this overlay sees it, compiled.
+    schema: Arc<Schema>,
+    schema_changed: bool,
+    tables: BTreeMap<RelationId, TableChanges>,
+    /// µDBs of new, moved (key changed) and deleted subjects.
+    subjects: BTreeMap<(RelationId, RowKey), Option<MicroDbId>>,
+    /// Owner sets derived by transactions earlier in the group. A transaction's own are derived at commit.
+    owners: HashMap<(RelationId, RowKey), Owners>,
+    dropped_tables: Vec<Arc<Table>>,
+    dropped_indexes: Vec<IndexId>,
+    undo: Vec<Undo>,
+}
+
+impl Overlay {
+    /// No changes, over this catalog.
+    pub fn new(schema: Arc<Schema>) -> Self {
+        Overlay {
+            schema,
+            schema_changed: false,
+            tables: BTreeMap::new(),
+            subjects: BTreeMap::new(),
+            owners: HashMap::new(),
+            dropped_tables: Vec::new(),
+            dropped_indexes: Vec::new(),
+            undo: Vec::new(),
+        }
+    }
+
+    /// The compiled catalog.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+    /// The catalog.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        self.schema.catalog()
+    }
+    /// Whether this overlay carries DDL.
+    pub fn changes_schema(&self) -> bool {
+        self.schema_changed
+    }
+    /// Follows the published catalog, unless it has changes of its own.
+    pub fn follow(&mut self, schema: &Arc<Schema>) {
+        if !self.schema_changed {
+            self.schema = schema.clone();
+        }
+    }
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.subjects.is_empty() && !self.schema_changed
+    }
+    /// Number of changed rows.
+    pub fn len(&self) -> usize {
+        self.tables.values().map(|table| table.rows.len()).sum()
+    }
+    /// The changes of one table.
+    pub fn table(&self, relation: RelationId) -> Option<&TableChanges> {
+        self.tables.get(&relation)
+    }
+    /// All changed tables.
+    pub fn tables(&self) -> impl Iterator<Item = (RelationId, &TableChanges)> {
+        self.tables.iter().map(|(relation, changes)| (*relation, changes))
+    }
+    /// The µDB of a subject that this overlay made, moved or removed.
+    pub fn subject(&self, relation: RelationId, key: &RowKey) -> Option<Option<MicroDbId>> {
+        if self.subjects.is_empty() {
+            return None;
+        }
+        self.subjects.get(&(relation, key.clone())).copied()
+    }
+    /// All subjects that changed.
+    pub fn subjects(&self) -> impl Iterator<Item = (&(RelationId, RowKey), &Option<MicroDbId>)> {
+        self.subjects.iter()
+    }
+    /// The owners of a row as an earlier transaction of the group left them.
+    pub fn owners(&self, relation: RelationId, key: &RowKey) -> Option<&Owners> {
+        if self.owners.is_empty() {
+            return None;
+        }
+        self.owners.get(&(relation, key.clone()))
+    }
+    /// Tables that are dropped.
+    pub fn dropped_tables(&self) -> &[Arc<Table>] {
+        &self.dropped_tables
+    }
+    /// Indexes that are dropped, or made anew.
+    pub fn dropped_indexes(&self) -> &[IndexId] {
+        &self.dropped_indexes
+    }
+    /// Where the undo log stands.
+    pub fn mark(&self) -> Mark {
+        Mark(self.undo.len())
+    }
+
+    /// Sets a row's version. `before` is its committed version, asked for only at the row's first change.
+    pub fn set(&mut self, shape: &TableShape, key: RowKey, before: Option<Row>, after: Option<Row>) {
+        let relation = shape.id();
+        let changes = self.tables.entry(relation).or_default();
+        let previous = changes.rows.get(&key).cloned();
+        let before = previous.as_ref().map_or(before, |change| change.before.clone());
+        if let Some(change) = &previous {
+            changes.unindex(shape, &key, change.after.as_ref());
+        }
+        changes.index(shape, &key, after.as_ref());
+        changes.rows.insert(key.clone(), Change { before, after });
+        self.undo.push(Undo::Row { relation, key, previous });
+    }
+
+    /// Says which µDB a subject's row has now (`None`: no longer one).
+    pub fn set_subject(&mut self, relation: RelationId, key: RowKey, microdb: Option<MicroDbId>) {
+        let previous = self.subjects.insert((relation, key.clone()), microdb);
+        self.undo.push(Undo::Subject { relation, key, previous });
+    }
+
+    /// Hides all that lies below in a table and drops what this overlay wrote to it.
+    pub fn truncate(&mut self, relation: RelationId) {
+        let cleared = TableChanges { truncated: true, ..TableChanges::default() };
+        let previous = self.tables.insert(relation, cleared).unwrap_or_default();
+        self.undo.push(Undo::Table { relation, previous });
+    }
+
+    /// Takes a new catalog (DDL).
+    pub fn set_schema(&mut self, schema: Arc<Schema>) {
+        let previous = std::mem::replace(&mut self.schema, schema);
+        self.undo.push(Undo::Schema { previous });
+        self.schema_changed = true;
+    }
+
+    /// A dropped table's stored rows go with this overlay.
+    pub fn drop_table(&mut self, table: &Arc<Table>) {
+        let previous = self.tables.remove(&table.id).unwrap_or_default();
+        self.undo.push(Undo::Table { relation: table.id, previous });
+        self.dropped_tables.push(table.clone());
+        self.undo.push(Undo::DroppedTable);
+    }
+
+    /// An index's stored entries go with this overlay.
+    pub fn drop_index(&mut self, index: IndexId) {
+        self.dropped_indexes.push(index);
+        self.undo.push(Undo::DroppedIndex);
+    }
+
+    /// Says that an index has no entries below this overlay.
+    pub fn reindex(&mut self, relation: RelationId, index: IndexId) {
+        if self.tables.entry(relation).or_default().reindexed.insert(index) {
+            self.undo.push(Undo::Reindexed { relation, index });
+        }
+    }
+
+    /// Takes back everything since `mark`.
+    pub fn roll_back(&mut self, mark: Mark) {
+        while self.undo.len() > mark.0 {
+            match self.undo.pop().expect("the log is longer than the mark") {
+                Undo::Row { relation, key, previous } => self.restore_row(relation, key, previous),
+                Undo::Subject { relation, key, previous } => {
+                    match previous {
+                        Some(previous) => self.subjects.insert((relation, key), previous),
+                        None => self.subjects.remove(&(relation, key)),
+                    };
+                }
+                Undo::Table { relation, previous } => {
+                    self.tables.insert(relation, previous);
+                }
+                Undo::Schema { previous } => self.schema = previous,
+                Undo::DroppedTable => {
+                    self.dropped_tables.pop();
+                }
+                Undo::DroppedIndex => {
+                    self.dropped_indexes.pop();
+                }
+                Undo::Reindexed { relation, index } => {
+                    if let Some(changes) = self.tables.get_mut(&relation) {
+                        changes.reindexed.remove(&index);
+                    }
+                }
+            }
+        }
+        self.schema_changed = self.undo.iter().any(|undo| matches!(undo, Undo::Schema { .. }));
+        self.tables.retain(|_, table| !table.rows.is_empty() || table.truncated || !table.reindexed.is_empty());
+    }
+
+    fn restore_row(&mut self, relation: RelationId, key: RowKey, previous: Option<Change>) {
+        // A table that the rolled-back DDL made is gone from the schema; so are its changes.
+        let Some(shape) = self.schema.shape(relation).cloned() else {
+            self.tables.remove(&relation);
+            return;
+        };
+        let changes = self.tables.entry(relation).or_default();
+        if let Some(change) = changes.rows.remove(&key) {
+            changes.unindex(&shape, &key, change.after.as_ref());
+        }
+        if let Some(change) = previous {
+            changes.index(&shape, &key, change.after.as_ref());
+            changes.rows.insert(key, change);
+        }
+    }
+
+    /// Adds a committed transaction's changes and derived owners: the group's overlay grows.
+    pub fn absorb(&mut self, other: &Overlay, owners: impl IntoIterator<Item = ((RelationId, RowKey), Owners)>) {
+        if other.schema_changed {
+            self.schema = other.schema.clone();
+            self.schema_changed = true;
+        }
+        for table in &other.dropped_tables {
+            self.tables.remove(&table.id);
+        }
+        for (relation, theirs) in &other.tables {
+            let Some(shape) = other.schema.shape(*relation) else { continue };
+            if theirs.truncated {
+                self.tables.insert(*relation, TableChanges { truncated: true, ..TableChanges::default() });
+            }
+            let mine = self.tables.entry(*relation).or_default();
+            mine.reindexed.extend(&theirs.reindexed);
+            for (key, change) in &theirs.rows {
+                let previous = mine.rows.remove(key);
+                if let Some(previous) = &previous {
+                    mine.unindex(shape, key, previous.after.as_ref());
+                }
+                mine.index(shape, key, change.after.as_ref());
+                let before = previous.map_or_else(|| change.before.clone(), |previous| previous.before);
+                mine.rows.insert(key.clone(), Change { before, after: change.after.clone() });
+            }
+        }
+        for (subject, microdb) in &other.subjects {
+            self.subjects.insert(subject.clone(), *microdb);
+        }
+        self.owners.extend(owners);
+    }
+}
+
+impl TableChanges {
+    /// Keys of changed rows whose indexed columns have this canonical value now.
+    pub fn index_keys(&self, index: IndexId, value: &[u8]) -> impl Iterator<Item = &RowKey> {
+        self.index.get(&index).and_then(|values| values.get(value)).into_iter().flatten()
+    }
+
+    /// Index entries of changed rows within a range of canonical values.
+    pub fn index_range(
+        &self,
+        index: IndexId,
+        bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    ) -> impl Iterator<Item = (&Vec<u8>, &RowKey)> {
+        self.index.get(&index).into_iter().flat_map(move |values| {
+            values.range(bounds.clone()).flat_map(|(value, keys)| keys.iter().map(move |key| (value, key)))
+        })
+    }
+
+    fn index(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
+        let Some(row) = row else { return };
+        let datums = shape.unpack(row);
+        for index in &shape.table().indexes {
+            if let Some(value) = shape.index_value(index, &datums) {
+                self.index.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
+            }
+        }
+    }
+
+    fn unindex(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
+        let Some(row) = row else { return };
+        let datums = shape.unpack(row);
+        for index in &shape.table().indexes {
+            if let Some(value) = shape.index_value(index, &datums)
+                && let Some(values) = self.index.get_mut(&index.id)
+                && let Some(keys) = values.get_mut(&value)
+            {
+                keys.remove(key);
+                if keys.is_empty() {
+                    values.remove(&value);
+                }
+            }
+        }
+    }
+}

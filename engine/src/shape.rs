@@ -1,0 +1,265 @@
+//! The catalog compiled for execution: how keys are made, who refers to a table, its ownership operators.
+//!
+//! Made once per catalog version. It holds no state of rows; an edge here is a description that
+//! `ownership` evaluates over readers.
+
+use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
+use planner::ownership::graph::{KeyForm, key_form};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use storage::Store;
+
+/// A step of ownership or access, seen from the table whose rows gain holders through it.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The annotated foreign key.
+    pub reference: EdgeRef,
+    /// Which annotation.
+    pub kind: EdgeKind,
+    /// The table whose rows are owned (or accessed).
+    pub near: RelationId,
+    /// Columns of the near table that must equal `far_columns`.
+    pub near_columns: Vec<ColumnIndex>,
+    /// The near table's index over `near_columns`.
+    pub near_index: IndexId,
+    /// The table one step towards the data subject.
+    pub far: RelationId,
+    /// Columns of the far table.
+    pub far_columns: Vec<ColumnIndex>,
+    /// The far table's index over `far_columns`.
+    pub far_index: IndexId,
+}
+
+impl Edge {
+    /// Whether the foreign key stands in the near table (OWNED_BY, ACCESSED_BY).
+    pub fn along_foreign_key(&self) -> bool {
+        matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::AccessedBy)
+    }
+    /// Whether both ends are one table.
+    pub fn is_self(&self) -> bool {
+        self.near == self.far
+    }
+}
+
+/// A foreign key that refers to a table, seen from that table.
+#[derive(Clone, Debug)]
+pub struct Referrer {
+    /// The referencing table.
+    pub table: RelationId,
+    /// The foreign key.
+    pub foreign_key: ForeignKey,
+}
+
+/// One table, compiled.
+#[derive(Debug)]
+pub struct TableShape {
+    table: Arc<Table>,
+    /// Whether its rows live in µDBs.
+    pub personal: bool,
+    /// How row keys and index values are made.
+    pub key_form: KeyForm,
+    /// Edges through which its rows gain owners.
+    pub owner_edges: Vec<Edge>,
+    /// Edges through which its rows gain accessors.
+    pub access_edges: Vec<Edge>,
+    /// Ownership edges whose far end it is.
+    pub owner_dependents: Vec<Edge>,
+    /// Access edges whose far end it is.
+    pub access_dependents: Vec<Edge>,
+    /// Foreign keys that refer to it.
+    pub referrers: Vec<Referrer>,
+}
+
+/// A whole catalog, compiled.
+#[derive(Debug)]
+pub struct Schema {
+    catalog: Arc<Catalog>,
+    shapes: HashMap<RelationId, Arc<TableShape>>,
+    /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
+    order: Vec<RelationId>,
+}
+
+impl Schema {
+    /// Compiles a catalog that `ownership::check` has passed.
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        let mut edges: Vec<Edge> = Vec::new();
+        let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
+        for table in catalog.relations.values() {
+            for foreign_key in &table.foreign_keys {
+                referrers
+                    .entry(foreign_key.target)
+                    .or_default()
+                    .push(Referrer { table: table.id, foreign_key: foreign_key.clone() });
+                edges.extend(edge_of(&catalog, table, foreign_key));
+            }
+        }
+        let owns = |edge: &&Edge| matches!(edge.kind, EdgeKind::OwnedBy | EdgeKind::Owns);
+        let mut shapes = HashMap::new();
+        for table in catalog.relations.values() {
+            let near = edges.iter().filter(|edge| edge.near == table.id);
+            let far = edges.iter().filter(|edge| edge.far == table.id);
+            let owner_edges: Vec<Edge> = near.clone().filter(owns).cloned().collect();
+            let shape = TableShape {
+                table: table.clone(),
+                personal: table.data_subject || !owner_edges.is_empty(),
+                key_form: key_form(&catalog, table.id),
+                access_edges: near.filter(|edge| !owns(edge)).cloned().collect(),
+                owner_edges,
+                owner_dependents: far.clone().filter(owns).cloned().collect(),
+                access_dependents: far.filter(|edge| !owns(edge)).cloned().collect(),
+                referrers: referrers.remove(&table.id).unwrap_or_default(),
+            };
+            shapes.insert(table.id, Arc::new(shape));
+        }
+        let order = topological_order(&catalog, &shapes);
+        Schema { catalog, shapes, order }
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+    /// One table, compiled.
+    pub fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
+        self.shapes.get(&relation)
+    }
+    /// Personal tables, subjects' side first.
+    pub fn order(&self) -> &[RelationId] {
+        &self.order
+    }
+    /// All tables.
+    pub fn shapes(&self) -> BTreeMap<RelationId, Arc<TableShape>> {
+        self.shapes.iter().map(|(id, shape)| (*id, shape.clone())).collect()
+    }
+}
+
+fn edge_of(catalog: &Catalog, table: &Table, foreign_key: &ForeignKey) -> Option<Edge> {
+    let kind = foreign_key.annotation?;
+    let target = catalog.table(foreign_key.target)?;
+    // DDL keeps foreign keys in the column order of the key they refer to: one value looks up either side.
+    let target_index = target
+        .indexes
+        .iter()
+        .find(|index| index.unique && index.columns == foreign_key.target_columns)
+        .expect("a foreign key lists the columns of a unique index of its target, in order");
+    let reference = EdgeRef { table: table.id, foreign_key: foreign_key.constraint.id };
+    let referencing_end = (table.id, foreign_key.columns.clone(), foreign_key.index);
+    let target_end = (target.id, target_index.columns.clone(), target_index.id);
+    let (near, far) = match kind {
+        EdgeKind::OwnedBy | EdgeKind::AccessedBy => (referencing_end, target_end),
+        EdgeKind::Owns | EdgeKind::Accesses => (target_end, referencing_end),
+    };
+    Some(Edge {
+        reference,
+        kind,
+        near: near.0,
+        near_columns: near.1,
+        near_index: near.2,
+        far: far.0,
+        far_columns: far.1,
+        far_index: far.2,
+    })
+}
+
+fn topological_order(catalog: &Catalog, shapes: &HashMap<RelationId, Arc<TableShape>>) -> Vec<RelationId> {
+    fn visit(
+        id: RelationId,
+        shapes: &HashMap<RelationId, Arc<TableShape>>,
+        seen: &mut HashSet<RelationId>,
+        order: &mut Vec<RelationId>,
+    ) {
+        if !seen.insert(id) {
+            return;
+        }
+        let Some(shape) = shapes.get(&id) else { return };
+        for edge in shape.owner_edges.iter().filter(|edge| !edge.is_self()) {
+            visit(edge.far, shapes, seen, order);
+        }
+        if shape.personal {
+            order.push(id);
+        }
+    }
+    let (mut seen, mut order) = (HashSet::new(), Vec::new());
+    for id in catalog.relations.keys() {
+        visit(*id, shapes, &mut seen, &mut order);
+    }
+    order
+}
+
+impl TableShape {
+    /// The table's id.
+    pub fn id(&self) -> RelationId {
+        self.table.id
+    }
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+    /// All physical columns of a stored row; columns added later come from their defaults.
+    pub fn unpack(&self, row: &Row) -> Vec<Datum> {
+        let mut datums = row.unpack();
+        for column in self.table.columns.iter().skip(datums.len()) {
+            datums.push(column.missing.clone().unwrap_or(Datum::Null));
+        }
+        datums
+    }
+    /// The key under which a row is stored. `hidden` is the row id of a table without primary key.
+    pub fn row_key(&self, store: &Store, datums: &[Datum], hidden: u64) -> RowKey {
+        match self.table.primary_key_columns() {
+            Some(columns) => {
+                let values: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
+                self.key_of(store, &values)
+            }
+            None => match self.key_form {
+                KeyForm::Hashed => store.hash_key(self.id(), &hidden.to_be_bytes()),
+                KeyForm::Ordered => RowKey(Box::new(hidden.to_be_bytes())),
+            },
+        }
+    }
+    /// The key of the row with these primary key values.
+    pub fn key_of(&self, store: &Store, primary_key: &[Datum]) -> RowKey {
+        self.key_of_value(store, &key::encode_all(primary_key))
+    }
+    /// The key of the row with this canonical primary key.
+    pub fn key_of_value(&self, store: &Store, canonical: &[u8]) -> RowKey {
+        match self.key_form {
+            KeyForm::Hashed => store.hash_key(self.id(), canonical),
+            KeyForm::Ordered => RowKey(canonical.into()),
+        }
+    }
+    /// The canonical bytes under which a row stands in an index; `None` if it does not: hashed indexes leave
+    /// out rows with a NULL, which no equality finds. The primary key has no entries: it is the row key.
+    pub fn index_value(&self, index: &Index, datums: &[Datum]) -> Option<Vec<u8>> {
+        if self.table.primary_key == Some(index.id) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(index.columns.len() * 10);
+        for column in &index.columns {
+            let datum = &datums[*column];
+            if matches!(datum, Datum::Null) && self.key_form == KeyForm::Hashed {
+                return None;
+            }
+            key::encode(&mut bytes, datum);
+        }
+        Some(bytes)
+    }
+    /// The datums of these columns, or `None` if one is NULL.
+    pub fn values(&self, columns: &[ColumnIndex], datums: &[Datum]) -> Option<Vec<Datum>> {
+        columns
+            .iter()
+            .map(|column| match &datums[*column] {
+                Datum::Null => None,
+                datum => Some(datum.clone()),
+            })
+            .collect()
+    }
+    /// One of the table's indexes.
+    pub fn index(&self, id: IndexId) -> &Index {
+        self.table.index(id).expect("an edge or foreign key names an index of its table")
+    }
+    /// The unique index over exactly these columns, in this order.
+    pub fn unique_index(&self, columns: &[ColumnIndex]) -> Option<&Index> {
+        self.table.indexes.iter().find(|index| index.unique && index.columns == columns)
+    }
+}
