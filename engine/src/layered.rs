@@ -1,0 +1,401 @@
+//! The reader over the leaves: a published snapshot, with nothing or with overlays on top.
+//!
+//! The topmost layer that knows a row decides. An earlier transaction's layer in the commit group, then
+//! this transaction's own: the order is the order of `layers`.
+
+use crate::SqlError;
+use crate::overlay::{Overlay, Owners};
+use crate::published::Published;
+use crate::reader::{KeyRange, Reader, RowIterator};
+use crate::shape::{Schema, TableShape};
+use planner::catalog::{Catalog, Index, Table};
+use planner::ownership::graph::KeyForm;
+use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use storage::Store;
+
+/// A snapshot under overlays.
+#[derive(Clone)]
+pub struct Layered {
+    store: Store,
+    base: Arc<Published>,
+    /// From bottom to top.
+    layers: Vec<Arc<Overlay>>,
+    schema: Arc<Schema>,
+}
+
+impl Layered {
+    /// The snapshot alone.
+    pub fn new(store: Store, base: Arc<Published>) -> Self {
+        let schema = base.schema.clone();
+        Layered { store, base, layers: Vec::new(), schema }
+    }
+
+    /// With one more layer on top.
+    #[must_use]
+    pub fn under(mut self, overlay: Arc<Overlay>) -> Self {
+        if overlay.changes_schema() {
+            self.schema = overlay.schema().clone();
+        }
+        if !overlay.is_empty() {
+            self.layers.push(overlay);
+        }
+        self
+    }
+
+    /// The catalog, compiled.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The store, for key hashing and sealing.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// One table, compiled.
+    pub fn shape(&self, relation: RelationId) -> Result<&Arc<TableShape>, SqlError> {
+        self.schema
+            .shape(relation)
+            .ok_or_else(|| SqlError::new("42P01", format!("relation with OID {relation} does not exist")))
+    }
+
+    /// The µDB of a data subject's row.
+    pub fn subject(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<MicroDbId>, SqlError> {
+        for layer in self.layers.iter().rev() {
+            if let Some(microdb) = layer.subject(relation, row_key) {
+                return Ok(microdb);
+            }
+        }
+        Ok(self.base.snapshot.subject(relation, row_key)?)
+    }
+
+    /// A personal row's owners, whichever layer knows them.
+    pub fn owners_of(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        for layer in self.layers.iter().rev() {
+            if let Some(owners) = layer.owners(relation, row_key) {
+                return Ok(owners.clone());
+            }
+        }
+        Ok(self.base.snapshot.owners(relation, row_key)?)
+    }
+
+    /// Whether a row is there, without opening its seal.
+    pub fn exists(&self, shape: &TableShape, row_key: &RowKey) -> Result<bool, SqlError> {
+        let relation = shape.id();
+        if let Some(version) = self.layered(relation, row_key) {
+            return Ok(version.is_some());
+        }
+        if shape.personal {
+            return Ok(!self.base.snapshot.owners(relation, row_key)?.is_empty());
+        }
+        Ok(self.base.snapshot.get_impersonal(relation, row_key)?.is_some())
+    }
+
+    /// Keys of the rows whose indexed columns have this canonical value.
+    pub fn keys_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<RowKey>, SqlError> {
+        if shape.table().primary_key == Some(index) {
+            let row_key = shape.key_of_value(&self.store, value);
+            return Ok(if self.exists(shape, &row_key)? { vec![row_key] } else { Vec::new() });
+        }
+        if shape.key_form == KeyForm::Ordered || !self.layers.is_empty() {
+            let rows = self.index_by_value(shape, index, value)?;
+            return Ok(rows.into_iter().map(|(row_key, _)| row_key).collect());
+        }
+        let entries = self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?;
+        Ok(entries.into_iter().map(|(row_key, _)| row_key).collect())
+    }
+
+    /// Rows whose indexed columns have this canonical value.
+    pub fn index_by_value(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let relation = shape.id();
+        if shape.table().primary_key == Some(index) {
+            let row_key = shape.key_of_value(&self.store, value);
+            let row = self.get(shape.table(), &row_key)?;
+            return Ok(row.into_iter().map(|row| (row_key.clone(), row)).collect());
+        }
+        let mut found = Vec::new();
+        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+            self.stored_index(shape, index, value, &mut found)?;
+        }
+        let mut seen: HashSet<&RowKey> = HashSet::new();
+        for layer in &self.layers {
+            let Some(changes) = layer.table(relation) else { continue };
+            for row_key in changes.index_keys(index, value) {
+                if seen.insert(row_key)
+                    && let Some(Some(row)) = self.layered(relation, row_key)
+                    && self.still_has(shape, index, value, row)
+                {
+                    found.push((row_key.clone(), row.clone()));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn stored_index(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+        found: &mut Vec<(RowKey, Row)>,
+    ) -> Result<(), SqlError> {
+        let relation = shape.id();
+        let snapshot = &self.base.snapshot;
+        let damage = || damaged(shape, "an index entry leads to no row");
+        match shape.key_form {
+            KeyForm::Hashed => {
+                for (row_key, locator) in snapshot.index_hashed(index, &self.store.hash_index(index, value))? {
+                    if self.layered(relation, &row_key).is_some() {
+                        continue;
+                    }
+                    let row = match locator {
+                        Some(microdb) => snapshot.get_copy(relation, &row_key, microdb)?,
+                        None => snapshot.get_impersonal(relation, &row_key)?,
+                    };
+                    found.push((row_key, row.ok_or_else(damage)?));
+                }
+            }
+            KeyForm::Ordered => {
+                let end = prefix_end(value);
+                let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+                for row_key in snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
+                    let row_key = row_key?;
+                    if self.layered(relation, &row_key).is_some() {
+                        continue;
+                    }
+                    let row = snapshot.get_impersonal(relation, &row_key)?;
+                    found.push((row_key, row.ok_or_else(damage)?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The version of a row in the layers, if one of them decides it.
+    fn layered(&self, relation: RelationId, row_key: &RowKey) -> Option<Option<&Row>> {
+        for layer in self.layers.iter().rev() {
+            let Some(changes) = layer.table(relation) else { continue };
+            if let Some(change) = changes.rows.get(row_key) {
+                return Some(change.after.as_ref());
+            }
+            if changes.truncated {
+                return Some(None);
+            }
+        }
+        None
+    }
+
+    /// Whether a truncation hides the stored rows.
+    fn base_hidden(&self, relation: RelationId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
+    }
+
+    /// Whether an index has no entries below the layers.
+    fn reindexed(&self, relation: RelationId, index: IndexId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.reindexed.contains(&index)))
+    }
+
+    // A lower layer's entry may have been overwritten by a higher layer with another value.
+    fn still_has(&self, shape: &TableShape, index: IndexId, value: &[u8], row: &Row) -> bool {
+        self.layers.len() == 1 || shape.index_value(shape.index(index), &shape.unpack(row)).as_deref() == Some(value)
+    }
+}
+
+fn damaged(shape: &TableShape, what: &str) -> SqlError {
+    SqlError::new("XX001", format!("{what} in table \"{}\"", shape.table().name))
+        .hint("stop the server and run \"dogwood check\"")
+}
+
+/// The first byte string after all that start with `prefix`.
+fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+impl Reader for Layered {
+    fn time(&self) -> CommitTime {
+        self.base.time
+    }
+
+    fn catalog(&self) -> &Arc<Catalog> {
+        self.schema.catalog()
+    }
+
+    fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey {
+        let shape = self.schema.shape(table.id).expect("plans are made against this reader's catalog");
+        shape.key_of(&self.store, primary_key)
+    }
+
+    fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        if let Some(version) = self.layered(table.id, row_key) {
+            return Ok(version.cloned());
+        }
+        let shape = self.shape(table.id)?;
+        Ok(if shape.personal {
+            self.base.snapshot.get_personal(table.id, row_key)?
+        } else {
+            self.base.snapshot.get_impersonal(table.id, row_key)?
+        })
+    }
+
+    fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        if values.len() < index.columns.len() {
+            let range = KeyRange { prefix: values.to_vec(), ..KeyRange::default() };
+            return self.range(table, Some(index), &range)?.collect();
+        }
+        self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
+    }
+
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError> {
+        let shape = self.shape(table.id)?.clone();
+        assert!(shape.key_form == KeyForm::Ordered, "only ordered tables are read by range");
+        let (lower, upper) = range_bounds(range);
+        let snapshot = self.base.snapshot.clone();
+        let hidden = self.base_hidden(table.id) || index.is_some_and(|index| self.reindexed(table.id, index.id));
+        let (low, high) = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+        let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
+        let stored: Box<dyn Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>> + Send> = match index {
+            None => {
+                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+                    for row_key in changes.rows.keys().filter(|row_key| within(row_key.bytes(), &lower, &upper)) {
+                        if let Some(Some(row)) = self.layered(table.id, row_key) {
+                            changed.insert((row_key.bytes().to_vec(), row_key.clone()), row.clone());
+                        }
+                    }
+                }
+                let rows = snapshot.scan_impersonal_range(table.id, low, high, range.reverse);
+                Box::new(rows.map(|item| {
+                    let (row_key, row) = item?;
+                    Ok((row_key.bytes().to_vec(), row_key, row))
+                }))
+            }
+            Some(index) => {
+                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+                    for (value, row_key) in changes.index_range(index.id, (lower.clone(), upper.clone())) {
+                        if let Some(Some(row)) = self.layered(table.id, row_key)
+                            && self.still_has(&shape, index.id, value, row)
+                        {
+                            changed.insert((value.clone(), row_key.clone()), row.clone());
+                        }
+                    }
+                }
+                let keys = snapshot.scan_index_ordered(index.id, low, high, range.reverse);
+                let (shape, index) = (shape.clone(), index.clone());
+                Box::new(keys.map(move |row_key| {
+                    let row_key = row_key?;
+                    let row = snapshot.get_impersonal(shape.id(), &row_key)?;
+                    let row = row.ok_or_else(|| damaged(&shape, "an index entry leads to no row"))?;
+                    let value = shape.index_value(&index, &shape.unpack(&row)).unwrap_or_default();
+                    Ok((value, row_key, row))
+                }))
+            }
+        };
+        if self.layers.is_empty() {
+            return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
+        }
+        let (this, relation) = (self.clone(), table.id);
+        let stored = stored.filter(move |item| {
+            !hidden && item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
+        });
+        let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
+        if range.reverse {
+            changed.reverse();
+        }
+        Ok(Box::new(merge(stored, changed.into_iter(), range.reverse)))
+    }
+
+    fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        let shape = self.shape(table.id)?;
+        let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| item.map_err(SqlError::from));
+        if self.layers.is_empty() {
+            return Ok(Box::new(stored));
+        }
+        let mut changed: BTreeMap<RowKey, Row> = BTreeMap::new();
+        for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+            for row_key in changes.rows.keys() {
+                if let Some(Some(row)) = self.layered(table.id, row_key) {
+                    changed.insert(row_key.clone(), row.clone());
+                }
+            }
+        }
+        let (this, relation) = (self.clone(), table.id);
+        let stored: RowIterator =
+            if self.base_hidden(relation) { Box::new(std::iter::empty()) } else { Box::new(stored) };
+        let stored = stored
+            .filter(move |item| item.as_ref().map_or(true, |(row_key, _)| this.layered(relation, row_key).is_none()));
+        Ok(Box::new(stored.chain(changed.into_iter().map(Ok))))
+    }
+
+    fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {
+        self.owners_of(table.id, row_key)
+    }
+}
+
+type ByteBound = Bound<Vec<u8>>;
+
+fn range_bounds(range: &KeyRange) -> (ByteBound, ByteBound) {
+    let prefix = key::encode_all(&range.prefix);
+    let with = |value: &Datum| {
+        let mut bytes = prefix.clone();
+        key::encode(&mut bytes, value);
+        bytes
+    };
+    // Keys are self-delimiting: "all that start with these bytes" is "equal on these columns".
+    let lower = match &range.lower {
+        Some((value, true)) => Bound::Included(with(value)),
+        Some((value, false)) => prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included),
+        None => Bound::Included(prefix.clone()),
+    };
+    let before_end = |bytes: &[u8]| prefix_end(bytes).map_or(Bound::Unbounded, Bound::Excluded);
+    let upper = match &range.upper {
+        Some((value, true)) => before_end(&with(value)),
+        Some((value, false)) => Bound::Excluded(with(value)),
+        // A range with a lower bound only does not reach the NULLs, which sort last.
+        None if range.lower.is_some() => Bound::Excluded(with(&Datum::Null)),
+        None => before_end(&prefix),
+    };
+    (lower, upper)
+}
+
+fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool {
+    use std::ops::RangeBounds;
+    let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+    <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, bytes)
+}
+
+/// Merges stored and changed rows, both in the order of the range.
+fn merge(
+    stored: impl Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>>,
+    changed: impl Iterator<Item = ((Vec<u8>, RowKey), Row)>,
+    reverse: bool,
+) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> {
+    let (mut stored, mut changed) = (stored.peekable(), changed.peekable());
+    std::iter::from_fn(move || {
+        let take_stored = match (stored.peek(), changed.peek()) {
+            (Some(Err(_)), _) | (Some(_), None) => true,
+            (None, _) => false,
+            (Some(Ok((value, row_key, _))), Some(((other, other_key), _))) => {
+                ((value, row_key) < (other, other_key)) != reverse
+            }
+        };
+        if take_stored {
+            stored.next().map(|item| item.map(|(_, row_key, row)| (row_key, row)))
+        } else {
+            changed.next().map(|((_, row_key), row)| Ok((row_key, row)))
+        }
+    })
+}

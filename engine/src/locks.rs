@@ -1,0 +1,279 @@
+//! The lock table: rows, unique values, tables and the catalog, locked by transactions until they end.
+//!
+//! Waiting happens on the connection's own thread, never on the commit thread. One mutex guards the whole
+//! table: it is held for a hash-map operation only, and the waits-for graph needs a consistent picture.
+
+use crate::SqlError;
+use crate::protocol::CancelFlag;
+use parking_lot::{Condvar, Mutex};
+use repr::{IndexId, RelationId, RowKey};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A transaction, for locks: numbered from process start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TransactionId(pub u64);
+
+/// What can be locked.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum LockKey {
+    /// A logical row, existing or about to.
+    Row(RelationId, RowKey),
+    /// A value of a unique index.
+    Unique(IndexId, Vec<u8>),
+    /// A table: shared by writers, exclusive for DDL.
+    Table(RelationId),
+    /// The catalog: one DDL transaction at a time.
+    Catalog,
+}
+
+/// How strongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// With other sharers.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// How long to wait for a lock.
+#[derive(Clone)]
+pub struct Patience {
+    /// No longer than this (55P03); `None` is for ever.
+    pub timeout: Option<Duration>,
+    /// Not after this (57014, statement_timeout).
+    pub deadline: Option<Instant>,
+    /// Not once cancelled (57014).
+    pub cancel: Arc<CancelFlag>,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// At once.
+    AtOnce,
+    /// Another transaction held it meanwhile: look at the row again.
+    AfterWait,
+}
+
+#[derive(Default)]
+struct Entry {
+    exclusive: Option<TransactionId>,
+    shared: HashSet<TransactionId>,
+    exclusive_waiters: usize,
+    waiters: usize,
+    changed: Arc<Condvar>,
+}
+
+#[derive(Default)]
+struct State {
+    entries: HashMap<LockKey, Entry>,
+    held: HashMap<TransactionId, Vec<LockKey>>,
+    waits: HashMap<TransactionId, (LockKey, LockMode)>,
+}
+
+/// All locks of the database.
+#[derive(Default)]
+pub struct LockTable {
+    state: Mutex<State>,
+}
+
+// How often a waiter looks at its cancel flag.
+const POLL: Duration = Duration::from_millis(20);
+
+impl LockTable {
+    /// Takes a lock, waiting if need be. 40P01 if that would close a cycle.
+    pub fn lock(
+        &self,
+        transaction: TransactionId,
+        key: LockKey,
+        mode: LockMode,
+        patience: &Patience,
+    ) -> Result<Granted, SqlError> {
+        let mut state = self.state.lock();
+        if state.try_grant(transaction, &key, mode) {
+            return Ok(Granted::AtOnce);
+        }
+        if state.closes_cycle(transaction, &key, mode) {
+            return Err(SqlError::new("40P01", "deadlock detected")
+                .hint("another transaction waits for this one; retry the transaction"));
+        }
+        let give_up = patience.timeout.map(|timeout| Instant::now() + timeout);
+        let changed = {
+            let entry = state.entries.entry(key.clone()).or_default();
+            entry.waiters += 1;
+            entry.exclusive_waiters += usize::from(mode == LockMode::Exclusive);
+            entry.changed.clone()
+        };
+        state.waits.insert(transaction, (key.clone(), mode));
+        let outcome = loop {
+            changed.wait_for(&mut state, POLL);
+            let now = Instant::now();
+            if patience.cancel.is_cancelled() {
+                break Err(SqlError::new("57014", "canceling statement due to user request"));
+            }
+            if patience.deadline.is_some_and(|deadline| now >= deadline) {
+                break Err(SqlError::new("57014", "canceling statement due to statement timeout"));
+            }
+            if state.try_grant(transaction, &key, mode) {
+                break Ok(Granted::AfterWait);
+            }
+            if give_up.is_some_and(|give_up| now >= give_up) {
+                break Err(SqlError::new("55P03", "canceling statement due to lock timeout"));
+            }
+        };
+        state.waits.remove(&transaction);
+        if let Some(entry) = state.entries.get_mut(&key) {
+            entry.waiters -= 1;
+            entry.exclusive_waiters -= usize::from(mode == LockMode::Exclusive);
+            entry.changed.notify_all();
+        }
+        state.tidy(&key);
+        outcome
+    }
+
+    /// Takes a lock if it is free at once (NOWAIT, SKIP LOCKED).
+    pub fn try_lock(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
+        self.state.lock().try_grant(transaction, key, mode)
+    }
+
+    /// Ends a transaction: all its locks are free.
+    pub fn release(&self, transaction: TransactionId) {
+        let mut state = self.state.lock();
+        for key in state.held.remove(&transaction).unwrap_or_default() {
+            if let Some(entry) = state.entries.get_mut(&key) {
+                if entry.exclusive == Some(transaction) {
+                    entry.exclusive = None;
+                }
+                entry.shared.remove(&transaction);
+                if entry.waiters > 0 {
+                    entry.changed.notify_all();
+                }
+            }
+            state.tidy(&key);
+        }
+    }
+}
+
+impl State {
+    fn try_grant(&mut self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
+        let waiting = self.waits.contains_key(&transaction);
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.exclusive == Some(transaction) {
+            return true;
+        }
+        let held = entry.shared.contains(&transaction);
+        let free = match mode {
+            LockMode::Shared if held => return true,
+            // Sharers who come later do not overtake a waiting writer for ever.
+            LockMode::Shared => entry.exclusive.is_none() && (entry.exclusive_waiters == 0 || waiting),
+            LockMode::Exclusive => {
+                entry.exclusive.is_none() && entry.shared.iter().all(|holder| *holder == transaction)
+            }
+        };
+        if !free {
+            return false;
+        }
+        match mode {
+            LockMode::Shared => {
+                entry.shared.insert(transaction);
+            }
+            LockMode::Exclusive => {
+                entry.shared.remove(&transaction);
+                entry.exclusive = Some(transaction);
+            }
+        }
+        if !held {
+            self.held.entry(transaction).or_default().push(key.clone());
+        }
+        true
+    }
+
+    fn blockers(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
+        let Some(entry) = self.entries.get(key) else { return Vec::new() };
+        let mut blockers: Vec<TransactionId> = entry.exclusive.into_iter().collect();
+        match mode {
+            LockMode::Exclusive => blockers.extend(entry.shared.iter()),
+            // A sharer also waits for the writers that it may not overtake.
+            LockMode::Shared => blockers.extend(self.waits.iter().filter_map(|(waiter, (waited, mode))| {
+                (waited == key && *mode == LockMode::Exclusive).then_some(*waiter)
+            })),
+        }
+        blockers.retain(|blocker| *blocker != transaction);
+        blockers
+    }
+
+    fn closes_cycle(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
+        let mut open = self.blockers(transaction, key, mode);
+        let mut seen: HashSet<TransactionId> = HashSet::new();
+        while let Some(next) = open.pop() {
+            if next == transaction {
+                return true;
+            }
+            if seen.insert(next)
+                && let Some((key, mode)) = self.waits.get(&next)
+            {
+                open.extend(self.blockers(next, key, *mode));
+            }
+        }
+        false
+    }
+
+    fn tidy(&mut self, key: &LockKey) {
+        if let Some(entry) = self.entries.get(key)
+            && entry.exclusive.is_none()
+            && entry.shared.is_empty()
+            && entry.waiters == 0
+        {
+            self.entries.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Granted, LockKey, LockMode, LockTable, Patience, TransactionId};
+    use repr::RelationId;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn patience(milliseconds: u64) -> Patience {
+        Patience { timeout: Some(Duration::from_millis(milliseconds)), deadline: None, cancel: Arc::default() }
+    }
+    fn table(id: u32) -> LockKey {
+        LockKey::Table(RelationId(id))
+    }
+
+    #[test]
+    fn sharers_exclude_a_writer_until_they_end() {
+        let locks = LockTable::default();
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        assert_eq!(locks.lock(a, table(1), LockMode::Shared, &patience(5)).unwrap(), Granted::AtOnce);
+        assert_eq!(locks.lock(b, table(1), LockMode::Shared, &patience(5)).unwrap(), Granted::AtOnce);
+        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(30)).unwrap_err().code, "55P03");
+        locks.release(a);
+        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(5)).unwrap(), Granted::AtOnce);
+        assert!(!locks.try_lock(a, &table(1), LockMode::Shared));
+        locks.release(b);
+        assert!(locks.lock(a, table(1), LockMode::Exclusive, &patience(5)).is_ok());
+    }
+
+    #[test]
+    fn the_transaction_that_closes_a_cycle_is_refused() {
+        let locks = Arc::new(LockTable::default());
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        locks.lock(a, table(1), LockMode::Exclusive, &patience(5)).unwrap();
+        locks.lock(b, table(2), LockMode::Exclusive, &patience(5)).unwrap();
+        let waiting = {
+            let locks = locks.clone();
+            std::thread::spawn(move || locks.lock(a, table(2), LockMode::Exclusive, &patience(5_000)))
+        };
+        while locks.state.lock().waits.is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(5_000)).unwrap_err().code, "40P01");
+        locks.release(b);
+        assert_eq!(waiting.join().unwrap().unwrap(), Granted::AfterWait);
+    }
+}
