@@ -1,0 +1,166 @@
+//! From derived owners to storage: the write batch of one transaction, sealed copy by sealed copy.
+//!
+//! Built on the connection's thread, valid as long as what the derivation read stands. A personal row can
+//! only be put with its owners: that is `storage::OwnerSet`, which is never empty.
+
+use super::{Between, Derivation, RowDelta};
+use crate::SqlError;
+use crate::overlay::Owners;
+use crate::shape::TableShape;
+use planner::ownership::graph::KeyForm;
+use repr::{MicroDbId, Row, RowKey};
+use storage::{Batch, OwnerSet};
+
+/// The storage operations of a transaction: rows, owners, indexes, subjects.
+pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, SqlError> {
+    let (overlay, store) = (between.overlay, between.new.store());
+    let mut batch = Batch::default();
+    for table in overlay.dropped_tables() {
+        store.drop_relation(&mut batch, table.id);
+        table.indexes.iter().for_each(|index| store.drop_index(&mut batch, index.id));
+    }
+    for index in overlay.dropped_indexes() {
+        store.drop_index(&mut batch, *index);
+    }
+    for (relation, changes) in overlay.tables() {
+        let Some(shape) = between.new.schema().shape(relation).cloned() else { continue };
+        if changes.truncated {
+            store.drop_relation(&mut batch, relation);
+            shape.table().indexes.iter().for_each(|index| store.drop_index(&mut batch, index.id));
+        }
+        if !shape.personal {
+            for (row_key, change) in &changes.rows {
+                put_impersonal(&mut batch, between, &shape, row_key, &change.before, &change.after)?;
+            }
+        }
+    }
+    for (relation, rows) in &derivation.tables {
+        let shape = between.new.shape(*relation)?.clone();
+        for (row_key, row) in rows {
+            put_personal(&mut batch, between, &shape, row_key, row)?;
+        }
+    }
+    // Old places first: a subject that moved to another key is put again below, from both sides.
+    for ((relation, row_key), microdb) in overlay.subjects() {
+        if microdb.is_none()
+            && let Some(microdb) = between.old.subject(*relation, row_key)?
+        {
+            batch.delete_subject(*relation, row_key, microdb);
+        }
+    }
+    for ((relation, row_key), microdb) in overlay.subjects() {
+        if let Some(microdb) = microdb {
+            batch.put_subject(*relation, row_key, *microdb);
+        }
+    }
+    Ok(batch)
+}
+
+fn put_impersonal(
+    batch: &mut Batch,
+    between: &Between<'_>,
+    shape: &TableShape,
+    row_key: &RowKey,
+    before: &Option<Row>,
+    after: &Option<Row>,
+) -> Result<(), SqlError> {
+    match after {
+        Some(row) if before.as_ref() != Some(row) => {
+            batch.put_impersonal(between.new.store(), shape.id(), row_key, row, shape.table().schema_version)?;
+        }
+        Some(_) => {}
+        None if before.is_some() => batch.delete_impersonal(shape.id(), row_key),
+        None => return Ok(()),
+    }
+    put_indexes(batch, between, shape, row_key, before, after, None);
+    Ok(())
+}
+
+fn put_personal(
+    batch: &mut Batch,
+    between: &Between<'_>,
+    shape: &TableShape,
+    row_key: &RowKey,
+    row: &RowDelta,
+) -> Result<(), SqlError> {
+    let relation = shape.id();
+    let gone = Owners::new();
+    let owners = if row.after.is_some() { &row.new } else { &gone };
+    for (owner, _) in row.old.iter().filter(|(owner, _)| !has(owners, *owner)) {
+        batch.delete_copy(relation, row_key, *owner);
+        batch.delete_owner(relation, row_key, *owner);
+    }
+    for (owner, derivations) in owners.iter().filter(|entry| !row.old.contains(entry)) {
+        batch.put_owner(relation, row_key, *owner, *derivations);
+    }
+    let canonical = |owners: &Owners| owners.first().map(|(owner, _)| *owner);
+    let moved = canonical(&row.old) != canonical(owners);
+    if let Some(after) = &row.after {
+        let set = OwnerSet::new(owners.iter().map(|(owner, _)| *owner))
+            .ok_or_else(|| SqlError::new("DG001", "a row without owner cannot be stored"))?;
+        let rewritten = row.before.as_ref() != Some(after);
+        // The canonical mark leaves one copy and comes to another.
+        let marked = |owner: MicroDbId| Some(owner) == canonical(owners) || Some(owner) == canonical(&row.old);
+        let copies: Vec<MicroDbId> = owners
+            .iter()
+            .map(|(owner, _)| *owner)
+            .filter(|owner| rewritten || !has(&row.old, *owner) || moved && marked(*owner))
+            .collect();
+        let version = shape.table().schema_version;
+        batch.put_personal_copies(between.new.store(), relation, row_key, after, &set, &copies, version)?;
+    }
+    let locator = canonical(owners);
+    if moved && row.before.is_some() {
+        // Entries whose value is gone are deleted, then all that remain are put again with the new locator.
+        put_indexes(batch, between, shape, row_key, &row.before, &row.after, locator);
+        put_indexes(batch, between, shape, row_key, &None, &row.after, locator);
+    } else {
+        put_indexes(batch, between, shape, row_key, &row.before, &row.after, locator);
+    }
+    Ok(())
+}
+
+fn has(owners: &Owners, owner: MicroDbId) -> bool {
+    owners.binary_search_by(|(other, _)| other.cmp(&owner)).is_ok()
+}
+
+fn put_indexes(
+    batch: &mut Batch,
+    between: &Between<'_>,
+    shape: &TableShape,
+    row_key: &RowKey,
+    before: &Option<Row>,
+    after: &Option<Row>,
+    locator: Option<MicroDbId>,
+) {
+    let store = between.new.store();
+    let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
+    let before = before.as_ref().map(|row| shape.unpack(row));
+    let after = after.as_ref().map(|row| shape.unpack(row));
+    for index in &shape.table().indexes {
+        let below = reindexed.is_none_or(|reindexed| !reindexed.contains(&index.id));
+        let old = before.as_ref().filter(|_| below).and_then(|datums| shape.index_value(index, datums));
+        let value = after.as_ref().and_then(|datums| shape.index_value(index, datums));
+        if old == value {
+            continue;
+        }
+        match shape.key_form {
+            KeyForm::Hashed => {
+                if let Some(old) = old {
+                    batch.delete_index_hashed(index.id, &store.hash_index(index.id, &old), row_key);
+                }
+                if let Some(value) = value {
+                    batch.put_index_hashed(index.id, &store.hash_index(index.id, &value), row_key, locator);
+                }
+            }
+            KeyForm::Ordered => {
+                if let Some(old) = old {
+                    batch.delete_index_ordered(index.id, &old, row_key);
+                }
+                if let Some(value) = value {
+                    batch.put_index_ordered(index.id, &value, row_key);
+                }
+            }
+        }
+    }
+}
