@@ -1,0 +1,276 @@
+//! The commit pipeline: one thread orders all writes, a second makes them durable and publishes them.
+//!
+//! ```text
+//! connections ─▶ queue ─▶ COMMIT THREAD                         ─▶ FLUSH THREAD
+//!                          drain = one group                        drain what was written meanwhile
+//!                          per transaction, in order:               one fdatasync for all of it
+//!                            validate, or derive again              destroy the keys of the erased
+//!                          one WriteBatch (no sync)                 publish the last state, answer all
+//! ```
+//! The commit thread goes on while the flush thread waits for the disk: it derives against what is written,
+//! clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
+//! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
+
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::marks::RecentWrites;
+use crate::overlay::{Overlay, Owners};
+use crate::ownership::{self, Between, Derivation, orphan, placement};
+use crate::published::Published;
+use crate::sar::receipt;
+use arc_swap::ArcSwap;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use storage::audit::Receipt;
+use storage::{Batch, Store};
+
+/// The key in storage's `meta` under which the last commit's time stands.
+pub const META_TIME: &[u8] = b"time";
+/// The key in storage's `meta` under which the catalog stands.
+pub const META_CATALOG: &[u8] = b"catalog";
+
+const QUEUE_TRANSACTIONS_MAX: usize = 4_096;
+const GROUP_TRANSACTIONS_MAX: usize = 1_024;
+// Larger transactions that lost a race are derived again on their own connection.
+const REDERIVE_ROWS_MAX: usize = 1_000;
+
+/// A transaction, placed and sealed on its connection.
+pub struct CommitRequest {
+    overlay: Arc<Overlay>,
+    prepared: Prepared,
+    reply: Sender<Outcome>,
+}
+
+/// Owners and storage operations, valid as long as what was read stands.
+pub struct Prepared {
+    /// The published time that it was derived at.
+    pub based_on: CommitTime,
+    /// The derived owners.
+    pub derivation: Derivation,
+    /// The storage operations, receipts included.
+    pub batch: Batch,
+    /// The erasures in it: a µDB whose key dies, and its receipt.
+    pub erasures: Vec<(MicroDbId, Receipt)>,
+}
+
+/// What became of a transaction.
+pub enum Outcome {
+    /// Durable and published, with the receipts of the persons erased.
+    Committed(CommitTime, Vec<Receipt>),
+    /// Refused; nothing of it remains.
+    Refused(SqlError),
+    /// It lost a race and is too large to be derived again here: derive it again and come back.
+    Again,
+}
+
+/// Derives and seals a transaction against a state.
+pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
+    let new = old.clone().under(overlay.clone());
+    let between = Between { old, new: &new, overlay };
+    let derivation = ownership::derive(&between)?;
+    orphan::check(&derivation, new.schema())?;
+    let mut batch = placement::build(&between, &derivation)?;
+    let erasures = receipt::issue(&between, &derivation, &mut batch)?;
+    Ok(Prepared { based_on, derivation, batch, erasures })
+}
+
+/// The running pipeline.
+pub struct Pipeline {
+    queue: Option<Sender<CommitRequest>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Written {
+    published: Arc<Published>,
+    destroyed: Vec<MicroDbId>,
+    replies: Vec<(Sender<Outcome>, Vec<Receipt>)>,
+}
+
+impl Pipeline {
+    /// Starts both threads over what is published. `forgotten_at` learns the time of each erasure.
+    pub fn start(store: Store, published: Arc<ArcSwap<Published>>, forgotten_at: Arc<AtomicU64>) -> Pipeline {
+        let (queue, requests) = bounded(QUEUE_TRANSACTIONS_MAX);
+        let (written, to_flush) = bounded(QUEUE_TRANSACTIONS_MAX);
+        let committer = Committer {
+            store: store.clone(),
+            current: published.load_full(),
+            recent: RecentWrites::default(),
+            destroyed: HashSet::new(),
+            written,
+            failed: None,
+        };
+        let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(name.into())
+                .spawn(move || {
+                    // Half a commit cannot be taken back: recovery is the tested way out of a bug here.
+                    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
+                        std::process::abort();
+                    }
+                })
+                .expect("the process can start its two pipeline threads")
+        };
+        let threads = vec![
+            spawn("commit", Box::new(move || committer.run(&requests))),
+            spawn("flush", Box::new(move || flush(&store, &to_flush, &published, &forgotten_at))),
+        ];
+        Pipeline { queue: Some(queue), threads }
+    }
+
+    /// Hands a transaction over and waits for its outcome.
+    pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
+        let (reply, outcome) = bounded(1);
+        let stopping = || SqlError::new("57P01", "the server is shutting down").fatal();
+        let queue = self.queue.as_ref().ok_or_else(stopping)?;
+        queue.send(CommitRequest { overlay, prepared, reply }).map_err(|_| stopping())?;
+        outcome.recv().map_err(|_| stopping())
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.queue = None;
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has aborted the process.
+            let _ended = thread.join();
+        }
+    }
+}
+
+struct Committer {
+    store: Store,
+    /// What is written, published or not.
+    current: Arc<Published>,
+    recent: RecentWrites,
+    destroyed: HashSet<MicroDbId>,
+    written: Sender<Written>,
+    failed: Option<SqlError>,
+}
+
+impl Committer {
+    fn run(mut self, requests: &Receiver<CommitRequest>) {
+        while let Ok(first) = requests.recv() {
+            let mut group = vec![first];
+            group.extend(requests.try_iter().take(GROUP_TRANSACTIONS_MAX - 1));
+            self.commit(group);
+        }
+    }
+
+    fn commit(&mut self, group: Vec<CommitRequest>) {
+        if let Some(failed) = &self.failed {
+            for request in group {
+                answer(&request.reply, Outcome::Refused(failed.clone()));
+            }
+            return;
+        }
+        let time = CommitTime(self.current.time.0 + 1);
+        let mut layer = Overlay::new(self.current.schema.clone());
+        let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
+        let several = group.len() > 1;
+        for CommitRequest { overlay, prepared, reply } in group {
+            match self.decide(prepared, &overlay, &layer) {
+                Ok(Some(prepared)) => {
+                    self.recent.record(&prepared.derivation.writes, time);
+                    batch.append(prepared.batch);
+                    if several || overlay.changes_schema() {
+                        layer.absorb(&overlay, owners(&prepared.derivation));
+                    }
+                    let (keys, receipts): (Vec<_>, Vec<_>) = prepared.erasures.into_iter().unzip();
+                    self.destroyed.extend(&keys);
+                    destroyed.extend(keys);
+                    replies.push((reply, receipts));
+                }
+                Ok(None) => answer(&reply, Outcome::Again),
+                Err(error) => answer(&reply, Outcome::Refused(error)),
+            }
+        }
+        if replies.is_empty() {
+            return;
+        }
+        let schema = layer.schema().clone();
+        batch.put_meta(&self.store, META_TIME, &time.0.to_be_bytes());
+        if layer.changes_schema() {
+            batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
+        }
+        if let Err(error) = self.store.write(batch) {
+            let error = SqlError::from(error).hint("no write is taken until the server is started again");
+            self.failed = Some(error.clone());
+            for (reply, _) in replies {
+                answer(&reply, Outcome::Refused(error.clone()));
+            }
+            return;
+        }
+        self.current = Arc::new(Published { time, schema, snapshot: self.store.snapshot() });
+        let written = Written { published: self.current.clone(), destroyed, replies };
+        self.written.send(written).expect("the flush thread outlives the commit thread or aborts the process");
+    }
+
+    /// The transaction as it stands after all before it: as prepared, or derived again.
+    fn decide(
+        &self,
+        prepared: Prepared,
+        overlay: &Arc<Overlay>,
+        layer: &Overlay,
+    ) -> Result<Option<Prepared>, SqlError> {
+        if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
+            return Ok(Some(prepared));
+        }
+        let gives_to_forgotten = prepared.derivation.tables.values().flat_map(|rows| rows.values()).any(|row| {
+            row.after.is_some() && row.new.iter().any(|(owner, _)| self.destroyed.contains(owner))
+        });
+        if gives_to_forgotten {
+            return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
+                .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));
+        }
+        if overlay.len() > REDERIVE_ROWS_MAX {
+            return Ok(None);
+        }
+        let old = Layered::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
+        prepare(&old, overlay, self.current.time).map(Some)
+    }
+}
+
+fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
+    let mut all = Vec::new();
+    for (relation, rows) in &derivation.tables {
+        for (row_key, row) in rows {
+            let owners = if row.after.is_some() { row.new.clone() } else { Owners::new() };
+            all.push(((*relation, row_key.clone()), owners));
+        }
+    }
+    all
+}
+
+fn answer(reply: &Sender<Outcome>, outcome: Outcome) {
+    // A connection that is gone does not hear its outcome; the commit stands.
+    let _heard = reply.send(outcome);
+}
+
+fn flush(store: &Store, written: &Receiver<Written>, published: &ArcSwap<Published>, forgotten_at: &AtomicU64) {
+    while let Ok(first) = written.recv() {
+        let mut groups = vec![first];
+        groups.extend(written.try_iter());
+        let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
+        let flushed = store.flush().and_then(|()| {
+            if destroyed.is_empty() { Ok(()) } else { store.destroy_keys(&destroyed) }
+        });
+        if let Err(error) = flushed {
+            eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
+            std::process::abort();
+        }
+        let last = groups.last().expect("there is at least the first group").published.clone();
+        if !destroyed.is_empty() {
+            forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
+        }
+        published.store(last);
+        for group in groups {
+            for (reply, receipts) in group.replies {
+                answer(&reply, Outcome::Committed(group.published.time, receipts));
+            }
+        }
+    }
+}

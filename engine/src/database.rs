@@ -1,0 +1,105 @@
+//! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
+
+use crate::SqlError;
+use crate::commit::{META_CATALOG, META_TIME, Pipeline};
+use crate::config::Config;
+use crate::locks::{LockTable, TransactionId};
+use crate::published::Published;
+use crate::sequence::Sequences;
+use crate::shape::Schema;
+use arc_swap::ArcSwap;
+use planner::catalog::Catalog;
+use repr::CommitTime;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use storage::{Snapshot, Store, StoreOptions};
+
+/// One open database.
+pub struct Database {
+    /// The configuration.
+    pub config: Config,
+    /// The leaves.
+    pub store: Store,
+    /// What readers start from.
+    pub published: Arc<ArcSwap<Published>>,
+    /// Who may write what.
+    pub locks: LockTable,
+    /// Counters outside transactions.
+    pub sequences: Sequences,
+    /// The way to durability.
+    pub pipeline: Pipeline,
+    forgotten_at: Arc<AtomicU64>,
+    transactions: AtomicU64,
+    backends: AtomicI32,
+}
+
+/// Opens the leaves of a data folder.
+pub fn open_store(data: &Path, config: &Config) -> Result<Store, SqlError> {
+    let mut options = StoreOptions::new(data);
+    options.block_cache_bytes = config.block_cache_bytes;
+    options.cipher = config.cipher;
+    Ok(Store::open(&options)?)
+}
+
+/// The stored catalog, empty in a new database.
+pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
+    match snapshot.meta(META_CATALOG)? {
+        Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog")),
+        None => Ok(Catalog { next_id: repr::id::FIRST_USER_ID, ..Catalog::default() }),
+    }
+}
+
+fn damaged(what: &str) -> SqlError {
+    SqlError::new("XX001", format!("the {what} in the data folder cannot be read"))
+        .hint("run \"dogwood check\" on the folder, or restore a backup")
+}
+
+impl Database {
+    /// Opens a data folder, making it if it is empty. Recovery is RocksDB's log, then the keys of every erasure.
+    pub fn open(config: Config) -> Result<Arc<Database>, SqlError> {
+        let store = open_store(&config.data, &config)?;
+        let snapshot = store.snapshot();
+        let time = match snapshot.meta(META_TIME)? {
+            Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
+            None => 0,
+        };
+        let catalog = stored_catalog(&snapshot)?;
+        let published = Arc::new(ArcSwap::from_pointee(Published {
+            time: CommitTime(time),
+            schema: Arc::new(Schema::new(Arc::new(catalog))),
+            snapshot,
+        }));
+        let forgotten_at = Arc::new(AtomicU64::new(0));
+        Ok(Arc::new(Database {
+            sequences: Sequences::open(store.clone())?,
+            pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone()),
+            config,
+            store,
+            published,
+            locks: LockTable::default(),
+            forgotten_at,
+            transactions: AtomicU64::new(1),
+            backends: AtomicI32::new(1),
+        }))
+    }
+
+    /// A number for a new transaction.
+    pub fn next_transaction(&self) -> TransactionId {
+        TransactionId(self.transactions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A number for a new connection: PostgreSQL's backend pid.
+    pub fn next_backend(&self) -> i32 {
+        self.backends.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// 40001 if a data subject was forgotten after `time`.
+    pub fn check_not_ended(&self, time: CommitTime) -> Result<(), SqlError> {
+        if time.0 < self.forgotten_at.load(Ordering::SeqCst) {
+            return Err(SqlError::new("40001", "the snapshot has ended")
+                .hint("a data subject was forgotten; retry the transaction"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! A transaction on its connection: snapshot, overlay, savepoints, locks, deferred checks.
+//!
+//! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
+//! but through a reader, and reaches the commit thread once, at COMMIT.
+
+use crate::SqlError;
+use crate::commit::{self, Outcome};
+use crate::database::Database;
+use crate::layered::Layered;
+use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
+use crate::overlay::{Mark, Overlay};
+use crate::published::Published;
+use crate::write::foreign_key::{self, DeferredCheck};
+use planner::catalog::ConstraintName;
+use std::sync::Arc;
+use storage::audit::Receipt;
+
+/// What a transaction sees of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each statement sees what was committed before it.
+    ReadCommitted,
+    /// All statements see what was committed before the first; first committer wins.
+    RepeatableRead,
+}
+
+/// How a transaction was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// Isolation level.
+    pub isolation: Isolation,
+    /// READ ONLY.
+    pub read_only: bool,
+}
+
+struct Savepoint {
+    name: String,
+    mark: Mark,
+    deferred: usize,
+}
+
+/// A transaction under way.
+pub struct Transaction {
+    database: Arc<Database>,
+    id: TransactionId,
+    /// How it was begun.
+    pub modes: Modes,
+    overlay: Arc<Overlay>,
+    /// REPEATABLE READ's snapshot, taken by the first statement.
+    snapshot: Option<Arc<Published>>,
+    savepoints: Vec<Savepoint>,
+    /// Constraint checks put off to COMMIT.
+    pub deferred: Vec<DeferredCheck>,
+    /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
+    pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
+    /// `now()`: microseconds since 2000-01-01.
+    pub started_at: i64,
+}
+
+// A derivation that loses against others is repeated; its rows being locked, it wins in the end.
+const PREPARE_ATTEMPTS_MAX: usize = 100;
+
+impl Transaction {
+    /// Begins one.
+    pub fn begin(database: &Arc<Database>, modes: Modes, now: i64) -> Transaction {
+        let schema = database.published.load().schema.clone();
+        Transaction {
+            id: database.next_transaction(),
+            database: database.clone(),
+            modes,
+            overlay: Arc::new(Overlay::new(schema)),
+            snapshot: None,
+            savepoints: Vec::new(),
+            deferred: Vec::new(),
+            constraint_modes: Vec::new(),
+            started_at: now,
+        }
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+    /// Its id, for locks.
+    pub fn id(&self) -> TransactionId {
+        self.id
+    }
+    /// Its changes.
+    pub fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+    /// Its changes, shared.
+    pub fn shared_overlay(&self) -> Arc<Overlay> {
+        self.overlay.clone()
+    }
+    /// Its changes, to add to. Copies them if a reader still holds them.
+    pub fn overlay_mut(&mut self) -> &mut Overlay {
+        Arc::make_mut(&mut self.overlay)
+    }
+    /// Whether a statement has taken the transaction's one snapshot, or anything was written.
+    pub fn has_begun(&self) -> bool {
+        self.snapshot.is_some() || !self.overlay.is_empty()
+    }
+
+    /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
+    /// since a REPEATABLE READ snapshot was taken.
+    pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
+        let base = match self.modes.isolation {
+            Isolation::ReadCommitted => self.database.published.load_full(),
+            Isolation::RepeatableRead => {
+                self.snapshot.get_or_insert_with(|| self.database.published.load_full()).clone()
+            }
+        };
+        self.database.check_not_ended(base.time)?;
+        Ok(self.over(base))
+    }
+
+    /// What is committed now, under its own changes: what constraints are checked against.
+    pub fn latest_view(&mut self) -> Layered {
+        let base = self.database.published.load_full();
+        self.over(base)
+    }
+
+    fn over(&mut self, base: Arc<Published>) -> Layered {
+        if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
+            Arc::make_mut(&mut self.overlay).follow(&base.schema);
+        }
+        Layered::new(self.database.store.clone(), base).under(self.overlay.clone())
+    }
+
+    /// Takes a lock until the transaction ends.
+    pub fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<Granted, SqlError> {
+        self.database.locks.lock(self.id, key, mode, patience)
+    }
+
+    /// Where the overlay stands, to undo a statement.
+    pub fn mark(&self) -> Mark {
+        self.overlay.mark()
+    }
+    /// Takes back all changes since the mark.
+    pub fn roll_back_to(&mut self, mark: Mark) {
+        Arc::make_mut(&mut self.overlay).roll_back(mark);
+    }
+
+    /// SAVEPOINT
+    pub fn savepoint(&mut self, name: String) {
+        self.savepoints.push(Savepoint { name, mark: self.overlay.mark(), deferred: self.deferred.len() });
+    }
+    /// RELEASE SAVEPOINT
+    pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let position = self.find_savepoint(name)?;
+        self.savepoints.truncate(position);
+        Ok(())
+    }
+    /// ROLLBACK TO SAVEPOINT
+    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let position = self.find_savepoint(name)?;
+        let (mark, deferred) = (self.savepoints[position].mark, self.savepoints[position].deferred);
+        self.roll_back_to(mark);
+        self.deferred.truncate(deferred);
+        self.savepoints.truncate(position + 1);
+        Ok(())
+    }
+    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        self.savepoints
+            .iter()
+            .rposition(|savepoint| savepoint.name == name)
+            .ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
+    }
+
+    /// Whether a DEFERRABLE constraint waits for COMMIT.
+    pub fn is_deferred(&self, constraint: &ConstraintName) -> bool {
+        if !constraint.deferrable {
+            return false;
+        }
+        let named = |names: &Option<Vec<String>>| names.as_ref().is_none_or(|names| names.contains(&constraint.name));
+        let said = self.constraint_modes.iter().rev().find(|(names, _)| named(names));
+        said.map_or(constraint.initially_deferred, |(_, deferred)| *deferred)
+    }
+
+    /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it.
+    /// Gives the receipts of the persons erased.
+    pub fn commit(mut self, patience: &Patience) -> Result<Vec<Receipt>, SqlError> {
+        foreign_key::check_deferred(&mut self, patience)?;
+        if self.overlay.is_empty() {
+            return Ok(Vec::new());
+        }
+        for _ in 0..PREPARE_ATTEMPTS_MAX {
+            let base = self.database.published.load_full();
+            let time = base.time;
+            let old = Layered::new(self.database.store.clone(), base);
+            let prepared = commit::prepare(&old, &self.overlay, time)?;
+            match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
+                Outcome::Committed(_, receipts) => return Ok(receipts),
+                Outcome::Refused(error) => return Err(error),
+                Outcome::Again => {}
+            }
+        }
+        Err(SqlError::new("40001", "could not commit: the owners of its rows kept changing")
+            .hint("retry the transaction"))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.database.locks.release(self.id);
+    }
+}
