@@ -1,0 +1,264 @@
+//! INSERT, UPDATE and DELETE: from a write plan to rows of the overlay, and what RETURNING gives.
+//!
+//! Rows are computed over the statement's snapshot, locked, and looked at again: if another transaction
+//! changed one meanwhile, READ COMMITTED computes the statement anew over a fresh snapshot (nothing was
+//! written yet, the locks stay), REPEATABLE READ gives 40001.
+
+use super::{RowUpdate, Writer};
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::locks::{Granted, LockKey, LockMode};
+use crate::one_shot::{self, QueryLimits};
+use crate::reader::Reader;
+use crate::shape::TableShape;
+use crate::transaction::Isolation;
+use planner::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan};
+use repr::{Datum, Row, RowKey};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What a write did.
+#[derive(Default)]
+pub struct Written {
+    /// Logical rows, for the command tag.
+    pub rows: usize,
+    /// RETURNING's rows.
+    pub returned: Vec<Vec<Datum>>,
+}
+
+// A statement that keeps losing its rows to others gives up rather than spin.
+const ATTEMPTS_MAX: usize = 1_000;
+
+/// Runs one write, its constraints and referential actions included.
+pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+    let written = match plan {
+        WritePlan::Insert(insert) => {
+            let view = writer.transaction.statement_view()?;
+            let rows = run(&insert.source, view, writer, limits)?;
+            insert_rows(writer, insert, rows)?
+        }
+        WritePlan::Update(update) => execute_update(writer, update, limits)?,
+        WritePlan::Delete(delete) => execute_delete(writer, delete, limits)?,
+    };
+    writer.finish()?;
+    Ok(written)
+}
+
+fn run(source: &Query, view: Layered, writer: &Writer<'_>, limits: &QueryLimits) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let system = Arc::new(crate::system::Catalogs::new(view.catalog(), &writer.context));
+    one_shot::run_with_system(
+        Arc::new(source.clone()),
+        Arc::new(view),
+        writer.context.clone(),
+        limits.clone(),
+        system,
+    )?
+    .collect()
+}
+
+/// Inserts computed rows (INSERT's source, or a chunk of COPY).
+pub fn insert_rows(
+    writer: &mut Writer<'_>,
+    plan: &InsertPlan,
+    rows: impl IntoIterator<Item = Vec<Datum>>,
+) -> Result<Written, SqlError> {
+    writer.lock_table(plan.table)?;
+    let shape = writer.shape(plan.table)?;
+    let mut written = Written::default();
+    let mut touched: HashSet<RowKey> = HashSet::new();
+    for mut row in rows {
+        writer.complete(&shape, &plan.checks, &mut row, None)?;
+        if let Some(on_conflict) = &plan.on_conflict
+            && let Some(row_key) = conflicting(writer, &shape, on_conflict, &row)?
+        {
+            if let Some(row) = on_conflict_update(writer, &shape, plan, on_conflict, &row_key, &row, &mut touched)? {
+                written.rows += 1;
+                returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+            }
+            continue;
+        }
+        let row_key = writer.insert_row(&shape, &row)?;
+        if plan.on_conflict.is_some() {
+            touched.insert(row_key);
+        }
+        written.rows += 1;
+        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+fn returning(
+    writer: &Writer<'_>,
+    returning: Option<&Returning>,
+    row: &[Datum],
+    returned: &mut Vec<Vec<Datum>>,
+) -> Result<(), SqlError> {
+    if let Some(returning) = returning {
+        let values = returning.exprs.iter().map(|expr| expr.eval(row, &writer.context));
+        returned.push(values.collect::<Result<_, _>>()?);
+    }
+    Ok(())
+}
+
+/// The existing row that stands in the way of a new one, by the arbiter indexes. Its key is locked from here on.
+fn conflicting(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    on_conflict: &OnConflict,
+    row: &[Datum],
+) -> Result<Option<RowKey>, SqlError> {
+    let arbiters = shape
+        .table()
+        .indexes
+        .iter()
+        .filter(|index| index.unique)
+        .filter(|index| on_conflict.arbiters.is_empty() || on_conflict.arbiters.contains(&index.id));
+    for index in arbiters {
+        if shape.table().primary_key == Some(index.id) {
+            let row_key = shape.row_key(&writer.transaction.database().store, row, 0);
+            let key = LockKey::Row(shape.id(), row_key.clone());
+            writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)?;
+            if writer.transaction.latest_view().exists(shape, &row_key)? {
+                return Ok(Some(row_key));
+            }
+            continue;
+        }
+        if shape.values(&index.columns, row).is_none() {
+            continue;
+        }
+        let Some(value) = shape.index_value(index, row) else { continue };
+        let key = LockKey::Unique(index.id, value.clone());
+        writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)?;
+        let found = writer.transaction.latest_view().keys_by_value(shape, index.id, &value)?;
+        if let Some(row_key) = found.into_iter().next() {
+            return Ok(Some(row_key));
+        }
+    }
+    Ok(None)
+}
+
+fn on_conflict_update(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    plan: &InsertPlan,
+    on_conflict: &OnConflict,
+    row_key: &RowKey,
+    excluded: &[Datum],
+    touched: &mut HashSet<RowKey>,
+) -> Result<Option<Vec<Datum>>, SqlError> {
+    let ConflictAction::Update { assignments, condition } = &on_conflict.action else { return Ok(None) };
+    if !touched.insert(row_key.clone()) {
+        return Err(SqlError::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+        ));
+    }
+    let Some(before) = writer.lock_row(shape, row_key)? else { return Ok(None) };
+    let mut both = before.clone();
+    both.extend_from_slice(excluded);
+    if let Some(condition) = condition
+        && !condition.holds(&both, &writer.context)?
+    {
+        return Ok(None);
+    }
+    let mut after = before.clone();
+    for (column, expr) in assignments {
+        after[*column] = expr.eval(&both, &writer.context)?;
+    }
+    writer.complete(shape, &plan.checks, &mut after, Some(&before))?;
+    let update = RowUpdate { row_key: row_key.clone(), before, after };
+    writer.update_rows(shape, std::slice::from_ref(&update))?;
+    Ok(Some(update.after))
+}
+
+fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+    let shape = writer.shape(plan.table)?;
+    let width = shape.table().columns.len();
+    let targets = target_rows(writer, &shape, &plan.source, limits)?;
+    let mut updates = Vec::with_capacity(targets.len());
+    let mut rests = Vec::new();
+    for (row_key, source) in targets {
+        let before = source[..width].to_vec();
+        let mut after = before.clone();
+        for (column, expr) in &plan.assignments {
+            after[*column] = expr.eval(&source, &writer.context)?;
+        }
+        writer.complete(&shape, &plan.checks, &mut after, Some(&before))?;
+        updates.push(RowUpdate { row_key, before, after });
+        if plan.returning.is_some() {
+            rests.push(source[width..].to_vec());
+        }
+    }
+    writer.update_rows(&shape, &updates)?;
+    let mut written = Written { rows: updates.len(), returned: Vec::new() };
+    for (update, rest) in updates.into_iter().zip(rests) {
+        let mut row = update.after;
+        row.extend(rest);
+        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+fn execute_delete(writer: &mut Writer<'_>, plan: &DeletePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+    let shape = writer.shape(plan.table)?;
+    let width = shape.table().columns.len();
+    let targets = target_rows(writer, &shape, &plan.source, limits)?;
+    let mut written = Written { rows: targets.len(), returned: Vec::new() };
+    for (row_key, source) in targets {
+        writer.delete_row(&shape, &row_key, &source[..width])?;
+        returning(writer, plan.returning.as_ref(), &source, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+/// The rows that an UPDATE or DELETE is about, each once, locked and current.
+fn target_rows(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    source: &Query,
+    limits: &QueryLimits,
+) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
+    writer.lock_table(shape.id())?;
+    let width = shape.table().columns.len();
+    for _ in 0..ATTEMPTS_MAX {
+        let view = writer.transaction.statement_view()?;
+        let seen_at = view.time();
+        let rows = run(source, view, writer, limits)?;
+        let mut seen: HashSet<RowKey> = HashSet::with_capacity(rows.len());
+        let mut targets = Vec::with_capacity(rows.len());
+        for row in rows {
+            let Datum::Bytea(key) = &row[width] else {
+                return Err(SqlError::new("XX000", "a write's source does not give row keys"));
+            };
+            let row_key = RowKey(key.as_ref().into());
+            if seen.insert(row_key.clone()) {
+                targets.push((row_key, row));
+            }
+        }
+        // One order for all writers: fewer deadlocks.
+        let mut order: Vec<&RowKey> = targets.iter().map(|(row_key, _)| row_key).collect();
+        order.sort();
+        let mut waited = false;
+        for row_key in order {
+            let key = LockKey::Row(shape.id(), row_key.clone());
+            waited |= writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)? == Granted::AfterWait;
+        }
+        let latest = writer.transaction.latest_view();
+        if !waited && latest.time() == seen_at {
+            return Ok(targets);
+        }
+        let mut changed = false;
+        for (row_key, row) in &targets {
+            let now = latest.get(shape.table(), row_key)?;
+            changed |= now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width]));
+        }
+        // A row that was waited for may also have begun to match: only a fresh snapshot tells.
+        if !changed {
+            return Ok(targets);
+        }
+        if writer.transaction.modes.isolation == Isolation::RepeatableRead {
+            return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
+                .hint("retry the transaction"));
+        }
+    }
+    Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))
+}

@@ -1,0 +1,253 @@
+//! Foreign keys: a referencing row needs its parent; a parent that goes takes, blanks or keeps its referrers.
+//!
+//! The parent's row is locked in share before it is looked up, a row that goes is locked alone before its
+//! referrers are: so neither can slip past the other.
+
+use super::unique::{self, UniqueCheck, values_text};
+use super::{RowUpdate, Writer};
+use crate::SqlError;
+use crate::locks::{LockKey, LockMode, Patience};
+use crate::shape::{Referrer, TableShape};
+use crate::transaction::Transaction;
+use planner::catalog::{ConstraintName, ForeignKey, ReferentialAction};
+use repr::{ColumnIndex, Datum, RelationId, RowKey, key};
+use std::sync::Arc;
+
+/// A check that waits for COMMIT.
+pub enum DeferredCheck {
+    /// A referencing row's.
+    Parent(ParentNeeded),
+    /// A referenced key that went.
+    Referrers(KeyGone),
+    /// A unique key's.
+    Unique(UniqueCheck),
+}
+
+/// A referencing row was written.
+pub struct ParentNeeded {
+    table: RelationId,
+    constraint: ConstraintName,
+    target: RelationId,
+    target_columns: Vec<ColumnIndex>,
+    columns: Vec<ColumnIndex>,
+    /// None of them NULL.
+    values: Vec<Datum>,
+}
+
+impl ParentNeeded {
+    /// Of one row's foreign key.
+    pub fn new(table: RelationId, foreign_key: &ForeignKey, values: Vec<Datum>) -> Self {
+        ParentNeeded {
+            table,
+            constraint: foreign_key.constraint.clone(),
+            target: foreign_key.target,
+            target_columns: foreign_key.target_columns.clone(),
+            columns: foreign_key.columns.clone(),
+            values,
+        }
+    }
+}
+
+/// A referenced key was deleted or changed.
+pub struct KeyGone {
+    /// The referenced table.
+    pub target: RelationId,
+    /// Who may refer to it.
+    pub referrer: Referrer,
+    /// The key that is gone.
+    pub old: Vec<Datum>,
+    /// What it was changed to; `None` if the row is gone.
+    pub new: Option<Vec<Datum>>,
+}
+
+impl KeyGone {
+    fn action(&self) -> ReferentialAction {
+        let key = &self.referrer.foreign_key;
+        if self.new.is_some() { key.on_update } else { key.on_delete }
+    }
+    /// Whether it changes rows, rather than only asks whether there are any.
+    pub fn acts(&self) -> bool {
+        !matches!(self.action(), ReferentialAction::NoAction)
+    }
+}
+
+/// The deferred checks of a transaction, at COMMIT or SET CONSTRAINTS … IMMEDIATE.
+pub fn check_deferred(transaction: &mut Transaction, patience: &Patience) -> Result<(), SqlError> {
+    for check in std::mem::take(&mut transaction.deferred) {
+        match check {
+            DeferredCheck::Parent(parent) => {
+                if still_refers(transaction, &parent)? {
+                    require_parent(transaction, patience, &parent)?;
+                }
+            }
+            DeferredCheck::Referrers(gone) => require_no_referrer(transaction, &gone)?,
+            DeferredCheck::Unique(check) => unique::check(transaction, &check)?,
+        }
+    }
+    Ok(())
+}
+
+fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<bool, SqlError> {
+    let view = transaction.latest_view();
+    let Ok(shape) = view.shape(parent.table).cloned() else { return Ok(false) };
+    let foreign_key = shape.table().foreign_keys.iter().find(|key| key.constraint.id == parent.constraint.id);
+    match foreign_key {
+        Some(foreign_key) => {
+            let value = key::encode_all(&parent.values);
+            Ok(!view.keys_by_value(&shape, foreign_key.index, &value)?.is_empty())
+        }
+        None => Ok(false),
+    }
+}
+
+/// 23503 unless the referenced row exists; it is kept from going until the transaction ends.
+pub fn require_parent(
+    transaction: &mut Transaction,
+    patience: &Patience,
+    needed: &ParentNeeded,
+) -> Result<(), SqlError> {
+    let view = transaction.latest_view();
+    let target = view.shape(needed.target)?.clone();
+    let referencing = view.shape(needed.table)?.clone();
+    let index = target.unique_index(&needed.target_columns).expect("a foreign key refers to a unique index").id;
+    let value = key::encode_all(&needed.values);
+    let mut found = view.keys_by_value(&target, index, &value)?;
+    drop(view);
+    // The row must still be there once it is locked.
+    while let Some(row_key) = found.pop() {
+        transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::Shared, patience)?;
+        let again = transaction.latest_view().keys_by_value(&target, index, &value)?;
+        if again.contains(&row_key) {
+            return Ok(());
+        }
+        found = again;
+    }
+    let message = format!(
+        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+        referencing.table().name,
+        needed.constraint.name
+    );
+    Err(SqlError::new("23503", message)
+        .detail(format!(
+            "{} is not present in table \"{}\".",
+            values_text(&referencing, &needed.columns, &needed.values),
+            target.table().name
+        ))
+        .on(&referencing.table().name, Some(&needed.constraint.name)))
+}
+
+/// What the foreign key says happens to the referrers of a key that is gone.
+pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
+    match gone.action() {
+        ReferentialAction::NoAction => {
+            if writer.transaction.is_deferred(&gone.referrer.foreign_key.constraint) {
+                writer.transaction.deferred.push(DeferredCheck::Referrers(gone));
+                return Ok(());
+            }
+            require_no_referrer(writer.transaction, &gone)
+        }
+        ReferentialAction::Restrict => require_no_referrer(writer.transaction, &gone),
+        ReferentialAction::Cascade => match &gone.new {
+            None => {
+                let (shape, rows) = referrers(writer, &gone)?;
+                rows.into_iter().try_for_each(|(row_key, row)| writer.delete_row(&shape, &row_key, &row))
+            }
+            Some(new) => {
+                let new = new.clone();
+                rewrite(writer, &gone, &new)
+            }
+        },
+        ReferentialAction::SetNull => {
+            let nulls = vec![Datum::Null; gone.old.len()];
+            rewrite(writer, &gone, &nulls)
+        }
+        ReferentialAction::SetDefault => {
+            let shape = writer.shape(gone.referrer.table)?;
+            let defaults = defaults(writer, &shape, &gone.referrer.foreign_key.columns)?;
+            rewrite(writer, &gone, &defaults)
+        }
+    }
+}
+
+/// The defaults of some columns.
+pub fn defaults(
+    writer: &mut Writer<'_>,
+    shape: &TableShape,
+    columns: &[ColumnIndex],
+) -> Result<Vec<Datum>, SqlError> {
+    use crate::reader::Reader;
+    let catalog = writer.transaction.latest_view().catalog().clone();
+    columns
+        .iter()
+        .map(|column| {
+            let expr = planner::plan_default(&catalog, shape.table(), *column)?;
+            Ok(expr.eval(&[], &writer.context)?)
+        })
+        .collect()
+}
+
+/// Referencing rows, locked, as they are now.
+fn referrers(
+    writer: &mut Writer<'_>,
+    gone: &KeyGone,
+) -> Result<(Arc<TableShape>, Vec<(RowKey, Vec<Datum>)>), SqlError> {
+    let shape = writer.shape(gone.referrer.table)?;
+    writer.lock_table(shape.id())?;
+    let value = key::encode_all(&gone.old);
+    let keys = writer.transaction.latest_view().keys_by_value(&shape, gone.referrer.foreign_key.index, &value)?;
+    let mut rows = Vec::with_capacity(keys.len());
+    for row_key in keys {
+        if let Some(row) = writer.lock_row(&shape, &row_key)?
+            && let Some(values) = shape.values(&gone.referrer.foreign_key.columns, &row)
+            && key::encode_all(&values) == value
+        {
+            rows.push((row_key, row));
+        }
+    }
+    Ok((shape, rows))
+}
+
+fn rewrite(writer: &mut Writer<'_>, gone: &KeyGone, values: &[Datum]) -> Result<(), SqlError> {
+    let (shape, rows) = referrers(writer, gone)?;
+    let checks = writer.row_checks(&shape)?;
+    let mut updates = Vec::with_capacity(rows.len());
+    for (row_key, before) in rows {
+        let mut after = before.clone();
+        for (column, value) in gone.referrer.foreign_key.columns.iter().zip(values) {
+            after[*column] = value.clone();
+        }
+        writer.complete(&shape, &checks, &mut after, Some(&before))?;
+        updates.push(RowUpdate { row_key, before, after });
+    }
+    writer.update_rows(&shape, &updates)
+}
+
+fn require_no_referrer(transaction: &mut Transaction, gone: &KeyGone) -> Result<(), SqlError> {
+    let view = transaction.latest_view();
+    let target = view.shape(gone.target)?.clone();
+    let Ok(shape) = view.shape(gone.referrer.table).cloned() else { return Ok(()) };
+    let foreign_key = &gone.referrer.foreign_key;
+    let value = key::encode_all(&gone.old);
+    if view.keys_by_value(&shape, foreign_key.index, &value)?.is_empty() {
+        return Ok(());
+    }
+    // Another row may have taken the key meanwhile.
+    if let Some(index) = target.unique_index(&foreign_key.target_columns)
+        && !view.keys_by_value(&target, index.id, &value)?.is_empty()
+    {
+        return Ok(());
+    }
+    let message = format!(
+        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+        target.table().name,
+        foreign_key.constraint.name,
+        shape.table().name
+    );
+    Err(SqlError::new("23503", message)
+        .detail(format!(
+            "{} is still referenced from table \"{}\".",
+            values_text(&target, &foreign_key.target_columns, &gone.old),
+            shape.table().name
+        ))
+        .on(&shape.table().name, Some(&foreign_key.constraint.name)))
+}
