@@ -1,0 +1,39 @@
+//! Subject requests: access and erasure. Walks over the reversed data ownership graph.
+//!
+//! All read through the one reader interface; an erasure writes through the one write path.
+
+pub mod access;
+pub mod erase;
+pub mod receipt;
+pub mod traverse;
+
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::shape::TableShape;
+use repr::{Datum, MicroDbId, RowKey};
+use std::sync::Arc;
+
+/// A data subject that exists.
+#[derive(Clone)]
+pub struct Subject {
+    /// Its table.
+    pub shape: Arc<TableShape>,
+    /// Its row.
+    pub row_key: RowKey,
+    /// Its µDB.
+    pub microdb: MicroDbId,
+}
+
+/// Finds a data subject by its primary key. DG003 if there is none.
+pub fn find(view: &Layered, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
+    let table = shape.table();
+    if !table.data_subject {
+        return Err(SqlError::new("DG004", format!("table \"{}\" is not a data-subject table", table.name))
+            .hint("subject requests name a table declared DATA_SUBJECT and a primary key of it"));
+    }
+    let row_key = shape.key_of(view.store(), primary_key);
+    match view.subject(shape.id(), &row_key)? {
+        Some(microdb) => Ok(Subject { shape: shape.clone(), row_key, microdb }),
+        None => Err(SqlError::new("DG003", format!("no such data subject in table \"{}\"", table.name))),
+    }
+}

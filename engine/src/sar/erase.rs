@@ -1,0 +1,266 @@
+//! GDPR FORGET: which rows go, which are blanked, which only lose a copy; to the fixpoint, as ordinary writes.
+//!
+//! The subject's row goes first. A row that goes fires the rules of the edges that lead to it: the near row is
+//! blanked, or goes too. Then owners are derived as for any transaction, and a row that is left without one
+//! goes as well, which fires again. What comes out is an overlay, and takes the one commit path.
+
+use super::Subject;
+use super::traverse::{Place, near_rows};
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::ownership::{self, Between, Derivation};
+use crate::shape::{Edge, Referrer, TableShape};
+use crate::write::{Writer, foreign_key};
+use planner::catalog::{ReferentialAction, RuleAction, RuleEvent};
+use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, key};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What an erasure does to one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableCounts {
+    /// Rows erased.
+    pub deleted: u64,
+    /// Survivors with a blanked column.
+    pub anonymized: u64,
+    /// Survivors that lost this subject's copy.
+    pub disowned: u64,
+}
+
+/// The outcome, by table name.
+pub type Counts = BTreeMap<String, TableCounts>;
+
+/// Erases a subject in a transaction's overlay; nothing is committed.
+pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
+    let mut eraser = Eraser { writer, erased: BTreeSet::new(), open: Vec::new() };
+    eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
+    loop {
+        while let Some((shape, row)) = eraser.open.pop() {
+            eraser.fire(&shape, &row)?;
+        }
+        if !eraser.remove_orphans()? {
+            return Ok(());
+        }
+    }
+}
+
+struct Eraser<'a, 'b> {
+    writer: &'a mut Writer<'b>,
+    erased: BTreeSet<Place>,
+    /// Rows that went and whose edges have not fired yet, as they were committed.
+    open: Vec<(Arc<TableShape>, Row)>,
+}
+
+impl Eraser<'_, '_> {
+    fn remove(&mut self, shape: &Arc<TableShape>, place: Place) -> Result<(), SqlError> {
+        if !self.erased.insert(place.clone()) {
+            return Ok(());
+        }
+        if let Some(row) = self.writer.lock_row(shape, &place.1)? {
+            self.writer.set(shape, &place.1, None)?;
+            // As committed: a column blanked meanwhile must not hide what the row was tied to.
+            let changes = self.writer.transaction.overlay().table(shape.id());
+            let change = changes.and_then(|changes| changes.rows.get(&place.1));
+            let committed = change.and_then(|change| change.before.clone()).unwrap_or_else(|| Row::pack(&row));
+            if shape.table().data_subject {
+                self.writer.transaction.overlay_mut().set_subject(place.0, place.1, None);
+            }
+            self.open.push((shape.clone(), committed));
+        }
+        Ok(())
+    }
+
+    /// A row has gone: its edges' rules, then every foreign key that still names it.
+    fn fire(&mut self, shape: &Arc<TableShape>, row: &Row) -> Result<(), SqlError> {
+        for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
+            let view = self.writer.transaction.latest_view();
+            let near_shape = view.shape(edge.near)?.clone();
+            let places = near_rows(&view, edge, shape, row)?;
+            drop(view);
+            for place in places {
+                self.fire_edge(&near_shape, edge, place)?;
+            }
+        }
+        for referrer in shape.referrers.iter().filter(|referrer| referrer.foreign_key.annotation.is_none()) {
+            self.fire_foreign_key(shape, referrer, &shape.unpack(row))?;
+        }
+        Ok(())
+    }
+
+    fn fire_edge(&mut self, near: &Arc<TableShape>, edge: &Edge, place: Place) -> Result<(), SqlError> {
+        let mut blanked: BTreeSet<ColumnIndex> = BTreeSet::new();
+        for rule in &near.table().rules {
+            if rule.event == RuleEvent::Del && rule.edge == edge.reference {
+                match &rule.action {
+                    RuleAction::Anon(columns) => blanked.extend(columns),
+                    RuleAction::DeleteRow => return self.remove(near, place),
+                }
+            }
+        }
+        // No column of a survivor names an erased row, whatever the rules leave out.
+        if edge.along_foreign_key() && !edge.near_columns.iter().any(|column| blanked.contains(column)) {
+            match blankable(near, &edge.near_columns) {
+                Some(columns) => blanked.extend(columns),
+                None => return self.remove(near, place),
+            }
+        }
+        self.blank(near, place, &blanked)
+    }
+
+    fn fire_foreign_key(
+        &mut self,
+        target: &Arc<TableShape>,
+        referrer: &Referrer,
+        row: &[Datum],
+    ) -> Result<(), SqlError> {
+        let foreign_key = &referrer.foreign_key;
+        let Some(values) = target.values(&foreign_key.target_columns, row) else { return Ok(()) };
+        let view = self.writer.transaction.latest_view();
+        let shape = view.shape(referrer.table)?.clone();
+        let keys = view.keys_by_value(&shape, foreign_key.index, &key::encode_all(&values))?;
+        drop(view);
+        for row_key in keys {
+            let place = (shape.id(), row_key);
+            match foreign_key.on_delete {
+                ReferentialAction::Cascade if !shape.table().data_subject => self.remove(&shape, place)?,
+                ReferentialAction::SetDefault => self.set_default(&shape, place, referrer)?,
+                ReferentialAction::Cascade
+                | ReferentialAction::NoAction
+                | ReferentialAction::Restrict
+                | ReferentialAction::SetNull => self.unname(&shape, place, &foreign_key.columns)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Blanks a foreign key; a row whose key would have to be blanked goes.
+    fn unname(&mut self, shape: &Arc<TableShape>, place: Place, columns: &[ColumnIndex]) -> Result<(), SqlError> {
+        match blankable(shape, columns) {
+            Some(columns) => self.blank(shape, place, &columns.into_iter().collect()),
+            None => self.remove(shape, place),
+        }
+    }
+
+    fn set_default(&mut self, shape: &Arc<TableShape>, place: Place, referrer: &Referrer) -> Result<(), SqlError> {
+        let columns = &referrer.foreign_key.columns;
+        let defaults = foreign_key::defaults(self.writer, shape, columns)?;
+        let view = self.writer.transaction.latest_view();
+        let target = view.shape(referrer.foreign_key.target)?.clone();
+        let exists = match target.unique_index(&referrer.foreign_key.target_columns) {
+            Some(index) if !defaults.iter().any(Datum::is_null) => {
+                !view.keys_by_value(&target, index.id, &key::encode_all(&defaults))?.is_empty()
+            }
+            Some(_) | None => false,
+        };
+        drop(view);
+        if !exists {
+            return self.unname(shape, place, columns);
+        }
+        self.rewrite(shape, place, |row| {
+            for (column, default) in columns.iter().zip(&defaults) {
+                row[*column] = default.clone();
+            }
+        })
+    }
+
+    fn blank(&mut self, shape: &Arc<TableShape>, place: Place, columns: &BTreeSet<ColumnIndex>) -> Result<(), SqlError> {
+        self.rewrite(shape, place, |row| columns.iter().for_each(|column| row[*column] = Datum::Null))
+    }
+
+    fn rewrite(
+        &mut self,
+        shape: &Arc<TableShape>,
+        place: Place,
+        change: impl FnOnce(&mut [Datum]),
+    ) -> Result<(), SqlError> {
+        if self.erased.contains(&place) {
+            return Ok(());
+        }
+        let Some(before) = self.writer.lock_row(shape, &place.1)? else { return Ok(()) };
+        let mut after = before.clone();
+        change(&mut after);
+        // A generated column must not keep what it was computed from; where it cannot be computed without, it is blank.
+        for (column, expression) in &self.writer.row_checks(shape)?.generated {
+            after[*column] = expression.eval(&after, &self.writer.context).unwrap_or(Datum::Null);
+        }
+        if Row::pack(&before) == Row::pack(&after) {
+            return Ok(());
+        }
+        self.writer.set(shape, &place.1, Some(Row::pack(&after)))?;
+        // A blanked column may itself be a key that others name.
+        for referrer in &shape.referrers {
+            let columns = &referrer.foreign_key.target_columns;
+            if columns.iter().any(|column| before[*column] != after[*column]) {
+                self.fire_foreign_key(shape, referrer, &before)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that all this leaves without an owner. True if there were any.
+    fn remove_orphans(&mut self) -> Result<bool, SqlError> {
+        let transaction = &mut *self.writer.transaction;
+        let base = transaction.database().published.load_full();
+        let old = Layered::new(transaction.database().store.clone(), base);
+        let new = transaction.latest_view();
+        let derivation = ownership::derive(&Between { old: &old, new: &new, overlay: transaction.overlay() })?;
+        let mut orphans: Vec<(Arc<TableShape>, Place)> = Vec::new();
+        for (relation, rows) in &derivation.tables {
+            for (row_key, row) in rows {
+                if row.after.is_some() && row.new.is_empty() {
+                    orphans.push((new.shape(*relation)?.clone(), (*relation, row_key.clone())));
+                }
+            }
+        }
+        drop(new);
+        let any = !orphans.is_empty();
+        for (shape, place) in orphans {
+            self.remove(&shape, place)?;
+        }
+        Ok(any)
+    }
+}
+
+/// Which columns of a foreign key are blanked so that it names nothing: those in no primary key and no other
+/// foreign key, else those outside the primary key. `None`: only key columns are left, the row must go.
+fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
+    let primary = shape.table().primary_key_columns().unwrap_or(&[]);
+    let outside: Vec<ColumnIndex> = columns.iter().copied().filter(|column| !primary.contains(column)).collect();
+    let users = |column: &ColumnIndex| {
+        shape.table().foreign_keys.iter().filter(|key| key.columns.contains(column)).count()
+    };
+    let alone: Vec<ColumnIndex> = outside.iter().copied().filter(|column| users(column) <= 1).collect();
+    if !alone.is_empty() {
+        return Some(alone);
+    }
+    if outside.is_empty() { None } else { Some(outside) }
+}
+
+/// Counts rows by what became of them.
+pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
+    let mut counts = Counts::new();
+    let mut of = |relation: RelationId, count: fn(&mut TableCounts)| {
+        if let Some(shape) = between.new.schema().shape(relation) {
+            count(counts.entry(shape.table().name.clone()).or_default());
+        }
+    };
+    for (relation, changes) in between.overlay.tables() {
+        for change in changes.rows.values() {
+            match (&change.before, &change.after) {
+                (Some(_), None) => of(relation, |counts| counts.deleted += 1),
+                (Some(before), Some(after)) if before != after => of(relation, |counts| counts.anonymized += 1),
+                (Some(_) | None, Some(_)) | (None, None) => {}
+            }
+        }
+    }
+    for (relation, rows) in &derivation.tables {
+        for row in rows.values() {
+            let had = row.old.iter().any(|(owner, _)| *owner == subject);
+            let has = row.new.iter().any(|(owner, _)| *owner == subject);
+            if had && !has && row.after.is_some() {
+                of(*relation, |counts| counts.disowned += 1);
+            }
+        }
+    }
+    counts
+}

@@ -1,0 +1,66 @@
+//! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
+
+use super::erase;
+use crate::SqlError;
+use crate::clock;
+use crate::ownership::{Between, Derivation};
+use crate::reader::Reader;
+use repr::MicroDbId;
+use std::collections::BTreeSet;
+use storage::Batch;
+use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
+
+/// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
+pub fn issue(
+    between: &Between<'_>,
+    derivation: &Derivation,
+    batch: &mut Batch,
+) -> Result<Vec<(MicroDbId, Receipt)>, SqlError> {
+    let mut receipts = Vec::new();
+    let store = between.new.store();
+    for microdb in removed(between)? {
+        let counts = erase::counts(between, derivation, microdb);
+        let time_us = clock::now_micros();
+        let tables = counts.iter().map(|(table, counts)| ReceiptTable {
+            table: table.clone(),
+            deleted: counts.deleted,
+            anonymized: counts.anonymized,
+            disowned: counts.disowned,
+        });
+        // What the erasure was planned by: the annotated schema, as it stands in the catalog.
+        let plan = storage::content_hash(&between.new.schema().catalog().encode());
+        let receipt =
+            store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
+        let entry = AuditEntry {
+            time_us,
+            commit: between.new.time(),
+            actor: 0,
+            role: 0,
+            purpose: None,
+            operation: AuditOperation::Forget,
+            statement: [0; 8],
+            tables: derivation.tables.keys().copied().collect(),
+            subjects: vec![microdb],
+            rows: counts.values().map(|table| table.deleted + table.anonymized).sum(),
+            payload: None,
+        };
+        batch.append_receipt(store, &receipt, &entry)?;
+        receipts.push((microdb, receipt));
+    }
+    Ok(receipts)
+}
+
+/// µDBs that no subject's row has any more.
+fn removed(between: &Between<'_>) -> Result<Vec<MicroDbId>, SqlError> {
+    let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();
+    let mut removed = Vec::new();
+    for ((relation, row_key), now) in between.overlay.subjects() {
+        if now.is_none()
+            && let Some(microdb) = between.old.subject(*relation, row_key)?
+            && !kept.contains(&microdb)
+        {
+            removed.push(microdb);
+        }
+    }
+    Ok(removed)
+}
