@@ -1,1 +1,33 @@
-//! storage.
+//! Storage: sealed rows of data subjects in RocksDB, their keys in a keyring beside it, the audit log.
+//!
+//! It stands at the end of a write's trip and at the start of a read's. It knows subjects,
+//! relations, row keys and commit times; it must never know SQL or expressions, and no plaintext of a
+//! row, no personal key and no data key ever reaches a file.
+//!
+//! ```text
+//!  Batch (sealed on any thread) ──▶ Store::write ──▶ Store::flush        Snapshot ──▶ rows, owners, index
+//!     │                                │ links the audit log                │ opens seals
+//!     └────── keyring: µDB id ─▶ slot ─▶ data key (wrapped root ▶ KEK ▶ key) ◀──┘
+//! ```
+
+pub mod audit;
+pub mod batch;
+pub mod check;
+pub mod config;
+mod crypto;
+pub mod error;
+mod index;
+mod keyring;
+mod keyspace;
+pub mod microdb;
+mod owners;
+mod rocks;
+pub mod snapshot;
+pub mod store;
+
+pub use batch::Batch;
+pub use config::{Cipher, RootKeySource, StoreOptions};
+pub use error::StorageError;
+pub use microdb::OwnerSet;
+pub use snapshot::Snapshot;
+pub use store::{Reclaim, Store, StoreStatistics};

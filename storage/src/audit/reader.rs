@@ -1,0 +1,113 @@
+//! Reading the log: by range, by person, and the receipts.
+
+use std::ops::Bound;
+
+use repr::MicroDbId;
+
+use crate::audit::log;
+use crate::audit::record::AuditRecord;
+use crate::crypto::seal::Place;
+use crate::error::{Entry, StorageError};
+use crate::microdb::{self, MICRODB_BYTES};
+use crate::rocks::Family;
+use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::{Cursor, Direction};
+use crate::store::Store;
+
+/// A receipt in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredReceipt {
+    /// Its number, from 1 without gaps.
+    pub number: u64,
+    /// Its public id.
+    pub id: [u8; 16],
+    /// The signed text.
+    pub text: String,
+    /// Whose key it says is destroyed.
+    pub microdb: MicroDbId,
+}
+
+const MALFORMED: StorageError = StorageError::Malformed { entry: Entry::Audit };
+
+impl Snapshot {
+    /// The records from a number on, in order.
+    pub fn audit(&self, from: u64) -> impl Iterator<Item = Result<AuditRecord, StorageError>> + Send + use<> {
+        let from = from.to_be_bytes();
+        let lower = Bound::Included(from.as_slice());
+        let cursor = Cursor::range(self, Family::Audit, log::RECORDS, lower, Bound::Unbounded, Direction::Forward);
+        cursor.entries("read the audit log", |key, body| {
+            AuditRecord::decode(log::number_of(key).ok_or(MALFORMED)?, body)
+        })
+    }
+
+    /// One record.
+    pub fn audit_record(&self, sequence: u64) -> Result<Option<AuditRecord>, StorageError> {
+        let body = self.get(Family::Audit, &log::record_key(sequence), "read the audit log")?;
+        body.map(|body| AuditRecord::decode(sequence, &body)).transpose()
+    }
+
+    /// The numbers of the records that list a person, from an index.
+    pub fn audit_of(&self, microdb: MicroDbId) -> impl Iterator<Item = Result<u64, StorageError>> + Send + use<> {
+        let prefix = log::subject_prefix(&self.store().pseudonym(microdb));
+        let cursor = Cursor::all(self, Family::Audit, &prefix);
+        cursor.entries("read the audit log", |key, _| log::number_of(key).ok_or(MALFORMED))
+    }
+
+    /// The sealed details of a record; `KeyDestroyed` when the person was forgotten.
+    pub fn audit_payload(&self, record: &AuditRecord) -> Result<Option<Vec<u8>>, StorageError> {
+        let Some(payload) = &record.payload else { return Ok(None) };
+        let place = Place::AuditPayload(payload.owner, &payload.id);
+        let (_, bytes) = self.store().open_personal(payload.owner, place, &payload.sealed)?;
+        Ok(Some(bytes))
+    }
+
+    /// The log's last number and hash: what an operator publishes so that truncation is found.
+    pub fn audit_head(&self) -> Result<Option<(u64, [u8; 32])>, StorageError> {
+        let Some(head) = self.get(Family::Audit, log::HEAD, "read the audit log's head")? else { return Ok(None) };
+        let head: &[u8; log::HEAD_BYTES] = head.as_ref().try_into().map_err(|_| MALFORMED)?;
+        let public = self.store().public_key();
+        let name = log::log_name(&self.store().database_id(), &public);
+        let head = log::Log::verified(name, head, &public).ok_or(StorageError::AuditHeadBroken)?;
+        Ok(Some((head.sequence, head.hash)))
+    }
+
+    /// All receipts, in order.
+    pub fn receipts(&self) -> impl Iterator<Item = Result<StoredReceipt, StorageError>> + Send + use<> {
+        self.receipts_after(0)
+    }
+
+    /// The receipts after a number, in order.
+    pub fn receipts_after(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = Result<StoredReceipt, StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let after = number.to_be_bytes();
+        let lower = Bound::Excluded(after.as_slice());
+        let cursor = Cursor::range(self, Family::Audit, log::RECEIPTS, lower, Bound::Unbounded, Direction::Forward);
+        cursor.entries("read receipts", move |key, value| {
+            parse(&store, log::number_of(key).ok_or(MALFORMED)?, value)
+        })
+    }
+
+    /// A receipt by its public id.
+    pub fn receipt(&self, id: &[u8; 16]) -> Result<Option<StoredReceipt>, StorageError> {
+        let Some(number) = self.get(Family::Audit, &log::receipt_id_key(id), "read a receipt")? else {
+            return Ok(None);
+        };
+        let number = log::number_of(&number).ok_or(MALFORMED)?;
+        let stored = self.get(Family::Audit, &log::receipt_key(number), "read a receipt")?;
+        stored.map(|value| parse(self.store(), number, &value)).transpose()
+    }
+}
+
+fn parse(store: &Store, number: u64, value: &[u8]) -> Result<StoredReceipt, StorageError> {
+    let (id, sealed) = value.split_first_chunk::<16>().ok_or(MALFORMED)?;
+    let (_, mut plain) = store.open_impersonal(Place::Receipt(id), sealed)?;
+    if plain.len() < MICRODB_BYTES {
+        return Err(MALFORMED);
+    }
+    let text = String::from_utf8(plain.split_off(MICRODB_BYTES)).map_err(|_| MALFORMED)?;
+    let microdb: [u8; MICRODB_BYTES] = plain.try_into().map_err(|_| MALFORMED)?;
+    Ok(StoredReceipt { number, id: *id, text, microdb: microdb::loaded(microdb) })
+}

@@ -1,0 +1,211 @@
+//! A batch: sealed puts and deletes that become visible and durable together.
+//!
+//! Built on any thread, sealed while it is built, so that the commit thread only copies bytes. Audit records join it
+//! unlinked: `Store::write` gives them their place in the log, in commit order. A personal row enters only with an
+//! `OwnerSet`, which is never empty.
+
+use repr::{MicroDbId, RelationId, Row, RowKey};
+
+use crate::audit::PendingAudit;
+use crate::crypto::seal::{Header, Kind, Place};
+use crate::error::StorageError;
+use crate::keyspace;
+use crate::microdb::OwnerSet;
+use crate::rocks::{FAMILIES, Family};
+use crate::store::Store;
+
+/// A list of operations, in order; later ones win.
+///
+/// ```text
+/// kind and family(1) ‖ key length(4) ‖ key ‖ value length(4) ‖ value      (a range's value is its end)
+/// ```
+#[derive(Default)]
+pub struct Batch {
+    operations: Vec<u8>,
+    count: usize,
+    pub(crate) audit: Vec<PendingAudit>,
+}
+
+/// One operation of a batch.
+pub(crate) enum Operation<'a> {
+    /// Writes a value.
+    Put(Family, &'a [u8], &'a [u8]),
+    /// Deletes a key.
+    Delete(Family, &'a [u8]),
+    /// Deletes from the first key up to before the second.
+    DeleteRange(Family, &'a [u8], &'a [u8]),
+}
+
+const PUT: u8 = 0x00;
+const DELETE: u8 = 0x10;
+const DELETE_RANGE: u8 = 0x20;
+const FAMILY_MASK: u8 = 0x0f;
+
+impl Batch {
+    /// Stores a personal row: one sealed copy for each owner, the canonical mark on the smallest µDB id.
+    ///
+    /// Replaces this row's copies of the same owners; copies of owners that it lost are deleted with `delete_copy`.
+    /// Fails when an owner's key is gone.
+    pub fn put_personal(
+        &mut self,
+        store: &Store,
+        relation: RelationId,
+        key: &RowKey,
+        row: &Row,
+        owners: &OwnerSet,
+        schema_version: u32,
+    ) -> Result<(), StorageError> {
+        for owner in owners.iter() {
+            let kind = Kind::Personal { canonical: owner == owners.canonical() };
+            let header = Header { kind, cipher: store.cipher(), schema_version };
+            let place = Place::Personal(relation, owner, key.bytes());
+            let at = keyspace::personal_row(relation, owner, key);
+            self.put_with(Family::Rows, &at, |out| store.seal_personal(owner, place, header, row.bytes(), out))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes one owner's copy of a personal row.
+    pub fn delete_copy(&mut self, relation: RelationId, key: &RowKey, owner: MicroDbId) {
+        self.delete(Family::Rows, &keyspace::personal_row(relation, owner, key));
+    }
+
+    /// Stores a row that is nobody's, sealed under the database's key.
+    pub fn put_impersonal(
+        &mut self,
+        store: &Store,
+        relation: RelationId,
+        key: &RowKey,
+        row: &Row,
+        schema_version: u32,
+    ) -> Result<(), StorageError> {
+        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version };
+        let place = Place::Impersonal(relation, key.bytes());
+        let at = keyspace::impersonal_row(relation, key.bytes());
+        self.put_with(Family::Rows, &at, |out| {
+            store.seal_impersonal(place, header, row.bytes(), out);
+            Ok(())
+        })
+    }
+
+    /// Deletes a row that is nobody's.
+    pub fn delete_impersonal(&mut self, relation: RelationId, key: &RowKey) {
+        self.delete(Family::Rows, &keyspace::impersonal_row(relation, key.bytes()));
+    }
+
+    /// Stores a metadata value, sealed under the database's key. The key itself stands in clear.
+    pub fn put_meta(&mut self, store: &Store, key: &[u8], value: &[u8]) {
+        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version: 0 };
+        self.put_with(Family::Meta, key, |out| {
+            store.seal_impersonal(Place::Meta(key), header, value, out);
+            Ok::<(), std::convert::Infallible>(())
+        })
+        .unwrap_or_else(|never| match never {});
+    }
+
+    /// Deletes a metadata value.
+    pub fn delete_meta(&mut self, key: &[u8]) {
+        self.delete(Family::Meta, key);
+    }
+
+    /// Adds another batch's operations and audit records after this one's.
+    pub fn append(&mut self, other: Batch) {
+        if self.operations.is_empty() && self.audit.is_empty() {
+            *self = other;
+            return;
+        }
+        self.operations.extend_from_slice(&other.operations);
+        self.count += other.count;
+        self.audit.extend(other.audit);
+    }
+
+    /// How many operations and audit records.
+    pub fn len(&self) -> usize {
+        self.count + self.audit.len()
+    }
+
+    /// Whether it does nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes held, near what the write-ahead log will take.
+    pub fn bytes(&self) -> usize {
+        self.operations.len() + self.audit.iter().map(PendingAudit::bytes).sum::<usize>()
+    }
+
+    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+        self.start(PUT, family, key);
+        self.part(value);
+    }
+
+    /// Puts a value that is written in place; nothing is put when that fails.
+    fn put_with<E>(
+        &mut self,
+        family: Family,
+        key: &[u8],
+        value: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self.operations.len();
+        self.start(PUT, family, key);
+        let length_at = self.operations.len();
+        self.operations.extend_from_slice(&[0; 4]);
+        if let Err(error) = value(&mut self.operations) {
+            self.operations.truncate(before);
+            self.count -= 1;
+            return Err(error);
+        }
+        let length = length(self.operations.len() - length_at - 4);
+        self.operations[length_at..length_at + 4].copy_from_slice(&length);
+        Ok(())
+    }
+
+    pub(crate) fn delete(&mut self, family: Family, key: &[u8]) {
+        self.start(DELETE, family, key);
+        self.part(&[]);
+    }
+
+    pub(crate) fn delete_range(&mut self, family: Family, from: &[u8], to: &[u8]) {
+        self.start(DELETE_RANGE, family, from);
+        self.part(to);
+    }
+
+    fn start(&mut self, kind: u8, family: Family, key: &[u8]) {
+        self.operations.push(kind | family as u8);
+        self.part(key);
+        self.count += 1;
+    }
+
+    fn part(&mut self, bytes: &[u8]) {
+        self.operations.extend_from_slice(&length(bytes.len()));
+        self.operations.extend_from_slice(bytes);
+    }
+
+    /// The operations, in order.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = Operation<'_>> {
+        let mut rest = self.operations.as_slice();
+        std::iter::from_fn(move || {
+            let (&tag, after) = rest.split_first()?;
+            rest = after;
+            let key = take_part(&mut rest);
+            let value = take_part(&mut rest);
+            let family = FAMILIES[usize::from(tag & FAMILY_MASK)];
+            Some(match tag & !FAMILY_MASK {
+                PUT => Operation::Put(family, key, value),
+                DELETE => Operation::Delete(family, key),
+                _ => Operation::DeleteRange(family, key, value),
+            })
+        })
+    }
+}
+
+fn length(bytes: usize) -> [u8; 4] {
+    u32::try_from(bytes).expect("rows are bounded far below 4 GiB").to_le_bytes()
+}
+
+fn take_part<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let (length, after) = rest.split_first_chunk::<4>().expect("written by `part`");
+    let (part, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+    *rest = after;
+    part
+}

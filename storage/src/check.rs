@@ -1,0 +1,263 @@
+//! The offline check of what storage alone can know: seals, canonical marks, owners, index entries, subjects, the log, files.
+//!
+//! Nothing is repaired. What a schema says (foreign keys, annotations, missing index entries) is the
+//! engine's to check, over the same iterators. Problems name relations, indexes and files, never people.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use repr::{IndexId, RelationId, RowKey};
+use rocksdb::ReadOptions;
+
+use crate::audit::capsule::ExportError;
+use crate::audit::verify::{self, VerifyError};
+use crate::error::StorageError;
+use crate::rocks::{self, Family};
+use crate::snapshot::Snapshot;
+
+/// A relation to check.
+#[derive(Clone, Debug)]
+pub struct CheckedRelation {
+    /// Which.
+    pub relation: RelationId,
+    /// Whether its rows belong to people.
+    pub personal: bool,
+    /// Its hashed indexes.
+    pub hashed: Vec<IndexId>,
+    /// Its ordered indexes.
+    pub ordered: Vec<IndexId>,
+}
+
+/// Something that is not as it must be.
+#[derive(Debug)]
+pub enum Problem {
+    /// A scan stopped: damage, a broken seal, a destroyed key.
+    Unreadable {
+        /// In which relation, where it is known.
+        relation: Option<RelationId>,
+        /// Why.
+        error: StorageError,
+    },
+    /// A stored copy whose owner has no ownership entry.
+    CopyWithoutOwner(RelationId),
+    /// An ownership entry whose copy is not stored.
+    OwnerWithoutCopy(RelationId),
+    /// A canonical mark on another copy than the smallest owner's, or none, or two.
+    CanonicalMark(RelationId),
+    /// Copies of one row that differ.
+    CopiesDiffer(RelationId),
+    /// An ownership entry with no derivation.
+    NoDerivation(RelationId),
+    /// An index entry that points to no row.
+    DanglingIndexEntry(IndexId),
+    /// An index entry whose locator owns no copy of the row.
+    DanglingLocator(IndexId),
+    /// A data subject found from one side only.
+    SubjectSides,
+    /// A data subject whose key is gone.
+    SubjectWithoutKey,
+    /// A damaged file.
+    DamagedFile(PathBuf),
+    /// The audit log.
+    Audit(VerifyError),
+}
+
+/// What was looked at and what was found.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// Logical rows.
+    pub rows: u64,
+    /// Stored copies of personal rows.
+    pub copies: u64,
+    /// Index entries.
+    pub index_entries: u64,
+    /// Data subjects.
+    pub subjects: u64,
+    /// Files read from end to end.
+    pub files: u64,
+    /// The problems, at most `PROBLEMS_MAX`.
+    pub problems: Vec<Problem>,
+}
+
+/// Problems kept in a report.
+pub const PROBLEMS_MAX: usize = 1000;
+
+/// Checks everything that storage knows of these relations.
+pub fn check(snapshot: &Snapshot, relations: &[CheckedRelation]) -> CheckReport {
+    let mut report = CheckReport::default();
+    report.files(snapshot);
+    for relation in relations {
+        let checked = match relation.personal {
+            true => report.personal(snapshot, relation.relation),
+            false => report.impersonal(snapshot, relation.relation),
+        };
+        let checked = checked.and_then(|()| report.indexes(snapshot, relation));
+        if let Err(error) = checked {
+            report.add(Problem::Unreadable { relation: Some(relation.relation), error });
+        }
+    }
+    if let Err(error) = report.people(snapshot) {
+        report.add(Problem::Unreadable { relation: None, error });
+    }
+    if let Err(error) = report.log(snapshot) {
+        report.add(Problem::Unreadable { relation: None, error });
+    }
+    report
+}
+
+impl CheckReport {
+    fn add(&mut self, problem: Problem) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Reads every file's blocks against their checksums.
+    fn files(&mut self, snapshot: &Snapshot) {
+        let db = snapshot.store().db();
+        let files = match db.live_files() {
+            Ok(files) => files,
+            Err(error) => {
+                let error = rocks::failed("list files")(error);
+                return self.add(Problem::Unreadable { relation: None, error });
+            }
+        };
+        let mut damaged = BTreeSet::new();
+        for file in files {
+            let Some(family) = rocks::FAMILIES.into_iter().find(|family| family.name() == file.column_family_name)
+            else {
+                continue;
+            };
+            let (Some(start), Some(end)) = (file.start_key, file.end_key) else { continue };
+            self.files += 1;
+            if let Err(error) = read_range(snapshot, family, start, &end) {
+                let name = match error {
+                    StorageError::Rocks { file: Some(ref file), .. } => file.clone(),
+                    _ => PathBuf::from(file.name.trim_start_matches('/')),
+                };
+                damaged.insert(name);
+            }
+        }
+        damaged.into_iter().for_each(|file| self.add(Problem::DamagedFile(file)));
+    }
+
+    fn personal(&mut self, snapshot: &Snapshot, relation: RelationId) -> Result<(), StorageError> {
+        for copy in snapshot.scan_copies(relation) {
+            let copy = copy?;
+            self.copies += 1;
+            let owners = snapshot.owners(relation, &copy.key)?;
+            if !owners.iter().any(|(owner, _)| *owner == copy.owner) {
+                self.add(Problem::CopyWithoutOwner(relation));
+                continue;
+            }
+            let smallest = owners[0].0 == copy.owner;
+            if smallest != copy.canonical {
+                self.add(Problem::CanonicalMark(relation));
+            }
+            if copy.canonical {
+                self.rows += 1;
+            } else if snapshot.get_personal(relation, &copy.key)? != Some(copy.row) {
+                self.add(Problem::CopiesDiffer(relation));
+            }
+        }
+        for entry in snapshot.scan_owners(relation) {
+            let (key, owner, derivations) = entry?;
+            if derivations == 0 {
+                self.add(Problem::NoDerivation(relation));
+            }
+            if snapshot.get_copy(relation, &key, owner)?.is_none() {
+                self.add(Problem::OwnerWithoutCopy(relation));
+            }
+        }
+        Ok(())
+    }
+
+    fn impersonal(&mut self, snapshot: &Snapshot, relation: RelationId) -> Result<(), StorageError> {
+        for row in snapshot.scan(relation, false) {
+            row?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    fn indexes(&mut self, snapshot: &Snapshot, relation: &CheckedRelation) -> Result<(), StorageError> {
+        let present = |key: &RowKey| match relation.personal {
+            true => snapshot.canonical_owner(relation.relation, key).map(|owner| owner.is_some()),
+            false => snapshot.get_impersonal(relation.relation, key).map(|row| row.is_some()),
+        };
+        for &index in &relation.hashed {
+            for entry in snapshot.scan_index_hashed_all(index) {
+                let (_, key, locator) = entry?;
+                self.index_entries += 1;
+                if !present(&key)? {
+                    self.add(Problem::DanglingIndexEntry(index));
+                } else if let Some(owner) = locator
+                    && snapshot.get_copy(relation.relation, &key, owner)?.is_none()
+                {
+                    self.add(Problem::DanglingLocator(index));
+                }
+            }
+        }
+        for &index in &relation.ordered {
+            for entry in snapshot.scan_index_ordered_all(index) {
+                let (_, key) = entry?;
+                self.index_entries += 1;
+                if !present(&key)? {
+                    self.add(Problem::DanglingIndexEntry(index));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn people(&mut self, snapshot: &Snapshot) -> Result<(), StorageError> {
+        for subject in snapshot.scan_subjects() {
+            let (relation, key, microdb) = subject?;
+            self.subjects += 1;
+            if snapshot.subject_of(microdb)? != Some((relation, key)) {
+                self.add(Problem::SubjectSides);
+            }
+            if !snapshot.store().key_exists(microdb)? {
+                self.add(Problem::SubjectWithoutKey);
+            }
+        }
+        for subject in snapshot.scan_microdbs() {
+            let (microdb, relation, key) = subject?;
+            if snapshot.subject(relation, &key)? != Some(microdb) {
+                self.add(Problem::SubjectSides);
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&mut self, snapshot: &Snapshot) -> Result<(), StorageError> {
+        let mut capsule = Vec::new();
+        match snapshot.export_capsule(1, &mut capsule) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(ExportError::Storage(error)) => return Err(error),
+            Err(ExportError::Write(_)) => unreachable!("writing to memory does not fail"),
+        }
+        if let Err(error) = verify::verify_capsule(&snapshot.store().public_key(), &capsule, None) {
+            self.add(Problem::Audit(error));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file's range with checksums, past the cache.
+fn read_range(snapshot: &Snapshot, family: Family, start: Vec<u8>, end: &[u8]) -> Result<(), StorageError> {
+    let db = snapshot.store().db();
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    options.set_verify_checksums(true);
+    options.fill_cache(false);
+    // The end itself belongs to the file: the first key after it bounds the read.
+    options.set_iterate_upper_bound([end, &[0]].concat());
+    let mut iterator = db.raw_iterator_cf_opt(family.handle(db), options);
+    iterator.seek(&start);
+    while iterator.valid() {
+        iterator.next();
+    }
+    iterator.status().map_err(rocks::failed("read a file"))
+}

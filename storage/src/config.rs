@@ -1,0 +1,63 @@
+//! What a store is opened with. Plain values: read by `store` once, never changed while it is open.
+
+use std::path::{Path, PathBuf};
+
+/// The authenticated cipher for new seals. Every seal carries its algorithm, so a store reads both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cipher {
+    /// AEGIS-256 with random 256-bit nonces: fastest, 64 bytes a row, no limit on messages a key.
+    #[default]
+    Aegis256,
+    /// AES-256-GCM with random 96-bit nonces: 28 bytes a row, for those whose auditors ask for a NIST cipher.
+    ///
+    /// Random nonces are safe up to 2^32 messages a key (NIST SP 800-38D). A key here is one
+    /// person's, or one impersonal relation's (derived from the database key), never the whole database's.
+    Aes256Gcm,
+}
+
+/// Where the root key comes from. It wraps the key-encryption key and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RootKeySource {
+    /// `<data>/root.key`: 64 hexadecimal digits, mode 0600, made at first start.
+    DataFolder,
+    /// A file elsewhere, in the same form; made at first start when absent.
+    File(PathBuf),
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// The data folder. Created when absent.
+    pub path: PathBuf,
+    /// Bytes of the one block cache, which also holds index and filter blocks.
+    pub block_cache_bytes: usize,
+    /// The cipher of new seals.
+    pub cipher: Cipher,
+    /// The root key.
+    pub root_key: RootKeySource,
+}
+
+impl StoreOptions {
+    /// Options with the defaults for a data folder: 256 MiB of cache, AEGIS-256, `<data>/root.key`.
+    pub fn new(path: impl Into<PathBuf>) -> StoreOptions {
+        StoreOptions {
+            path: path.into(),
+            block_cache_bytes: 256 << 20,
+            cipher: Cipher::default(),
+            root_key: RootKeySource::DataFolder,
+        }
+    }
+
+    /// The file that holds the root key.
+    pub fn root_key_path(&self) -> PathBuf {
+        match &self.root_key {
+            RootKeySource::DataFolder => self.path.join("root.key"),
+            RootKeySource::File(path) => path.clone(),
+        }
+    }
+
+    /// A file of the data folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        Path::new(&self.path).join(name)
+    }
+}

@@ -1,0 +1,268 @@
+//! Errors of the environment: what was tried, where, why, and whether trying again can help.
+//!
+//! They carry paths, relation ids and error kinds; never a row's value, a row key, a µDB id or a
+//! data key, because errors reach logs.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use repr::{IndexId, RelationId};
+
+/// Which kind of stored thing failed its authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sealed {
+    /// A row of a relation.
+    Row(RelationId),
+    /// A catalog or other metadata value.
+    Meta,
+    /// The payload of an audit record.
+    AuditPayload,
+    /// The sealed part of a receipt.
+    Receipt,
+}
+
+/// Which stored entry has a form that this version does not write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A row's key or header.
+    Row(RelationId),
+    /// An index entry.
+    Index(IndexId),
+    /// An ownership entry.
+    Owner(RelationId),
+    /// A data subject's record.
+    Subject,
+    /// An audit record or log head.
+    Audit,
+}
+
+/// How RocksDB classified its failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RocksFailure {
+    /// Checksums or structure are wrong: a file is damaged.
+    Corruption,
+    /// The filesystem refused.
+    Io,
+    /// Busy, timed out, or try again.
+    Transient,
+    /// Anything else.
+    Other,
+}
+
+/// Why storage could not do what was asked.
+#[derive(Debug)]
+pub enum StorageError {
+    /// A file operation failed.
+    Io {
+        /// What was being done.
+        tried: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// RocksDB failed.
+    Rocks {
+        /// What was being done.
+        tried: &'static str,
+        /// The class of failure.
+        failure: RocksFailure,
+        /// The damaged or missing file, where RocksDB names one.
+        file: Option<PathBuf>,
+    },
+    /// Another server has the folder open.
+    AlreadyOpen {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The folder holds files but no database of ours.
+    NotADatabase {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder was written by a version that this one does not know.
+    UnknownFormat {
+        /// The format file.
+        path: PathBuf,
+        /// The version found, if it is a number.
+        found: Option<u32>,
+        /// The version this program writes.
+        known: u32,
+    },
+    /// The root key file of an existing database is absent.
+    RootKeyMissing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The root key file is not 64 hexadecimal digits.
+    RootKeyMalformed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key file may be read by others than its owner.
+    KeyFileExposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// The root key does not open this keyring.
+    WrongRootKey {
+        /// The root key's file.
+        path: PathBuf,
+    },
+    /// Both copies of the keyring's header are damaged, or the file is absent or cut short.
+    KeyringDamaged {
+        /// The keyring file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Both copies of a data key's slot are damaged.
+    KeyDamaged {
+        /// The keyring file.
+        path: PathBuf,
+        /// The byte at which the slot starts.
+        offset: u64,
+    },
+    /// The data key was destroyed: the person was forgotten.
+    KeyDestroyed,
+    /// No slot was ever given to this µDB id.
+    UnknownMicroDb,
+    /// The machine lacks the instructions for the cipher.
+    CipherUnavailable,
+    /// A ciphertext fails its authentication: wrong place, wrong key or changed bytes.
+    SealBroken {
+        /// What kind of thing.
+        sealed: Sealed,
+    },
+    /// A stored entry does not have the form that this version writes.
+    Malformed {
+        /// Which.
+        entry: Entry,
+    },
+    /// An owner of a row is recorded, but the row's copy is not there.
+    CopyMissing {
+        /// The relation.
+        relation: RelationId,
+    },
+    /// The audit log does not continue from its signed head.
+    AuditHeadBroken,
+}
+
+impl StorageError {
+    /// Whether the same call may succeed later with nothing repaired.
+    pub fn retryable(&self) -> bool {
+        match self {
+            StorageError::Rocks { failure, .. } => *failure == RocksFailure::Transient,
+            StorageError::AlreadyOpen { .. } => true,
+            StorageError::Io { source, .. } => source.kind() == io::ErrorKind::Interrupted,
+            StorageError::NotADatabase { .. }
+            | StorageError::UnknownFormat { .. }
+            | StorageError::RootKeyMissing { .. }
+            | StorageError::RootKeyMalformed { .. }
+            | StorageError::KeyFileExposed { .. }
+            | StorageError::WrongRootKey { .. }
+            | StorageError::KeyringDamaged { .. }
+            | StorageError::KeyDamaged { .. }
+            | StorageError::KeyDestroyed
+            | StorageError::UnknownMicroDb
+            | StorageError::CipherUnavailable
+            | StorageError::SealBroken { .. }
+            | StorageError::Malformed { .. }
+            | StorageError::CopyMissing { .. }
+            | StorageError::AuditHeadBroken => false,
+        }
+    }
+
+    pub(crate) fn io<'a>(tried: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StorageError + 'a {
+        move |source| StorageError::Io { tried, path: path.to_owned(), source }
+    }
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StorageError::Io { tried, path, source } => write!(f, "could not {tried} \"{}\": {source}", path.display()),
+            StorageError::Rocks { tried, failure, file } => {
+                let class = match failure {
+                    RocksFailure::Corruption => "data is damaged",
+                    RocksFailure::Io => "input/output error",
+                    RocksFailure::Transient => "storage is busy",
+                    RocksFailure::Other => "storage engine error",
+                };
+                write!(f, "could not {tried}: {class}")?;
+                match file {
+                    Some(file) => write!(f, " in file \"{}\"", file.display()),
+                    None => Ok(()),
+                }
+            }
+            StorageError::AlreadyOpen { path } => {
+                write!(f, "another server has the data folder open (lock file \"{}\")", path.display())
+            }
+            StorageError::NotADatabase { path } => {
+                write!(f, "folder \"{}\" is not empty and holds no Dogwood database", path.display())
+            }
+            StorageError::UnknownFormat { path, found: Some(found), known } => write!(
+                f,
+                "file \"{}\" says data format {found}, this server knows only format {known}",
+                path.display()
+            ),
+            StorageError::UnknownFormat { path, found: None, known } => write!(
+                f,
+                "file \"{}\" names no data format, this server knows only format {known}",
+                path.display()
+            ),
+            StorageError::RootKeyMissing { path } => {
+                write!(f, "root key file \"{}\" of an existing database is missing", path.display())
+            }
+            StorageError::RootKeyMalformed { path } => {
+                write!(f, "root key file \"{}\" does not hold 64 hexadecimal digits", path.display())
+            }
+            StorageError::KeyFileExposed { path, mode } => write!(
+                f,
+                "key file \"{}\" has mode {mode:03o} and may be read by others, it must be 600",
+                path.display()
+            ),
+            StorageError::WrongRootKey { path } => {
+                write!(f, "root key in \"{}\" does not open this database's keyring", path.display())
+            }
+            StorageError::KeyringDamaged { path, what } => {
+                write!(f, "keyring \"{}\" is damaged: {what}", path.display())
+            }
+            StorageError::KeyDamaged { path, offset } => {
+                write!(f, "both copies of a data key are damaged in keyring \"{}\" at byte {offset}", path.display())
+            }
+            StorageError::KeyDestroyed => f.write_str("the data subject's key was destroyed"),
+            StorageError::UnknownMicroDb => f.write_str("the keyring has no key for this data subject"),
+            StorageError::CipherUnavailable => f.write_str("this processor has no AES instructions for AES-256-GCM"),
+            StorageError::SealBroken { sealed } => match sealed {
+                Sealed::Row(relation) => write!(f, "a row of relation {relation} fails its authentication"),
+                Sealed::Meta => f.write_str("a metadata value fails its authentication"),
+                Sealed::AuditPayload => f.write_str("the payload of an audit record fails its authentication"),
+                Sealed::Receipt => f.write_str("a stored receipt fails its authentication"),
+            },
+            StorageError::Malformed { entry } => match entry {
+                Entry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
+                Entry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
+                Entry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
+                Entry::Subject => f.write_str("a data subject's record is malformed"),
+                Entry::Audit => f.write_str("an audit log entry is malformed"),
+            },
+            StorageError::CopyMissing { relation } => {
+                write!(f, "a row of relation {relation} has an owner but no stored copy")
+            }
+            StorageError::AuditHeadBroken => f.write_str("the audit log's head fails its signature"),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StorageError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

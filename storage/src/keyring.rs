@@ -1,0 +1,402 @@
+//! The keyring: one small file beside RocksDB with a wrapped data key for every data subject.
+//!
+//! A key written into an LSM tree survives its deletion in files that nobody may rewrite at will; a slot
+//! of this file is overwritten in place. Root key ▶ key-encryption key (header) ▶ data key (slot). A data key is random,
+//! never derived: one that can be derived again cannot be destroyed.
+//!
+//! ```text
+//!  0      4 KiB   header, copy A        (keyring/header)
+//!  4 KiB  4 KiB   header, copy B
+//!  8 KiB  4 KiB   slots 0..64, copy A   (keyring/slot, 64 bytes each)
+//! 12 KiB  4 KiB   slots 0..64, copy B
+//! 16 KiB  …       slots 64..128, and so on; the file's length says how many slots were made
+//! ```
+//! Slots are made in bulk, flushed, and only then given out; unused ones are abandoned at the next start. A
+//! slot is never used twice. Raw keys stay in locked memory (keyring/cache) and nowhere else.
+
+mod cache;
+pub(crate) mod header;
+mod permutation;
+pub(crate) mod root;
+mod slot;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use repr::MicroDbId;
+
+use crate::crypto::sodium::{self, KEY_BYTES, SecretMemory, SigningKey};
+use crate::error::StorageError;
+use crate::keyring::cache::Cache;
+use crate::keyring::header::{HEADER_BYTES, Header, Opened, PAGE_BYTES};
+use crate::keyring::permutation::Permutation;
+use crate::keyring::slot::{Content, SLOT_BYTES};
+use crate::microdb;
+
+const SLOTS_IN_PAGE: u64 = PAGE_BYTES / SLOT_BYTES as u64;
+const SLOTS_MADE_AT_FIRST: u64 = 256;
+const SLOTS_MADE_AT_MOST: u64 = 4096;
+
+/// The open keyring. Shared by all threads.
+pub(crate) struct Keyring {
+    path: PathBuf,
+    database: [u8; 16],
+    secrets: SecretMemory,
+    signing: SigningKey,
+    permutation: Permutation,
+    // Locked after the pool and after a shard of the cache, never before them.
+    wrapping: RwLock<Wrapping>,
+    pool: Mutex<Pool>,
+    // Beside the pool, so that reading a key never waits while slots are being made.
+    made: AtomicU64,
+    cache: Cache,
+}
+
+/// What a rotation replaces: the file, its header, and the key-encryption key.
+struct Wrapping {
+    file: File,
+    header: Header,
+    key: SecretMemory,
+}
+
+/// Slots that are on disk with a key and belong to nobody yet.
+struct Pool {
+    next: u64,
+    end: u64,
+    made_next: u64,
+}
+
+/// How many slots there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slots {
+    /// In the file.
+    pub(crate) made: u64,
+    /// In the file and not given out.
+    pub(crate) free: u64,
+    /// With their key in memory.
+    pub(crate) cached: u64,
+}
+
+impl Keyring {
+    /// Makes the keyring of a new database. The file appears whole or not at all.
+    pub(crate) fn create(path: &Path, root: &[u8; KEY_BYTES]) -> Result<(), StorageError> {
+        let staged = path.with_extension("new");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&staged)
+            .map_err(StorageError::io("create keyring", &staged))?;
+        let page = Header::create(root).page();
+        let written = file.write_all_at(&page, 0).and_then(|()| file.write_all_at(&page, PAGE_BYTES));
+        written.and_then(|()| file.sync_all()).map_err(StorageError::io("write keyring", &staged))?;
+        std::fs::rename(&staged, path).map_err(StorageError::io("put keyring in place as", path))?;
+        sync_folder(path)
+    }
+
+    /// Opens the keyring: reads its header, not its slots.
+    pub(crate) fn open(path: &Path, root: &[u8; KEY_BYTES], root_path: &Path) -> Result<Keyring, StorageError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(StorageError::io("open keyring", path))?;
+        let metadata = file.metadata().map_err(StorageError::io("open keyring", path))?;
+        refuse_exposed(path, metadata.permissions().mode())?;
+        let header = read_header(&file, path)?;
+        let Opened { key, secrets, signing, permutation } =
+            header.open(root).ok_or_else(|| StorageError::WrongRootKey { path: root_path.to_owned() })?;
+        // Whatever a crash left half made behind the last whole group was never given out.
+        let made = metadata.len().saturating_sub(HEADER_BYTES).div_ceil(2 * PAGE_BYTES) * SLOTS_IN_PAGE;
+        Ok(Keyring {
+            path: path.to_owned(),
+            database: header.database,
+            secrets,
+            signing,
+            permutation: Permutation::new(permutation),
+            wrapping: RwLock::new(Wrapping { file, header, key }),
+            pool: Mutex::new(Pool { next: made, end: made, made_next: SLOTS_MADE_AT_FIRST }),
+            made: AtomicU64::new(made),
+            cache: Cache::default(),
+        })
+    }
+
+    /// The database's random id, part of every seal.
+    pub(crate) fn database(&self) -> &[u8; 16] {
+        &self.database
+    }
+
+    /// The key of everything that is nobody's.
+    pub(crate) fn database_key(&self) -> &[u8; KEY_BYTES] {
+        header::database_key(&self.secrets)
+    }
+
+    /// The key of keyed hashes.
+    pub(crate) fn hash_key(&self) -> &[u8; KEY_BYTES] {
+        header::hash_key(&self.secrets)
+    }
+
+    /// The key pair of receipts and log heads.
+    pub(crate) fn signing(&self) -> &SigningKey {
+        &self.signing
+    }
+
+    /// The number of receipts whose keys are known to be gone from this very file.
+    pub(crate) fn receipts_done(&self) -> u64 {
+        self.wrapping.read().header.receipts_done
+    }
+
+    /// Notes that the keys of the first `receipts` receipts are gone.
+    pub(crate) fn set_receipts_done(&self, receipts: u64) -> Result<(), StorageError> {
+        let mut wrapping = self.wrapping.write();
+        wrapping.header.receipts_done = receipts;
+        wrapping.header.revision += 1;
+        let page = wrapping.header.page();
+        // One copy after the other: a crash tears at most one of them.
+        for copy in [0, PAGE_BYTES] {
+            let written = wrapping.file.write_all_at(&page, copy).and_then(|()| wrapping.file.sync_data());
+            written.map_err(StorageError::io("write header of keyring", &self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Gives out a slot whose key is already durable.
+    pub(crate) fn allocate(&self) -> Result<MicroDbId, StorageError> {
+        let mut pool = self.pool.lock();
+        if pool.next == pool.end {
+            let count = pool.made_next;
+            self.make(pool.end, count)?;
+            pool.end += count;
+            self.made.store(pool.end, Ordering::Release);
+            pool.made_next = (count * 2).min(SLOTS_MADE_AT_MOST);
+        }
+        let slot = pool.next;
+        pool.next += 1;
+        Ok(microdb::loaded(self.permutation.id(slot)))
+    }
+
+    /// Makes `count` slots from `first` on, a whole number of page groups, under one flush.
+    fn make(&self, first: u64, count: u64) -> Result<(), StorageError> {
+        let wrapping = self.wrapping.read();
+        let mut bytes = Vec::with_capacity((count / SLOTS_IN_PAGE * 2 * PAGE_BYTES) as usize);
+        let mut key = [0; KEY_BYTES];
+        let mut page = Vec::with_capacity(PAGE_BYTES as usize);
+        for group in (first..first + count).step_by(SLOTS_IN_PAGE as usize) {
+            page.clear();
+            for slot in group..group + SLOTS_IN_PAGE {
+                sodium::random(&mut key);
+                page.extend_from_slice(&slot::live(wrapping.key(), &self.database, slot, &key));
+            }
+            bytes.extend_from_slice(&page);
+            bytes.extend_from_slice(&page);
+        }
+        sodium::wipe(&mut key);
+        let written = wrapping.file.write_all_at(&bytes, offset(first, 0)).and_then(|()| wrapping.file.sync_data());
+        written.map_err(StorageError::io("add keys to keyring", &self.path))
+    }
+
+    /// Calls `with` on a data subject's key, which never leaves locked memory otherwise.
+    pub(crate) fn with_key<T>(
+        &self,
+        microdb: MicroDbId,
+        with: impl FnOnce(&[u8; KEY_BYTES]) -> T,
+    ) -> Result<T, StorageError> {
+        self.cache.with(microdb::stored(microdb), |key| self.load(microdb, key), with)
+    }
+
+    /// Reads a key from the file.
+    fn load(&self, microdb: MicroDbId, key: &mut [u8; KEY_BYTES]) -> Result<(), StorageError> {
+        let slot = self.permutation.slot(microdb::stored(microdb));
+        if slot >= self.made() {
+            return Err(StorageError::UnknownMicroDb);
+        }
+        let wrapping = self.wrapping.read();
+        for copy in [0, 1] {
+            match self.read(&wrapping, slot, copy)? {
+                Content::Live(mut found) => {
+                    key.copy_from_slice(&found);
+                    sodium::wipe(&mut found);
+                    return Ok(());
+                }
+                // Never back: a destruction that a crash cut in half still holds.
+                Content::Destroyed => return Err(StorageError::KeyDestroyed),
+                Content::Damaged => {}
+            }
+        }
+        Err(StorageError::KeyDamaged { path: self.path.clone(), offset: offset(slot, 0) })
+    }
+
+    fn read(&self, wrapping: &Wrapping, slot: u64, copy: u64) -> Result<Content, StorageError> {
+        let mut bytes = [0; SLOT_BYTES];
+        match wrapping.file.read_exact_at(&mut bytes, offset(slot, copy)) {
+            Ok(()) => Ok(slot::parse(wrapping.key(), &self.database, slot, &bytes)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Content::Damaged),
+            Err(error) => Err(StorageError::io("read keyring", &self.path)(error)),
+        }
+    }
+
+    fn made(&self) -> u64 {
+        self.made.load(Ordering::Acquire)
+    }
+
+    /// Whether any copy of this id's key is still there.
+    pub(crate) fn is_live(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
+        let slot = self.permutation.slot(microdb::stored(microdb));
+        if slot >= self.made() {
+            return Ok(false);
+        }
+        let wrapping = self.wrapping.read();
+        for copy in [0, 1] {
+            if matches!(self.read(&wrapping, slot, copy)?, Content::Live(_)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Destroys keys: both copies of each slot overwritten, the cache wiped, one flush for all.
+    pub(crate) fn destroy(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
+        let slots: Vec<u64> =
+            microdbs.iter().map(|microdb| self.permutation.slot(microdb::stored(*microdb))).collect();
+        if slots.iter().any(|slot| *slot >= self.made()) {
+            return Err(StorageError::UnknownMicroDb);
+        }
+        self.overwrite(&slots)?;
+        // After the overwriting, so that a reader who loads in between is evicted too.
+        for &microdb in microdbs {
+            self.cache.evict(microdb::stored(microdb));
+        }
+        let wrapping = self.wrapping.read();
+        wrapping.file.sync_data().map_err(StorageError::io("flush keyring", &self.path))
+    }
+
+    fn overwrite(&self, slots: &[u64]) -> Result<(), StorageError> {
+        let wrapping = self.wrapping.read();
+        for &slot in slots {
+            for copy in [0, 1] {
+                let written = wrapping.file.write_all_at(&slot::destroyed(), offset(slot, copy));
+                written.map_err(StorageError::io("overwrite a key in keyring", &self.path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rewrites the live keys under a fresh key-encryption key and destroys the old one with its file.
+    ///
+    /// Overwriting in place is no guarantee on flash and on copy-on-write filesystems: after this, old blocks of the keyring
+    /// open with nothing that exists, provided the old header's block, the only thing left to lose, is gone too.
+    pub(crate) fn rotate(&self, root: &[u8; KEY_BYTES], root_path: &Path) -> Result<(), StorageError> {
+        let pool = self.pool.lock();
+        let mut wrapping = self.wrapping.write();
+        let staged = self.path.with_extension("new");
+        let Some((header, key)) = wrapping.header.rotated(root) else {
+            return Err(StorageError::WrongRootKey { path: root_path.to_owned() });
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&staged)
+            .map_err(StorageError::io("create keyring", &staged))?;
+        let renewed = Wrapping { file, header, key };
+        let page = renewed.header.page();
+        let write = |bytes: &[u8], at: u64| {
+            renewed.file.write_all_at(bytes, at).map_err(StorageError::io("write keyring", &staged))
+        };
+        write(&page, 0)?;
+        write(&page, PAGE_BYTES)?;
+        let mut page = Vec::with_capacity(PAGE_BYTES as usize);
+        for group in (0..pool.end).step_by(SLOTS_IN_PAGE as usize) {
+            page.clear();
+            for slot in group..group + SLOTS_IN_PAGE {
+                page.extend_from_slice(&self.rewrapped(&wrapping, &renewed, slot)?);
+            }
+            write(&page, offset(group, 0))?;
+            write(&page, offset(group, 1))?;
+        }
+        renewed.file.sync_all().map_err(StorageError::io("write keyring", &staged))?;
+        std::fs::rename(&staged, &self.path).map_err(StorageError::io("put keyring in place as", &self.path))?;
+        sync_folder(&self.path)?;
+        let old = std::mem::replace(&mut *wrapping, renewed);
+        // The old file has no name any more; its wrapped key-encryption key goes before its blocks are freed.
+        let mut noise = vec![0; HEADER_BYTES as usize];
+        sodium::random(&mut noise);
+        let overwritten = old.file.write_all_at(&noise, 0).and_then(|()| old.file.sync_data());
+        overwritten.map_err(StorageError::io("overwrite the old header of keyring", &self.path))
+    }
+
+    fn rewrapped(&self, from: &Wrapping, to: &Wrapping, slot: u64) -> Result<[u8; SLOT_BYTES], StorageError> {
+        for copy in [0, 1] {
+            match self.read(from, slot, copy)? {
+                Content::Live(mut key) => {
+                    let bytes = slot::live(to.key(), &self.database, slot, &key);
+                    sodium::wipe(&mut key);
+                    return Ok(bytes);
+                }
+                Content::Destroyed => return Ok(slot::destroyed()),
+                Content::Damaged => {}
+            }
+        }
+        Err(StorageError::KeyDamaged { path: self.path.clone(), offset: offset(slot, 0) })
+    }
+
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> Slots {
+        let pool = self.pool.lock();
+        Slots { made: pool.end, free: pool.end - pool.next, cached: self.cache.len() as u64 }
+    }
+}
+
+impl Wrapping {
+    fn key(&self) -> &[u8; KEY_BYTES] {
+        self.key.bytes().first_chunk().expect("allocated with this size")
+    }
+}
+
+/// Where a copy of a slot starts.
+fn offset(slot: u64, copy: u64) -> u64 {
+    let group = slot / SLOTS_IN_PAGE;
+    HEADER_BYTES + (group * 2 + copy) * PAGE_BYTES + slot % SLOTS_IN_PAGE * SLOT_BYTES as u64
+}
+
+fn read_header(file: &File, path: &Path) -> Result<Header, StorageError> {
+    let mut best: Option<Header> = None;
+    for copy in [0, PAGE_BYTES] {
+        let mut page = [0; PAGE_BYTES as usize];
+        match file.read_exact_at(&mut page, copy) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            Err(error) => return Err(StorageError::io("read keyring", path)(error)),
+        }
+        if let Some(header) = Header::parse(&page)
+            && best.as_ref().is_none_or(|best| best.revision < header.revision)
+        {
+            best = Some(header);
+        }
+    }
+    let what = "both copies of its header fail their checksum";
+    best.ok_or_else(|| StorageError::KeyringDamaged { path: path.to_owned(), what })
+}
+
+/// Refuses a key file that others may read.
+pub(crate) fn refuse_exposed(path: &Path, mode: u32) -> Result<(), StorageError> {
+    let mode = mode & 0o777;
+    if mode & 0o077 == 0 { Ok(()) } else { Err(StorageError::KeyFileExposed { path: path.to_owned(), mode }) }
+}
+
+/// Makes a rename or a new file in the path's folder durable.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), StorageError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(StorageError::io("flush folder", folder))
+}
+
+#[cfg(test)]
+mod tests;

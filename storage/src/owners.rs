@@ -1,0 +1,131 @@
+//! Who owns which row, how often derived; and which row is a data subject.
+//!
+//! One small entry for each owner and row, so that a group of ten thousand members is ten thousand
+//! entries and not one long value. Entries of a row follow each other by µDB id: the first names the canonical copy.
+
+use repr::{MicroDbId, RelationId, RowKey};
+
+use crate::batch::Batch;
+use crate::error::{Entry, StorageError};
+use crate::keyspace::{self, varint};
+use crate::microdb::{self, MICRODB_BYTES};
+use crate::rocks::Family;
+use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::Cursor;
+
+impl Batch {
+    /// Records that a row is owned, through `derivations` paths.
+    pub fn put_owner(&mut self, relation: RelationId, key: &RowKey, owner: MicroDbId, derivations: u32) {
+        let mut value = Vec::new();
+        // Nearly all rows are owned through one path: for them the entry's presence says it.
+        if derivations != 1 {
+            varint::write(u64::from(derivations), &mut value);
+        }
+        self.put(Family::Owners, &keyspace::owner(relation, key, owner), &value);
+    }
+
+    /// Removes an owner's entry.
+    pub fn delete_owner(&mut self, relation: RelationId, key: &RowKey, owner: MicroDbId) {
+        self.delete(Family::Owners, &keyspace::owner(relation, key, owner));
+    }
+
+    /// Records that a row is a data subject with this µDB, findable from either side.
+    pub fn put_subject(&mut self, relation: RelationId, key: &RowKey, microdb: MicroDbId) {
+        let by_row = keyspace::subject_by_row(relation, key);
+        self.put(Family::Subjects, &by_row, &microdb::stored(microdb));
+        self.put(Family::Subjects, &keyspace::subject_by_microdb(microdb), &by_row[1..]);
+    }
+
+    /// Removes a data subject's record, both sides.
+    pub fn delete_subject(&mut self, relation: RelationId, key: &RowKey, microdb: MicroDbId) {
+        self.delete(Family::Subjects, &keyspace::subject_by_row(relation, key));
+        self.delete(Family::Subjects, &keyspace::subject_by_microdb(microdb));
+    }
+}
+
+impl Snapshot {
+    /// A row's owners and their derivations, smallest µDB id first; none when the row is absent.
+    pub fn owners(&self, relation: RelationId, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, StorageError> {
+        let mut cursor = Cursor::prefix(self, Family::Owners, &keyspace::owners_of(relation, key));
+        let mut owners = Vec::new();
+        while let Some(entry) = cursor.next("read owners", |key, value| parse(key, value))? {
+            let (_, owner, derivations) = entry.ok_or(malformed(relation))?;
+            owners.push((owner, derivations));
+        }
+        Ok(owners)
+    }
+
+    /// The owner whose copy is canonical; nothing when the row is absent.
+    pub fn canonical_owner(&self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
+        let mut cursor = Cursor::prefix(self, Family::Owners, &keyspace::owners_of(relation, key));
+        match cursor.next("read owners", |key, _| keyspace::parse_owner(key))? {
+            Some(Some((_, owner))) => Ok(Some(owner)),
+            Some(None) => Err(malformed(relation)),
+            None => Ok(None),
+        }
+    }
+
+    /// All ownership entries of a relation, by row key, then by µDB id.
+    pub fn scan_owners(
+        &self,
+        relation: RelationId,
+    ) -> impl Iterator<Item = Result<(RowKey, MicroDbId, u32), StorageError>> + Send + use<> {
+        let cursor = Cursor::all(self, Family::Owners, &keyspace::relation(relation));
+        cursor.entries("scan owners", move |key, value| parse(key, value).ok_or(malformed(relation)))
+    }
+
+    /// The µDB of the data subject that this row is, if it is one.
+    pub fn subject(&self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
+        let found = self.get(Family::Subjects, &keyspace::subject_by_row(relation, key), "read a data subject")?;
+        found.map(|value| parse_microdb(&value)).transpose()
+    }
+
+    /// The row that is the data subject of this µDB, if there is one.
+    pub fn subject_of(&self, microdb: MicroDbId) -> Result<Option<(RelationId, RowKey)>, StorageError> {
+        let found = self.get(Family::Subjects, &keyspace::subject_by_microdb(microdb), "read a data subject")?;
+        found.map(|value| keyspace::parse_relation_row(&value).ok_or(SUBJECT)).transpose()
+    }
+
+    /// All data subjects, by relation and row key.
+    pub fn scan_subjects(
+        &self,
+    ) -> impl Iterator<Item = Result<(RelationId, RowKey, MicroDbId), StorageError>> + Send + use<> {
+        let cursor = Cursor::all(self, Family::Subjects, &keyspace::SUBJECTS_BY_ROW);
+        cursor.entries("scan data subjects", |key, value| {
+            let (relation, row) = keyspace::parse_relation_row(&key[1..]).ok_or(SUBJECT)?;
+            Ok((relation, row, parse_microdb(value)?))
+        })
+    }
+
+    /// All data subjects as found from their µDBs, for the check that both sides agree.
+    pub fn scan_microdbs(
+        &self,
+    ) -> impl Iterator<Item = Result<(MicroDbId, RelationId, RowKey), StorageError>> + Send + use<> {
+        let cursor = Cursor::all(self, Family::Subjects, &keyspace::SUBJECTS_BY_MICRODB);
+        cursor.entries("scan data subjects", |key, value| {
+            let microdb = parse_microdb(&key[1..])?;
+            let (relation, row) = keyspace::parse_relation_row(value).ok_or(SUBJECT)?;
+            Ok((microdb, relation, row))
+        })
+    }
+}
+
+const SUBJECT: StorageError = StorageError::Malformed { entry: Entry::Subject };
+
+fn malformed(relation: RelationId) -> StorageError {
+    StorageError::Malformed { entry: Entry::Owner(relation) }
+}
+
+fn parse(key: &[u8], value: &[u8]) -> Option<(RowKey, MicroDbId, u32)> {
+    let (row, owner) = keyspace::parse_owner(key)?;
+    if value.is_empty() {
+        return Some((row, owner, 1));
+    }
+    let (derivations, rest) = varint::read(value)?;
+    rest.is_empty().then_some((row, owner, u32::try_from(derivations).ok()?))
+}
+
+fn parse_microdb(value: &[u8]) -> Result<MicroDbId, StorageError> {
+    let bytes: [u8; MICRODB_BYTES] = value.try_into().map_err(|_| SUBJECT)?;
+    Ok(microdb::loaded(bytes))
+}

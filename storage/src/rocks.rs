@@ -1,0 +1,156 @@
+//! RocksDB as we use it: column families, options, and its errors without their contents.
+//!
+//! Plain `DB` and `WriteBatch`: the transaction API has no compaction and no range deletes, so it cannot
+//! erase. No compression (ciphertext), no recycled or archived log files (they would keep erased rows).
+
+use std::path::{Path, PathBuf};
+
+use rocksdb::{
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode,
+    ErrorKind, LogLevel, Options, SliceTransform,
+};
+
+use crate::error::{RocksFailure, StorageError};
+use crate::keyspace::FILTER_PREFIX_BYTES;
+
+/// A column family: one for each kind of data, never one for a table or a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Family {
+    /// Sealed rows.
+    Rows,
+    /// Index entries.
+    Index,
+    /// Ownership entries.
+    Owners,
+    /// Data subjects' records.
+    Subjects,
+    /// Catalog, sequences, commit time: sealed values.
+    Meta,
+    /// The audit log and receipts.
+    Audit,
+}
+
+/// All families, in the order of their tags.
+pub(crate) const FAMILIES: [Family; 6] =
+    [Family::Rows, Family::Index, Family::Owners, Family::Subjects, Family::Meta, Family::Audit];
+
+impl Family {
+    /// Its name in RocksDB.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Family::Rows => "rows",
+            Family::Index => "index",
+            Family::Owners => "owners",
+            Family::Subjects => "subjects",
+            Family::Meta => "meta",
+            Family::Audit => "audit",
+        }
+    }
+
+    /// Its handle.
+    pub(crate) fn handle(self, db: &DB) -> &ColumnFamily {
+        db.cf_handle(self.name()).expect("every family is opened with the database")
+    }
+
+    fn options(self, cache: &Cache) -> Options {
+        let mut blocks = BlockBasedOptions::default();
+        blocks.set_block_cache(cache);
+        blocks.set_block_size(16 << 10);
+        blocks.set_index_type(BlockBasedIndexType::BinarySearch);
+        blocks.set_format_version(6);
+        blocks.set_hybrid_ribbon_filter(10.0, 1);
+        blocks.set_optimize_filters_for_memory(true);
+        // Index and filter blocks count against the one cache, so that memory has one bound.
+        blocks.set_cache_index_and_filter_blocks(true);
+        blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+        let mut options = Options::default();
+        options.set_write_buffer_size(32 << 20);
+        options.set_max_write_buffer_number(3);
+        options.set_target_file_size_base(64 << 20);
+        options.set_level_compaction_dynamic_level_bytes(true);
+        match self {
+            // Rows are asked for by their whole key; absent ones are answered by the filter.
+            Family::Rows | Family::Subjects => {
+                options.set_memtable_whole_key_filtering(true);
+                options.set_memtable_prefix_bloom_ratio(0.05);
+            }
+            // These are asked for by their prefix alone: which entries does this value or row have?
+            Family::Index | Family::Owners => {
+                options.set_prefix_extractor(SliceTransform::create_fixed_prefix(FILTER_PREFIX_BYTES));
+                options.set_memtable_prefix_bloom_ratio(0.1);
+                blocks.set_whole_key_filtering(false);
+            }
+            Family::Meta | Family::Audit => {
+                options.set_write_buffer_size(8 << 20);
+            }
+        }
+        options.set_block_based_table_factory(&blocks);
+        options
+    }
+}
+
+/// Opens or creates the database with its families.
+pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.set_paranoid_checks(true);
+    options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+    options.set_track_and_verify_wals_in_manifest(true);
+    options.set_recycle_log_file_num(0);
+    options.set_wal_ttl_seconds(0);
+    options.set_wal_size_limit_mb(0);
+    options.set_db_write_buffer_size(128 << 20);
+    options.set_max_total_wal_size(256 << 20);
+    options.set_manifest_preallocation_size(64 << 10);
+    options.set_max_background_jobs(2);
+    options.set_max_open_files(1024);
+    options.set_bytes_per_sync(1 << 20);
+    options.set_keep_log_file_num(2);
+    options.set_log_level(LogLevel::Warn);
+    options.set_stats_dump_period_sec(0);
+    options.set_stats_persist_period_sec(0);
+    let families =
+        FAMILIES.map(|family| ColumnFamilyDescriptor::new(family.name(), family.options(cache)));
+    DB::open_cf_descriptors(&options, path, families).map_err(failed("open the storage engine"))
+}
+
+/// Keeps of a RocksDB error its class and the file it names: messages can quote keys.
+pub(crate) fn failed(tried: &'static str) -> impl FnOnce(rocksdb::Error) -> StorageError {
+    move |error| {
+        let failure = match error.kind() {
+            ErrorKind::Corruption => RocksFailure::Corruption,
+            ErrorKind::IOError => RocksFailure::Io,
+            ErrorKind::Busy | ErrorKind::TimedOut | ErrorKind::TryAgain => RocksFailure::Transient,
+            _ => RocksFailure::Other,
+        };
+        StorageError::Rocks { tried, failure, file: file_named(&error.into_string()) }
+    }
+}
+
+fn file_named(message: &str) -> Option<PathBuf> {
+    message
+        .split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | ';' | ':' | '"' | '\'' | '(' | ')'))
+        .find(|word| word.ends_with(".sst") || word.ends_with(".log") || word.contains("MANIFEST-"))
+        .map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAMILIES, file_named};
+
+    #[test]
+    fn errors_keep_the_file_and_nothing_else() {
+        let message = "Corruption: block checksum mismatch: stored = 1, computed = 2, type = 4  in /d/rocks/000012.sst offset 0 size 9";
+        assert_eq!(file_named(message), Some("/d/rocks/000012.sst".into()));
+        assert_eq!(file_named("Corruption: bad entry for key 'secret'"), None);
+    }
+
+    #[test]
+    fn tags_are_positions() {
+        for (position, family) in FAMILIES.into_iter().enumerate() {
+            assert_eq!(family as usize, position);
+        }
+    }
+}

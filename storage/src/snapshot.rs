@@ -1,0 +1,214 @@
+//! A consistent view of everything stored, at one commit: rows opened, never their keys or ciphertexts shown.
+//!
+//! Cheap to make and to clone, used by any thread. While one is held, RocksDB keeps what was erased since, so the engine
+//! bounds its age. A row of a person forgotten since reads as `KeyDestroyed`, never as absent or as stale data.
+
+pub(crate) mod cursor;
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use repr::{MicroDbId, RelationId, Row, RowKey};
+use rocksdb::ReadOptions;
+use self_cell::self_cell;
+
+use crate::crypto::seal::{Header, Kind, Place};
+use crate::error::{Entry, Sealed, StorageError};
+use crate::keyspace::{self, ROW_PREFIX_BYTES};
+use crate::rocks::{self, Family};
+use crate::snapshot::cursor::{Cursor, Direction};
+use crate::store::Store;
+
+type RocksSnapshot<'a> = rocksdb::Snapshot<'a>;
+
+self_cell!(
+    struct View {
+        owner: Store,
+        #[covariant]
+        dependent: RocksSnapshot,
+    }
+);
+
+/// A consistent view of the store.
+#[derive(Clone)]
+pub struct Snapshot {
+    view: Arc<View>,
+}
+
+/// One stored copy of a personal row.
+#[derive(Debug)]
+pub struct StoredCopy {
+    /// Whose copy.
+    pub owner: MicroDbId,
+    /// The row's key.
+    pub key: RowKey,
+    /// Whether scans read this copy.
+    pub canonical: bool,
+    /// The version of the relation's columns that it was written under.
+    pub schema_version: u32,
+    /// The row.
+    pub row: Row,
+}
+
+impl Snapshot {
+    pub(crate) fn new(store: Store) -> Snapshot {
+        Snapshot { view: Arc::new(View::new(store, |store| store.db().snapshot())) }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        self.view.borrow_owner()
+    }
+
+    pub(crate) fn rocks(&self) -> &RocksSnapshot<'_> {
+        self.view.borrow_dependent()
+    }
+
+    /// RocksDB's sequence number: grows with every write, equal for equal contents.
+    pub fn sequence(&self) -> u64 {
+        self.rocks().sequence_number()
+    }
+
+    /// A personal row, through its canonical copy.
+    pub fn get_personal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        let Some(owner) = self.canonical_owner(relation, key)? else { return Ok(None) };
+        match self.get_copy(relation, key, owner)? {
+            Some(row) => Ok(Some(row)),
+            None => Err(StorageError::CopyMissing { relation }),
+        }
+    }
+
+    /// One owner's copy of a personal row.
+    pub fn get_copy(
+        &self,
+        relation: RelationId,
+        key: &RowKey,
+        owner: MicroDbId,
+    ) -> Result<Option<Row>, StorageError> {
+        let at = keyspace::personal_row(relation, owner, key);
+        let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
+        let (_, plain) = self.store().open_personal(owner, Place::Personal(relation, owner, key.bytes()), &sealed)?;
+        Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+    }
+
+    /// A row that is nobody's.
+    pub fn get_impersonal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        let at = keyspace::impersonal_row(relation, key.bytes());
+        let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
+        let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), &sealed)?;
+        Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+    }
+
+    /// All rows of a relation, sequentially: of personal ones the canonical copies, each logical row once.
+    pub fn scan(
+        &self,
+        relation: RelationId,
+        personal: bool,
+    ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
+        if personal {
+            let store = self.store().clone();
+            let cursor = Cursor::all(self, Family::Rows, &keyspace::relation(relation));
+            Box::new(cursor.filtered("scan a relation", move |key, sealed| {
+                let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
+                match header.kind {
+                    Kind::Personal { canonical: true } => {
+                        let copy = open_copy(&store, relation, key, sealed)?;
+                        Ok(Some((copy.key, copy.row)))
+                    }
+                    Kind::Personal { canonical: false } => Ok(None),
+                    Kind::Impersonal => Err(malformed(relation)),
+                }
+            }))
+        } else {
+            Box::new(self.scan_impersonal_range(relation, Bound::Unbounded, Bound::Unbounded, false))
+        }
+    }
+
+    /// Rows that are nobody's, in the order of their keys; bounds are prefixes of row keys, as in `scan_index_ordered`.
+    pub fn scan_impersonal_range(
+        &self,
+        relation: RelationId,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<(RowKey, Row), StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let direction = Direction::of(reverse);
+        let cursor = Cursor::range(self, Family::Rows, &keyspace::relation(relation), lower, upper, direction);
+        cursor.entries("scan a relation", move |key, sealed| {
+            let key = &key[4..];
+            let (_, plain) = store.open_impersonal(Place::Impersonal(relation, key), sealed)?;
+            Ok((RowKey(key.into()), Row::from_bytes(plain.into_boxed_slice())))
+        })
+    }
+
+    /// Every stored copy of a personal relation, canonical or not, by µDB id and row key.
+    pub fn scan_copies(
+        &self,
+        relation: RelationId,
+    ) -> impl Iterator<Item = Result<StoredCopy, StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let cursor = Cursor::all(self, Family::Rows, &keyspace::relation(relation));
+        cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
+    }
+
+    /// A data subject's copies in one relation, canonical or not.
+    pub fn scan_microdb(
+        &self,
+        relation: RelationId,
+        microdb: MicroDbId,
+    ) -> impl Iterator<Item = Result<(RowKey, Row), StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let prefix = keyspace::relation_of_microdb(relation, microdb);
+        let cursor = Cursor::all(self, Family::Rows, &prefix);
+        cursor.entries("scan a data subject's rows", move |key, sealed| {
+            open_copy(&store, relation, key, sealed).map(|copy| (copy.key, copy.row))
+        })
+    }
+
+    /// A metadata value.
+    pub fn meta(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
+        let Some(sealed) = self.get(Family::Meta, key, "read metadata")? else { return Ok(None) };
+        let (_, value) = self.store().open_impersonal(Place::Meta(key), &sealed)?;
+        Ok(Some(value))
+    }
+
+    /// Metadata keys that start with a prefix, in order, with their values.
+    pub fn scan_meta(
+        &self,
+        prefix: &[u8],
+    ) -> impl Iterator<Item = Result<(Vec<u8>, Vec<u8>), StorageError>> + Send + use<> {
+        let store = self.store().clone();
+        let cursor = Cursor::all(self, Family::Meta, prefix);
+        cursor.entries("scan metadata", move |key, sealed| {
+            let (_, value) = store.open_impersonal(Place::Meta(key), sealed)?;
+            Ok((key.to_vec(), value))
+        })
+    }
+
+    pub(crate) fn get(
+        &self,
+        family: Family,
+        key: &[u8],
+        tried: &'static str,
+    ) -> Result<Option<rocksdb::DBPinnableSlice<'_>>, StorageError> {
+        let handle = family.handle(self.store().db());
+        self.rocks().get_pinned_cf_opt(handle, key, ReadOptions::default()).map_err(rocks::failed(tried))
+    }
+}
+
+fn malformed(relation: RelationId) -> StorageError {
+    StorageError::Malformed { entry: Entry::Row(relation) }
+}
+
+/// Opens a stored copy found at a key of `rows`.
+fn open_copy(store: &Store, relation: RelationId, at: &[u8], sealed: &[u8]) -> Result<StoredCopy, StorageError> {
+    let (owner, key) = keyspace::parse_personal_row(at).ok_or(malformed(relation))?;
+    let place = Place::Personal(relation, owner, &at[ROW_PREFIX_BYTES..]);
+    let (header, plain) = store.open_personal(owner, place, sealed)?;
+    let canonical = match header.kind {
+        Kind::Personal { canonical } => canonical,
+        Kind::Impersonal => return Err(StorageError::SealBroken { sealed: Sealed::Row(relation) }),
+    };
+    let row = Row::from_bytes(plain.into_boxed_slice());
+    Ok(StoredCopy { owner, key, canonical, schema_version: header.schema_version, row })
+}

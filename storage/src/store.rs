@@ -1,0 +1,435 @@
+//! The store: one data folder, opened once; where batches go in and snapshots come out.
+//!
+//! ```text
+//! <data>/FORMAT         version of everything below; an unknown one is refused by name
+//! <data>/dogwood.lock   held while open
+//! <data>/root.key       0600, or elsewhere; wraps the keyring's key-encryption key
+//! <data>/keyring        0600, data keys
+//! <data>/public.key     verifies receipts and capsules; to be published by the operator
+//! <data>/rocks/         sealed rows, indexes, owners, metadata, audit log
+//! ```
+//! Durability: `write` puts a batch into the write-ahead log of the system, `flush` makes all written so far survive a
+//! power failure. An erasure's order is: write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
+
+mod files;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use repr::{IndexId, MicroDbId, RelationId, RowKey};
+use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range, WriteBatch, WriteOptions};
+
+use crate::audit::log::Log;
+use crate::batch::{Batch, Operation};
+use crate::config::{Cipher, StoreOptions};
+use crate::crypto::seal::{self, Header, Place};
+use crate::crypto::sodium::{self, KEY_BYTES};
+use crate::error::{Sealed, StorageError};
+use crate::keyring::{Keyring, root};
+use crate::keyspace;
+use crate::rocks::{self, FAMILIES, Family};
+use crate::snapshot::Snapshot;
+
+/// An open data folder. Clones share it; it closes with the last clone, snapshot and iterator.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    db: DB,
+    cache: Cache,
+    keyring: Keyring,
+    cipher: Cipher,
+    options: StoreOptions,
+    log: Mutex<Log>,
+    // Last, so that the folder is free only when all else is closed.
+    _lock: File,
+}
+
+/// What a reclamation rewrites, so that deleted bytes leave the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reclaim {
+    /// A relation's rows and ownership entries.
+    Relation(RelationId),
+    /// One data subject's rows of a relation.
+    MicroDb(RelationId, MicroDbId),
+    /// An index's entries.
+    Index(IndexId),
+    /// Everything.
+    Everything,
+}
+
+/// Sizes, for operators. Bytes unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreStatistics {
+    /// Live files of each column family, by name.
+    pub family_bytes: Vec<(&'static str, u64)>,
+    /// Write buffers of all families.
+    pub memtable_bytes: u64,
+    /// Blocks in the cache.
+    pub block_cache_bytes: u64,
+    /// Blocks in the cache that cannot be evicted now.
+    pub block_cache_pinned_bytes: u64,
+    /// Snapshots held (a number).
+    pub snapshots: u64,
+    /// Slots in the keyring (a number).
+    pub keyring_slots: u64,
+    /// Slots made and not given out (a number).
+    pub keyring_slots_free: u64,
+    /// Data keys in locked memory (a number).
+    pub keyring_keys_cached: u64,
+}
+
+impl Store {
+    /// Opens a data folder, or creates an empty database in it.
+    ///
+    /// Refuses by name: a folder in use, not ours, or of an unknown format; a wrong, missing or exposed root key; a damaged
+    /// keyring. Destroys the key of every receipt whose key still exists.
+    pub fn open(options: &StoreOptions) -> Result<Store, StorageError> {
+        sodium::initialize();
+        sodium::forbid_core_dumps();
+        if options.cipher == Cipher::Aes256Gcm && !sodium::gcm_available() {
+            return Err(StorageError::CipherUnavailable);
+        }
+        let lock = files::prepare(options)?;
+        let root_path = options.root_key_path();
+        let mut root = root::read(&root_path)?;
+        let keyring = Keyring::open(&files::keyring(options), &root, &root_path);
+        sodium::wipe(&mut root);
+        let keyring = keyring?;
+        files::publish_key(options, &keyring.signing().public())?;
+        let cache = Cache::new_lru_cache(options.block_cache_bytes);
+        let db = rocks::open(&files::rocks(options), &cache)?;
+        let log = Log::open(&db, keyring.database(), keyring.signing())?;
+        let inner = Inner {
+            db,
+            cache,
+            keyring,
+            cipher: options.cipher,
+            options: options.clone(),
+            log: Mutex::new(log),
+            _lock: lock,
+        };
+        let store = Store { inner: Arc::new(inner) };
+        store.roll_forward()?;
+        Ok(store)
+    }
+
+    /// Destroys the keys of receipts that were written while a crash, or a restored keyring, kept their keys.
+    fn roll_forward(&self) -> Result<(), StorageError> {
+        let keyring = &self.inner.keyring;
+        let mut done = keyring.receipts_done();
+        let before = done;
+        let mut doomed = Vec::new();
+        for receipt in self.snapshot().receipts_after(done) {
+            let receipt = receipt?;
+            if keyring.is_live(receipt.microdb)? {
+                doomed.push(receipt.microdb);
+            }
+            done = receipt.number;
+        }
+        if !doomed.is_empty() {
+            // The receipts themselves must not be lost after the keys are.
+            self.flush()?;
+            keyring.destroy(&doomed)?;
+        }
+        if done != before { keyring.set_receipts_done(done) } else { Ok(()) }
+    }
+
+    /// A consistent view of everything written so far.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.clone())
+    }
+
+    /// The row key of a canonical primary key: a keyed hash, so that no personal key stands on disk.
+    pub fn hash_key(&self, relation: RelationId, canonical: &[u8]) -> RowKey {
+        let digest: [u8; keyspace::HASH_BYTES] = self.keyed_hash(b'k', &[&relation.0.to_be_bytes(), canonical]);
+        RowKey(Box::new(digest))
+    }
+
+    /// The keyed hash of a canonical index value.
+    pub fn hash_index(&self, index: IndexId, canonical: &[u8]) -> [u8; 16] {
+        self.keyed_hash(b'i', &[&index.0.to_be_bytes(), canonical])
+    }
+
+    /// A keyed hash under a domain. All parts but the last must have a fixed width in that domain.
+    pub(crate) fn keyed_hash<const N: usize>(&self, domain: u8, parts: &[&[u8]]) -> [u8; N] {
+        let key = self.inner.keyring.hash_key();
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let mut short = [0; 128];
+        if bytes < short.len() {
+            short[0] = domain;
+            let mut end = 1;
+            for part in parts {
+                short[end..end + part.len()].copy_from_slice(part);
+                end += part.len();
+            }
+            sodium::keyed_hash(key, &short[..end])
+        } else {
+            let mut long = Vec::with_capacity(1 + bytes);
+            long.push(domain);
+            parts.iter().for_each(|part| long.extend_from_slice(part));
+            sodium::keyed_hash(key, &long)
+        }
+    }
+
+    /// A µDB id whose data key is already durable. Flushes once for many.
+    pub fn allocate_microdb(&self) -> Result<MicroDbId, StorageError> {
+        self.inner.keyring.allocate()
+    }
+
+    /// Writes a batch: visible to later snapshots, in the system's hands, durable after the next `flush`.
+    ///
+    /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
+    pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
+        let db = &self.inner.db;
+        let mut writes = WriteBatch::with_capacity_bytes(batch.bytes() + 512);
+        fill(db, &batch, &mut writes);
+        if batch.audit.is_empty() {
+            return db.write(writes).map_err(rocks::failed("write a batch"));
+        }
+        let mut log = self.inner.log.lock();
+        let mut linked = Batch::default();
+        let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
+        fill(db, &linked, &mut writes);
+        db.write_opt(writes, &WriteOptions::default()).map_err(rocks::failed("write a batch"))?;
+        *log = next;
+        Ok(())
+    }
+
+    /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
+    pub fn flush(&self) -> Result<(), StorageError> {
+        self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
+    }
+
+    /// Destroys data keys for good: both slot copies overwritten, one fdatasync, wiped from memory.
+    ///
+    /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
+    pub fn destroy_keys(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
+        self.inner.keyring.destroy(microdbs)
+    }
+
+    /// Whether this person's data key still exists.
+    pub fn key_exists(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
+        self.inner.keyring.is_live(microdb)
+    }
+
+    /// Rewrites the live data keys under a fresh key-encryption key and destroys the old one: `dogwood shred`.
+    ///
+    /// About 1 s for a million people, during which no person's key is loaded or made.
+    pub fn rotate_keyring(&self) -> Result<(), StorageError> {
+        let root_path = self.inner.options.root_key_path();
+        let mut root = root::read(&root_path)?;
+        let rotated = self.inner.keyring.rotate(&root, &root_path);
+        sodium::wipe(&mut root);
+        rotated
+    }
+
+    /// The Ed25519 key that verifies this database's receipts and capsules.
+    pub fn public_key(&self) -> [u8; 32] {
+        self.inner.keyring.signing().public()
+    }
+
+    /// The database's random id.
+    pub fn database_id(&self) -> [u8; 16] {
+        *self.inner.keyring.database()
+    }
+
+    /// Deletes a relation's rows and ownership entries with the batch.
+    pub fn drop_relation(&self, batch: &mut Batch, relation: RelationId) {
+        let from = keyspace::relation(relation);
+        if let Some(to) = keyspace::successor(&from) {
+            batch.delete_range(Family::Rows, &from, &to);
+            batch.delete_range(Family::Owners, &from, &to);
+        }
+    }
+
+    /// Deletes an index's entries with the batch.
+    pub fn drop_index(&self, batch: &mut Batch, index: IndexId) {
+        let from = keyspace::index(index);
+        if let Some(to) = keyspace::successor(&from) {
+            batch.delete_range(Family::Index, &from, &to);
+        }
+    }
+
+    /// Rewrites ranges so that what was deleted from them, and no snapshot holds, leaves files and write-ahead log.
+    ///
+    /// Takes as long as rewriting takes: never on the commit thread.
+    pub fn reclaim(&self, ranges: &[Reclaim]) -> Result<(), StorageError> {
+        let db = &self.inner.db;
+        let mut wait = FlushOptions::default();
+        wait.set_wait(true);
+        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
+        // All families: a log file goes only when every family has left it.
+        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))?;
+        for range in ranges {
+            match range {
+                Reclaim::Relation(relation) => {
+                    let prefix = keyspace::relation(*relation);
+                    self.compact(Family::Rows, Some(&prefix));
+                    self.compact(Family::Owners, Some(&prefix));
+                }
+                Reclaim::MicroDb(relation, microdb) => {
+                    self.compact(Family::Rows, Some(&keyspace::relation_of_microdb(*relation, *microdb)));
+                }
+                Reclaim::Index(index) => self.compact(Family::Index, Some(&keyspace::index(*index))),
+                Reclaim::Everything => FAMILIES.iter().for_each(|family| self.compact(*family, None)),
+            }
+        }
+        Ok(())
+    }
+
+    fn compact(&self, family: Family, prefix: Option<&[u8]>) {
+        let mut options = CompactOptions::default();
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+        let db = &self.inner.db;
+        let end = prefix.and_then(keyspace::successor);
+        db.compact_range_cf_opt(family.handle(db), prefix, end, &options);
+    }
+
+    /// Sizes, for operators.
+    pub fn statistics(&self) -> StoreStatistics {
+        let db = &self.inner.db;
+        let number = |family: Family, name| {
+            db.property_int_value_cf(family.handle(db), name).ok().flatten().unwrap_or(0)
+        };
+        let slots = self.inner.keyring.slots();
+        StoreStatistics {
+            family_bytes: FAMILIES
+                .map(|family| (family.name(), number(family, rocksdb::properties::LIVE_SST_FILES_SIZE)))
+                .to_vec(),
+            memtable_bytes: FAMILIES
+                .map(|family| number(family, rocksdb::properties::CUR_SIZE_ALL_MEM_TABLES))
+                .iter()
+                .sum(),
+            block_cache_bytes: self.inner.cache.get_usage() as u64,
+            block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
+            snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),
+            keyring_slots: slots.made,
+            keyring_slots_free: slots.free,
+            keyring_keys_cached: slots.cached,
+        }
+    }
+
+    /// About how many bytes a relation's rows take in files; what is still in write buffers is not counted.
+    pub fn approximate_size(&self, relation: RelationId) -> u64 {
+        let db = &self.inner.db;
+        let from = keyspace::relation(relation);
+        let to = keyspace::successor(&from).unwrap_or_else(|| vec![0xff; 5]);
+        db.get_approximate_sizes_cf(Family::Rows.handle(db), &[Range::new(&from, &to)]).iter().sum()
+    }
+
+    pub(crate) fn db(&self) -> &DB {
+        &self.inner.db
+    }
+
+    pub(crate) fn keyring(&self) -> &Keyring {
+        &self.inner.keyring
+    }
+
+    pub(crate) fn cipher(&self) -> Cipher {
+        self.inner.cipher
+    }
+
+    /// The audit log's present head: sequence and hash.
+    pub(crate) fn log_head(&self) -> (u64, [u8; 32]) {
+        let log = self.inner.log.lock();
+        (log.sequence, log.hash)
+    }
+
+    /// Appends a seal under a person's key.
+    pub(crate) fn seal_personal(
+        &self,
+        owner: MicroDbId,
+        place: Place<'_>,
+        header: Header,
+        plain: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        let keyring = &self.inner.keyring;
+        keyring.with_key(owner, |key| seal::seal(key, keyring.database(), place, header, plain, out))
+    }
+
+    /// Opens a seal under a person's key.
+    pub(crate) fn open_personal(
+        &self,
+        owner: MicroDbId,
+        place: Place<'_>,
+        sealed: &[u8],
+    ) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let opened = keyring.with_key(owner, |key| seal::open(key, keyring.database(), place, sealed))?;
+        opened.ok_or(StorageError::SealBroken { sealed: sealed_at(place) })
+    }
+
+    /// Appends a seal under the database's key.
+    pub(crate) fn seal_impersonal(&self, place: Place<'_>, header: Header, plain: &[u8], out: &mut Vec<u8>) {
+        let keyring = &self.inner.keyring;
+        match header.cipher {
+            Cipher::Aegis256 => {
+                seal::seal(keyring.database_key(), keyring.database(), place, header, plain, out);
+            }
+            Cipher::Aes256Gcm => {
+                let mut key = self.gcm_key(place);
+                seal::seal(&key, keyring.database(), place, header, plain, out);
+                sodium::wipe(&mut key);
+            }
+        }
+    }
+
+    /// Opens a seal under the database's key.
+    pub(crate) fn open_impersonal(&self, place: Place<'_>, sealed: &[u8]) -> Result<(Header, Vec<u8>), StorageError> {
+        let keyring = &self.inner.keyring;
+        let broken = StorageError::SealBroken { sealed: sealed_at(place) };
+        let opened = match Header::parse(sealed) {
+            Some((Header { cipher: Cipher::Aegis256, .. }, _)) => {
+                seal::open(keyring.database_key(), keyring.database(), place, sealed)
+            }
+            Some((Header { cipher: Cipher::Aes256Gcm, .. }, _)) => {
+                let mut key = self.gcm_key(place);
+                let opened = seal::open(&key, keyring.database(), place, sealed);
+                sodium::wipe(&mut key);
+                opened
+            }
+            None => None,
+        };
+        opened.ok_or(broken)
+    }
+
+    // Random 96-bit nonces allow 2^32 messages a key, which one key for the whole database could reach.
+    fn gcm_key(&self, place: Place<'_>) -> [u8; KEY_BYTES] {
+        let scope: [u8; 5] = match place {
+            Place::Personal(relation, ..) | Place::Impersonal(relation, _) => scope(b'r', relation.0),
+            Place::Meta(_) => scope(b'm', 0),
+            Place::AuditPayload(..) => scope(b'a', 0),
+            Place::Receipt(_) => scope(b'e', 0),
+        };
+        sodium::keyed_hash(self.inner.keyring.database_key(), &scope)
+    }
+}
+
+fn scope(kind: u8, relation: u32) -> [u8; 5] {
+    let [a, b, c, d] = relation.to_be_bytes();
+    [kind, a, b, c, d]
+}
+
+fn sealed_at(place: Place<'_>) -> Sealed {
+    match place {
+        Place::Personal(relation, ..) | Place::Impersonal(relation, _) => Sealed::Row(relation),
+        Place::Meta(_) => Sealed::Meta,
+        Place::AuditPayload(..) => Sealed::AuditPayload,
+        Place::Receipt(_) => Sealed::Receipt,
+    }
+}
+
+fn fill(db: &DB, batch: &Batch, writes: &mut WriteBatch) {
+    for operation in batch.operations() {
+        match operation {
+            Operation::Put(family, key, value) => writes.put_cf(family.handle(db), key, value),
+            Operation::Delete(family, key) => writes.delete_cf(family.handle(db), key),
+            Operation::DeleteRange(family, from, to) => writes.delete_range_cf(family.handle(db), from, to),
+        }
+    }
+}
