@@ -113,10 +113,10 @@ impl Random {
                 }
             }
             6 => Datum::Bytea((0..self.below(5)).map(|_| [0, 1, 255, 97][self.below(4) as usize]).collect()),
-            7 => Datum::Date((self.int() >> 40) as i32),
+            7 => Datum::Date(self.below(4_000_000) as i32 - 2_000_000),
             8 => Datum::Time(self.below(86_400_000_001) as i64),
-            9 => Datum::Timestamp(self.int() >> 5),
-            10 => Datum::Timestamptz(self.int() >> 5),
+            9 => Datum::Timestamp(self.int() >> 7),
+            10 => Datum::Timestamptz(self.int() >> 7),
             11 => Datum::Interval(Interval {
                 months: self.below(5) as i32 - 2,
                 days: (self.below(5) as i32 - 2) * if self.below(2) == 0 { 30 } else { 1 },

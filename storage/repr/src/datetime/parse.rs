@@ -334,7 +334,6 @@ impl Parts {
         let (hour, minute, second) = match digits.len() {
             4 => (part(0..2)?, part(2..4)?, 0),
             6 => (part(0..2)?, part(2..4)?, part(4..6)?),
-            2 if fraction.is_empty() && self.time.is_none() => (part(0..2)?, 0, 0),
             _ => return Err(Failure::Syntax),
         };
         let micros = clock_micros(hour, minute, second, fraction_micros(fraction)?)?;
@@ -387,12 +386,10 @@ impl Parts {
         }
         let seconds = offset_seconds(&rest[1..=length])?;
         let seconds = if rest.starts_with('-') { -seconds } else { seconds };
-        match &self.zone {
-            // An abbreviation before: `UTC+3` is three hours east of it.
-            Some(ZoneText::Offset(base)) => self.zone = Some(ZoneText::Offset(base + seconds)),
-            Some(ZoneText::Zone(_)) => return Err(Failure::Syntax),
-            None => self.zone = Some(ZoneText::Offset(seconds)),
+        if self.zone.is_some() {
+            return Err(Failure::Syntax);
         }
+        self.zone = Some(ZoneText::Offset(seconds));
         Ok(length + 1)
     }
 
@@ -432,6 +429,17 @@ impl Parts {
         let is_zone = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(byte);
         let length = match next {
             Some(b'/' | b'_') => bytes.iter().take_while(is_zone).count(),
+            // A POSIX zone, whose sign is positive west: `GMT+3`.
+            Some(b'+' | b'-') if bytes.get(letters + 1).is_some_and(u8::is_ascii_digit) => {
+                let is_posix = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-:".contains(byte);
+                let length = bytes.iter().take_while(is_posix).count();
+                let zone = Zone::find(&rest[..length]).ok_or(Failure::Syntax)?;
+                if self.zone.is_some() {
+                    return Err(Failure::Syntax);
+                }
+                self.zone = Some(ZoneText::Zone(zone));
+                return Ok(length);
+            }
             _ => letters,
         };
         self.zone_word(&rest[..length])?;
@@ -519,8 +527,7 @@ impl Parts {
             return Ok(Some(day - EPOCH_JULIAN_DAY));
         }
         if let Some((year, day)) = self.day_of_year {
-            let limit = 365 + i64::from(super::is_leap_year(year));
-            if day < 1 || day > limit {
+            if !(1..=366).contains(&day) {
                 return Err(Failure::Field);
             }
             return Ok(Some(super::days_from_civil(year, 1, 1) + day - 1));
