@@ -134,6 +134,12 @@ fn evaluate(operation: &str, a: &str, b: &str) -> Result<String, ValueError> {
         "age" => arithmetic::age(timestamp(a)?, timestamp(b)?)?.to_string(),
         "atzone" => datetime::format_timestamptz(Zone::parse(b)?.to_utc(timestamp(a)?)?, &Zone::utc()),
         "atzonetz" => datetime::format_timestamp(Zone::parse(b)?.to_local(timestamptz(a)?)?),
+        "to_char" => repr::to_char::timestamp_to_char(timestamp(a)?, b)?.unwrap_or("<NULL>".to_owned()),
+        "to_chariv" => repr::to_char::interval_to_char(&interval(a)?, b)?.unwrap_or("<NULL>".to_owned()),
+        "to_charnum" => repr::to_char::numeric_to_char(&a.parse()?, b)?,
+        "to_date" => datetime::format_date(repr::to_char::to_date(a, b)?),
+        "to_timestamp" => datetime::format_timestamptz(repr::to_char::to_timestamp(a, b, &Zone::utc())?, &Zone::utc()),
+        "to_number" => repr::to_char::to_number(a, b)?.to_string(),
         unknown => panic!("unknown operation {unknown}"),
     })
 }
@@ -158,6 +164,11 @@ fn check(table: &str) {
 #[test]
 fn results_are_postgresqls() {
     check(include_str!("golden/text.tsv"));
+}
+
+#[test]
+fn templates_give_postgresqls_results() {
+    check(include_str!("golden/to_char.tsv"));
 }
 
 #[test]
@@ -202,6 +213,12 @@ fn no_text_makes_input_panic() {
             let _ = text::parse(&scalar, -1, &input, &context);
         }
         let _ = text::parse(&ScalarType::Int4.array(), -1, &input, &context);
+        let template: String = (0..6).map(|_| ["9", "0", "V", "EEEE", "FM", "YYYY", "DD", "é", "\"", "S", "TH", "HH24", "-", "RN", "."][random.below(15) as usize]).collect();
+        let _ = repr::to_char::to_date(&input, &template);
+        let _ = repr::to_char::to_timestamp(&input, &template, &Zone::utc());
+        let _ = repr::to_char::to_number(&input, &template);
+        let _ = repr::to_char::timestamp_to_char(random.int() >> 7, &template);
+        let _ = repr::to_char::numeric_to_char(&random.numeric(), &template);
         let _ = text::parse(&ScalarType::Text.array(), -1, &input, &context);
     }
 }

@@ -111,24 +111,24 @@ struct Moment {
     zone: Option<(i32, String)>,
 }
 
-/// `to_char(timestamp, template)`; infinities have no text, and neither have empty templates.
-pub fn timestamp_to_char(micros: i64, template: &str) -> Result<String, ValueError> {
+/// `to_char(timestamp, template)`; none is NULL, which infinities and empty templates give.
+pub fn timestamp_to_char(micros: i64, template: &str) -> Result<Option<String>, ValueError> {
     moment_to_char(micros, None, template)
 }
 
-/// `to_char(timestamptz, template)` in the session's zone.
-pub fn timestamptz_to_char(micros: i64, zone: &Zone, template: &str) -> Result<String, ValueError> {
+/// `to_char(timestamptz, template)` in the session's zone; none is NULL.
+pub fn timestamptz_to_char(micros: i64, zone: &Zone, template: &str) -> Result<Option<String>, ValueError> {
     if is_infinite(micros) {
-        return Ok(String::new());
+        return Ok(None);
     }
     let offset = zone.offset_at(micros);
     let local = micros + i64::from(offset) * SECOND_MICROS;
     moment_to_char(local, Some((offset, zone.abbreviation_at(micros))), template)
 }
 
-fn moment_to_char(local: i64, zone: Option<(i32, String)>, template: &str) -> Result<String, ValueError> {
+fn moment_to_char(local: i64, zone: Option<(i32, String)>, template: &str) -> Result<Option<String>, ValueError> {
     if is_infinite(local) {
-        return Ok(String::new());
+        return Ok(None);
     }
     let civil = Civil::from_timestamp(local);
     let (hour, minute, second, fraction) = civil.clock();
@@ -137,15 +137,18 @@ fn moment_to_char(local: i64, zone: Option<(i32, String)>, template: &str) -> Re
     write(&Moment { year: civil.year, month, day, hour, minute, second, fraction, days, zone }, template)
 }
 
-/// `to_char(interval, template)`
-pub fn interval_to_char(interval: &Interval, template: &str) -> Result<String, ValueError> {
+/// `to_char(interval, template)`; none is NULL.
+pub fn interval_to_char(interval: &Interval, template: &str) -> Result<Option<String>, ValueError> {
     let (hour, minute, second, fraction) = split_time(interval.micros);
     let (year, month) = (i64::from(interval.months / 12), i64::from(interval.months % 12));
     let day = i64::from(interval.days);
     write(&Moment { year, month, day, hour, minute, second, fraction, days: None, zone: None }, template)
 }
 
-fn write(moment: &Moment, template: &str) -> Result<String, ValueError> {
+fn write(moment: &Moment, template: &str) -> Result<Option<String>, ValueError> {
+    if template.is_empty() {
+        return Ok(None);
+    }
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
@@ -160,7 +163,7 @@ fn write(moment: &Moment, template: &str) -> Result<String, ValueError> {
             }
         }
     }
-    Ok(out)
+    Ok(Some(out))
 }
 
 fn padded(value: i64, width: usize, is_filled: bool) -> String {
@@ -200,8 +203,8 @@ impl Moment {
         let micros = self.fraction;
         let year = self.shown_year(self.year);
         match spelling.to_ascii_uppercase().as_str() {
-            "A.M." | "P.M." => Ok(in_case(if self.hour.rem_euclid(24) >= 12 { "P.M." } else { "A.M." }, spelling)),
-            "AM" | "PM" => Ok(in_case(if self.hour.rem_euclid(24) >= 12 { "PM" } else { "AM" }, spelling)),
+            "A.M." | "P.M." => Ok(in_case(if self.hour % 24 >= 12 { "P.M." } else { "A.M." }, spelling)),
+            "AM" | "PM" => Ok(in_case(if self.hour % 24 >= 12 { "PM" } else { "AM" }, spelling)),
             "A.D." | "B.C." => {
                 self.calendar()?;
                 Ok(in_case(if self.year <= 0 { "B.C." } else { "A.D." }, spelling))
@@ -223,7 +226,7 @@ impl Moment {
             "FF5" => number(micros / 10, 5),
             "FF6" => number(micros, 6),
             "SSSS" | "SSSSS" => Ok((self.hour * 3600 + self.minute * 60 + self.second).to_string()),
-            "MONTH" | "MON" | "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
+            "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
             "MONTH" => self.calendar().map(|_| name(MONTHS[(self.month - 1) as usize])),
             "MON" => self.calendar().map(|_| in_case(&MONTHS[(self.month - 1) as usize][..3], spelling)),
             "MM" => number(self.month, 2),

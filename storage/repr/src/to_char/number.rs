@@ -204,11 +204,11 @@ pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueE
         return Ok(scientific(value, template.decimals));
     }
     if template.is_roman {
-        return Ok(Writer::roman(&template, value));
+        return Writer::roman(&template, value);
     }
     template.whole += template.shift;
     let shifted = if template.has_shift {
-        value.mul(&Numeric::new(super::super::numeric::power_of_ten(template.shift), 0)?)?
+        value.mul(&Numeric::new(crate::numeric::power_of_ten(template.shift), 0)?)?
     } else {
         value.clone()
     };
@@ -239,18 +239,15 @@ fn scientific(value: &Numeric, decimals: usize) -> String {
     };
     let digits = unscaled.magnitude().to_string();
     let is_zero = digits == "0";
-    let mut exponent = if is_zero { 0 } else { digits.len() as i64 - 1 - i64::from(*scale) };
+    let exponent = if is_zero { 0 } else { digits.len() as i64 - 1 - i64::from(*scale) };
     let scaled = crate::numeric::round_scaled(unscaled, i64::from(*scale) + exponent, decimals as i64);
-    let mut shown = scaled.magnitude().to_string();
-    if shown.len() > decimals + 1 {
-        shown.pop();
-        exponent += 1;
-    }
-    let shown = format!("{shown:0>width$}", width = decimals + 1);
+    let shown = format!("{:0>width$}", scaled.magnitude().to_string(), width = decimals + 1);
+    // What rounds up to ten stays ten, as in PostgreSQL.
+    let (whole, fraction) = shown.split_at(shown.len() - decimals);
     let sign = if value.is_negative() { '-' } else { ' ' };
     let point = if decimals > 0 { "." } else { "" };
     let exponent_sign = if exponent < 0 { '-' } else { '+' };
-    format!("{sign}{}{point}{}e{exponent_sign}{:02}", &shown[..1], &shown[1..], exponent.abs())
+    format!("{sign}{whole}{point}{fraction}e{exponent_sign}{:02}", exponent.abs())
 }
 
 struct Writer<'a> {
@@ -319,8 +316,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn roman(template: &Template, value: &Numeric) -> String {
-        let number = value.to_i64().ok().filter(|number| (1..=3999).contains(number));
+    fn roman(template: &Template, value: &Numeric) -> Result<String, ValueError> {
+        let number = Some(i64::from(value.to_i32()?)).filter(|number| (1..=3999).contains(number));
         let text = number.map_or("#".repeat(15), roman_numeral);
         let mut out = String::new();
         for piece in &template.pieces {
@@ -333,7 +330,7 @@ impl<'a> Writer<'a> {
                 _ => {}
             }
         }
-        out
+        Ok(out)
     }
 
     fn sign_character(&self) -> char {
@@ -508,6 +505,5 @@ pub fn to_number(text: &str, template: &str) -> Result<Numeric, ValueError> {
         return Err(ValueError::new("22P02", format!("invalid input syntax for type numeric: \"{}\"", if digits.is_empty() { " " } else { &digits })));
     }
     let value: Numeric = digits.parse()?;
-    let value = value.round(template.decimals as i32)?;
     Ok(if is_negative { value.negate() } else { value })
 }

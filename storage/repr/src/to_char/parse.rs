@@ -28,6 +28,8 @@ pub fn to_timestamp(text: &str, template: &str, zone: &Zone) -> Result<i64, Valu
 #[derive(Default)]
 struct Read {
     year: Option<i64>,
+    /// The year as written: years BC are not completed to four digits.
+    written_year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
     day_of_year: Option<i64>,
@@ -119,6 +121,7 @@ impl Read {
 
     fn short_year<'a>(&mut self, pattern: &str, rest: &'a str, is_free: bool) -> Result<&'a str, ValueError> {
         let (value, length, after) = number(pattern, rest, pattern.len(), is_free)?;
+        self.written_year = Some(value);
         // Years of fewer digits than four are those nearest to 2020.
         self.year = Some(match length {
             1 | 2 if pattern != "YYYY" || length < 4 => match value {
@@ -223,7 +226,11 @@ impl Read {
             year = (century - 1) * 100 + 1;
         }
         // Without a year, PostgreSQL means 1 BC.
-        let year = if self.is_before_christ && year > 0 { 1 - year } else { year };
+        let year = match self.written_year.filter(|_| self.is_before_christ) {
+            Some(written) => 1 - written,
+            None if self.is_before_christ && year > 0 => 1 - year,
+            None => year,
+        };
         if let Some(day) = self.day_of_year {
             return Ok(days_from_civil(year, 1, 1) + day - 1);
         }
