@@ -3,12 +3,15 @@
 //! Text becomes tokens, tokens fill the parts, and the parts are checked as a whole. No clock: `now` and its kin
 //! are read only if the caller says when now is.
 
+mod clock;
+
 use super::zone::{Zone, abbreviation};
 use super::{
-    Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, MINUTE_MICROS,
-    SECOND_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
+    Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, SECOND_MICROS,
+    TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
 };
 use crate::ValueError;
+use clock::{clock_micros, fraction_micros, offset_seconds};
 
 /// How an all-numeric date is read: DateStyle's second part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -239,7 +242,7 @@ impl Parts {
                 self.clock(&rest[..length])?;
                 Ok(length)
             }
-            Some(b'-' | b'/' | b'.') if !self.date_is_complete() && !(time_first && digits == 6) => {
+            Some(b'-' | b'/' | b'.') if !(self.date_is_complete() || time_first && digits == 6) => {
                 self.separated_date(rest, digits)
             }
             Some(b'.') => {
@@ -536,7 +539,7 @@ impl Parts {
             (Some((year, month, day, is_short)), None, []) => (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 }),
             (None, None, []) => return Ok(None),
             (None, Some((month, before)), [a, b]) => {
-                let year_first = (before > 0 && a.1 >= 3) || (before == 0 && a.1 >= 3) || (before > 0 && context.order == DateOrder::Ymd);
+                let year_first = a.1 >= 3 || (before > 0 && context.order == DateOrder::Ymd);
                 let (year, day) = if year_first { (a, b) } else { (b, a) };
                 (year.0, i64::from(month), day.0, year.1)
             }
@@ -585,50 +588,4 @@ impl Parts {
         let civil = Civil { year, month, day, micros: self.time.unwrap_or(0) };
         civil.to_timestamp().map(Some).map_err(|_| Failure::Range)
     }
-}
-
-fn fraction_micros(fraction: &str) -> Result<i64, Failure> {
-    let digits = fraction.strip_prefix('.').unwrap_or(fraction);
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Failure::Syntax);
-    }
-    if digits.is_empty() {
-        return Ok(0);
-    }
-    let value: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
-    Ok((value * 1_000_000.0).round_ties_even() as i64)
-}
-
-fn clock_micros(hour: i64, minute: i64, second: i64, fraction: i64) -> Result<i64, Failure> {
-    let is_valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
-    let micros = hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
-    if !is_valid || micros > DAY_MICROS {
-        return Err(Failure::Field);
-    }
-    Ok(micros)
-}
-
-/// `hh`, `hhmm`, `hh:mm` or `hh:mm:ss` of a numeric zone.
-fn offset_seconds(text: &str) -> Result<i32, Failure> {
-    let number = |text: &str| text.parse::<i32>().map_err(|_| Failure::Syntax);
-    let (hour, minute, second) = if text.contains(':') {
-        let mut pieces = text.split(':');
-        let mut next = || pieces.next().map_or(Ok(0), number);
-        let clock = (next()?, next()?, next()?);
-        if pieces.next().is_some() {
-            return Err(Failure::Syntax);
-        }
-        clock
-    } else {
-        match text.len() {
-            1 | 2 => (number(text)?, 0, 0),
-            3 | 4 => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
-            6 => (number(&text[..2])?, number(&text[2..4])?, number(&text[4..])?),
-            _ => return Err(Failure::Syntax),
-        }
-    };
-    if hour > 15 || minute > 59 || second > 59 {
-        return Err(Failure::Displacement);
-    }
-    Ok(hour * 3600 + minute * 60 + second)
 }

@@ -176,7 +176,7 @@ impl Jsonb {
         if self.is_empty() && !creates {
             return Ok(self.clone());
         }
-        self.change(path, 0, Change::Set { value, creates })
+        self.change(path, 0, Change::Set { value, creates })?.check_depth()
     }
 
     /// `jsonb_insert`
@@ -184,7 +184,7 @@ impl Jsonb {
         if self.is_scalar() {
             return Err(invalid("cannot set path in scalar"));
         }
-        self.change(path, 0, Change::Insert { value, after })
+        self.change(path, 0, Change::Insert { value, after })?.check_depth()
     }
 
     fn change<S: AsRef<str>>(&self, path: &[S], depth: usize, change: Change<'_>) -> Result<Jsonb, ValueError> {

@@ -288,7 +288,7 @@ impl<'a> Writer<'a> {
         let mut sign = template.sign;
         let mut is_bracketed = template.is_bracketed;
         let sign_written = if template.has_plus || template.has_minus {
-            !(template.has_plus && !template.has_minus)
+            !template.has_plus || template.has_minus
         } else {
             if !is_negative && template.is_filled {
                 is_bracketed = false;
@@ -411,11 +411,8 @@ impl<'a> Writer<'a> {
             self.digit_written = true;
         } else {
             match self.digits.get(self.next) {
-                Some(b'.') => {
-                    if !self.last_is_point() || self.template.is_filled {
-                        self.out.push('.');
-                    }
-                }
+                // A point that FM leaves last is written as well: `FM9.9` of 5 is `5.`.
+                Some(b'.') => self.out.push('.'),
                 Some(_) if self.last_relevant.is_some_and(|last| self.next > last) && !is_zero => {}
                 Some(_) if self.is_silent_zero() => {
                     if !self.template.is_filled {

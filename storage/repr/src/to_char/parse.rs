@@ -138,7 +138,7 @@ impl Read {
     }
 
     fn other<'a>(&mut self, pattern: &str, rest: &'a str, is_free: bool) -> Result<&'a str, ValueError> {
-        let mut take = |width: usize| number(pattern, rest, width, is_free);
+        let take = |width: usize| number(pattern, rest, width, is_free);
         match pattern {
             "HH24" => (self.hour, _, _) = take(2)?,
             "HH" | "HH12" => {
@@ -193,6 +193,9 @@ impl Read {
             }
             "TZM" => {
                 let (minutes, _, after) = take(2)?;
+                if minutes > 59 {
+                    return Err(ValueError::new("22008", "value for \"TZM\" in source string is out of range"));
+                }
                 let offset = self.offset.unwrap_or(0);
                 self.offset = Some(offset + if offset < 0 { -60 } else { 60 } * minutes as i32);
                 return Ok(after);
