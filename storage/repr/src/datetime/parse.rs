@@ -243,6 +243,10 @@ impl Parts {
                 Ok(length)
             }
             Some(b'-' | b'/' | b'.') if !(self.date_is_complete() || time_first && digits == 6) => {
+                // PostgreSQL takes this for a zone, and fails.
+                if self.time.is_some() && !time_first {
+                    return Err(Failure::Syntax);
+                }
                 self.separated_date(rest, digits)
             }
             Some(b'.') => {
