@@ -7,6 +7,7 @@ mod build;
 mod call;
 mod coerce;
 mod cte;
+pub mod ddl;
 mod dml;
 mod expr;
 mod from;

@@ -1,0 +1,503 @@
+//! EXPLAIN COMPLIANCE: for each table whose it is and by which paths, and what a data-protection officer should
+//! look at before relying on it. Also the graph as DOT and JSON.
+//!
+//! Reports on declarations only: it never reads rows, and refuses nothing.
+
+use super::check::erasable_tables;
+use super::graph::{Dog, Edge};
+use super::path::Path;
+use super::{column_names, describe_edge, describe_edge_ref, edge_word};
+use crate::catalog::{Catalog, ForeignKey, ReferentialAction, RuleAction, RuleEvent, Table};
+use repr::RelationId;
+use std::collections::BTreeSet;
+
+/// How much a row of the report matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Likely wrong: personal data stays behind, or spreads to many.
+    Severe,
+    /// To be decided by a person.
+    Warning,
+    /// Worth knowing.
+    Notice,
+    /// How things are.
+    Info,
+}
+
+impl Severity {
+    /// As it stands in the result.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Severe => "severe",
+            Severity::Warning => "warning",
+            Severity::Notice => "notice",
+            Severity::Info => "info",
+        }
+    }
+}
+
+/// One result row: `(severity, table_name, subject, path, message, hint)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComplianceRow {
+    /// How much it matters.
+    pub severity: Severity,
+    /// The table.
+    pub table_name: String,
+    /// The data-subject table concerned.
+    pub subject: Option<String>,
+    /// The path or edge concerned.
+    pub path: Option<String>,
+    /// What is so.
+    pub message: String,
+    /// What may be done.
+    pub hint: Option<String>,
+}
+
+/// The report: tables by name, and for each what is so before what is doubtful.
+pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
+    let dog = Dog::new(catalog);
+    let erasable = erasable_tables(catalog, &dog);
+    let mut tables: Vec<&Table> = catalog.relations.values().map(AsRef::as_ref).collect();
+    tables.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut rows = Vec::new();
+    for table in tables {
+        let mut report = Report { catalog, dog: &dog, erasable: &erasable, table, rows: Vec::new() };
+        report.whose_it_is();
+        report.unconnected_columns();
+        report.ownership_paths();
+        report.joint_ownership();
+        report.foreign_keys();
+        report.blanked_columns();
+        report.primary_key();
+        report.pending();
+        rows.append(&mut report.rows);
+    }
+    rows
+}
+
+struct Report<'a> {
+    catalog: &'a Catalog,
+    dog: &'a Dog,
+    erasable: &'a BTreeSet<RelationId>,
+    table: &'a Table,
+    rows: Vec<ComplianceRow>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, severity: Severity, subject: Option<String>, path: Option<String>, message: String, hint: &str) {
+        let hint = if hint.is_empty() { None } else { Some(hint.to_string()) };
+        self.rows.push(ComplianceRow { severity, table_name: self.table.name.clone(), subject, path, message, hint });
+    }
+
+    fn name(&self, table: RelationId) -> String {
+        self.catalog.table(table).map(|table| table.name.clone()).unwrap_or_default()
+    }
+
+    fn edge_text(&self, edge: &Edge) -> String {
+        describe_edge_ref(self.catalog, edge.reference)
+    }
+
+    /// Which data subjects own the table's rows and which may access them, by which paths.
+    fn whose_it_is(&mut self) {
+        let id = self.table.id;
+        if self.table.data_subject {
+            let name = self.table.name.clone();
+            self.add(Severity::Info, Some(name), None, "each row is a data subject and owns itself".to_string(), "");
+        }
+        for path in self.dog.ownership_paths(id) {
+            let arity = self.arity(&path);
+            let subject = self.name(path.subject);
+            let text = path.describe(self.catalog);
+            self.add(Severity::Info, Some(subject.clone()), Some(text), format!("owned by {arity} of \"{subject}\""), "");
+        }
+        for path in self.dog.access_paths(id) {
+            let arity = self.arity(&path);
+            let subject = self.name(path.subject);
+            let text = path.describe(self.catalog);
+            self.add(Severity::Info, Some(subject.clone()), Some(text), format!("accessible to {arity} of \"{subject}\""), "");
+        }
+        if !self.table.data_subject && self.dog.outgoing(id).is_empty() {
+            self.add(Severity::Info, None, None, "impersonal: outside every µDB".to_string(), "");
+        }
+    }
+
+    fn arity(&self, path: &Path) -> &'static str {
+        let nullable = path.edges.iter().any(|edge| self.is_nullable(edge));
+        match (path.variable_edges(), nullable) {
+            (0, false) => "exactly one person",
+            (0, true) => "at most one person",
+            (_, _) => "any number of people",
+        }
+    }
+
+    /// Whether an edge's foreign key may be NULL.
+    fn is_nullable(&self, edge: &Edge) -> bool {
+        super::foreign_key(self.catalog, edge.reference).is_some_and(|(holder, key)| {
+            key.columns.iter().any(|&column| holder.columns[column].column_type.nullable)
+        })
+    }
+
+    fn unconnected_columns(&mut self) {
+        let id = self.table.id;
+        if self.dog.is_personal(id) {
+            return;
+        }
+        let columns: Vec<String> = self
+            .table
+            .live_columns()
+            .filter(|(_, column)| looks_personal(&column.name))
+            .map(|(_, column)| column.name.clone())
+            .collect();
+        if columns.is_empty() {
+            return;
+        }
+        let columns = columns.join(", ");
+        if self.dog.outgoing(id).is_empty() {
+            self.add(
+                Severity::Severe,
+                None,
+                None,
+                format!("columns look personal ({columns}), but the table is connected to no data subject: nobody can ask for these data or have them erased"),
+                "declare the table DATA_SUBJECT, or give it an OWNED_BY edge to the person whom the data are about",
+            );
+        } else {
+            self.add(
+                Severity::Severe,
+                None,
+                None,
+                format!("columns look personal ({columns}), but the table is only accessed, never owned: its rows stand in no µDB and outlive everyone"),
+                "add an ownership edge to the person whom the data are about",
+            );
+        }
+    }
+
+    fn ownership_paths(&mut self) {
+        if !self.dog.is_personal(self.table.id) || self.table.data_subject {
+            return;
+        }
+        let paths = self.dog.ownership_paths(self.table.id);
+        if !paths.is_empty() && paths.iter().all(|path| path.edges.iter().any(|edge| self.is_nullable(edge))) {
+            let edges: Vec<String> = paths
+                .iter()
+                .filter_map(|path| path.edges.iter().find(|edge| self.is_nullable(edge)))
+                .map(|edge| self.edge_text(edge))
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect();
+            self.add(
+                Severity::Warning,
+                None,
+                Some(edges.join("; ")),
+                "every ownership path passes a foreign key that may be NULL: a row with NULL there has no owner and is refused at commit".to_string(),
+                "declare one of the columns NOT NULL, or add an ownership path that cannot be NULL",
+            );
+        }
+        for path in &paths {
+            let subject = self.name(path.subject);
+            let text = path.describe(self.catalog);
+            match path.variable_edges() {
+                0 => {}
+                1 => self.add(
+                    Severity::Notice,
+                    Some(subject),
+                    Some(text),
+                    "many people may own a row by this path: each owner has a copy".to_string(),
+                    "make sure that everyone at the end of the path shall own the row, not merely access it (ACCESSES, ACCESSED_BY)",
+                ),
+                edges => self.add(
+                    Severity::Severe,
+                    Some(subject),
+                    Some(text),
+                    format!("{edges} variable-ownership edges on one path: the number of owners multiplies"),
+                    "make all but one of the OWNS edges ACCESSES",
+                ),
+            }
+        }
+        for edge in self.dog.ownership(self.table.id) {
+            if self.dog.is_subject(edge.to) && self.dog.ownership(edge.to).any(|next| !next.is_self_reference()) {
+                let near = self.name(edge.to);
+                let text = self.edge_text(edge);
+                self.rows.push(ComplianceRow {
+                    severity: Severity::Notice,
+                    table_name: self.table.name.clone(),
+                    subject: Some(near.clone()),
+                    path: Some(text),
+                    message: format!("the chain of ownership passes data subject \"{near}\" and ends there: who owns that person does not own what the person owns"),
+                    hint: Some("add an edge of the table's own if the other person shall own its rows too".to_string()),
+                });
+            }
+        }
+    }
+
+    /// Rows that several people own, and what happens to them when one is forgotten.
+    fn joint_ownership(&mut self) {
+        let id = self.table.id;
+        let paths = self.dog.ownership_paths(id);
+        let variable = paths.iter().any(|path| path.variable_edges() > 0);
+        if paths.len() < 2 && !variable {
+            return;
+        }
+        let edges: Vec<&Edge> = self.dog.ownership(id).collect();
+        if edges.len() > 2 {
+            let text = edges.iter().map(|edge| self.edge_text(edge)).collect::<Vec<_>>().join("; ");
+            self.add(
+                Severity::Notice,
+                None,
+                Some(text),
+                format!("{} ownership edges: a row may have many owners", edges.len()),
+                "make sure that all of them shall own the row, not merely access it",
+            );
+        }
+        for edge in edges {
+            let ruled = self.table.rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference);
+            if ruled {
+                continue;
+            }
+            let text = self.edge_text(edge);
+            let blanked = column_names(self.table, edge.own_columns());
+            let then = if edge.own_columns().is_empty() {
+                "the row loses that person's copy and keeps all its columns".to_string()
+            } else {
+                format!("the row stays with its other owners, with only \"{blanked}\" blanked")
+            };
+            self.add(
+                Severity::Warning,
+                None,
+                Some(text),
+                format!("rows may be jointly owned and this edge has no ON DEL rule: when the person is forgotten, {then}"),
+                "say what about the forgotten person must go: ON DEL … ANON (columns) or DELETE_ROW",
+            );
+        }
+    }
+
+    fn foreign_keys(&mut self) {
+        for key in &self.table.foreign_keys {
+            if key.annotation.is_none() {
+                self.plain_foreign_key(key);
+            }
+        }
+    }
+
+    fn plain_foreign_key(&mut self, key: &ForeignKey) {
+        let target = self.name(key.target);
+        let text = describe_edge(self.catalog, self.table, key);
+        if !key.only && (self.dog.is_personal(key.target) || !self.dog.outgoing(key.target).is_empty()) {
+            let subjects: BTreeSet<RelationId> = if self.dog.is_subject(key.target) {
+                BTreeSet::from([key.target])
+            } else {
+                self.dog.ownership_paths(key.target).iter().map(|path| path.subject).collect()
+            };
+            let subjects: Vec<String> = subjects.into_iter().map(|subject| self.name(subject)).collect();
+            if !subjects.is_empty() {
+                self.add(
+                    Severity::Warning,
+                    Some(subjects.join(", ")),
+                    Some(text.clone()),
+                    format!("a plain foreign key leads to a data subject through \"{target}\", and gives nobody any right to the row"),
+                    "annotate it (OWNED_BY, ACCESSED_BY, …), or write REFERENCES ONLY if it says nothing about a person",
+                );
+            }
+        }
+        if self.erasable.contains(&key.target) && key.on_delete == ReferentialAction::NoAction {
+            let columns = column_names(self.table, &key.columns);
+            self.add(
+                Severity::Notice,
+                None,
+                Some(text),
+                format!("rows of \"{target}\" can be erased and this foreign key has no ON DELETE action: erasure sets \"{columns}\" to NULL"),
+                "write ON DELETE SET NULL to say so, or ON DELETE CASCADE to erase the row with it",
+            );
+        }
+    }
+
+    /// NOT NULL columns that an erasure may blank.
+    fn blanked_columns(&mut self) {
+        let mut blanked: Vec<(usize, String)> = Vec::new();
+        for rule in self.table.rules.iter().filter(|rule| rule.event == RuleEvent::Del) {
+            if let RuleAction::Anon(columns) = &rule.action {
+                let edge = describe_edge_ref(self.catalog, rule.edge);
+                blanked.extend(columns.iter().map(|&column| (column, format!("ON DEL on edge {edge}"))));
+            }
+        }
+        let primary_key = self.table.primary_key_columns().unwrap_or_default();
+        for key in self.table.foreign_keys.iter().filter(|key| self.erasable.contains(&key.target)) {
+            let cascades = key.annotation.is_none() && key.on_delete == ReferentialAction::Cascade;
+            if !cascades {
+                let edge = describe_edge(self.catalog, self.table, key);
+                blanked.extend(key.columns.iter().map(|&column| (column, format!("erasure through {edge}"))));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for (column, why) in blanked {
+            let entry = &self.table.columns[column];
+            if entry.column_type.nullable || primary_key.contains(&column) || !seen.insert(column) {
+                continue;
+            }
+            let name = entry.name.clone();
+            self.add(
+                Severity::Notice,
+                None,
+                Some(why),
+                format!("\"{name}\" is NOT NULL, and an erasure may blank it: it is reported nullable, and readers must expect NULL"),
+                "declare the column nullable so that applications expect it",
+            );
+        }
+    }
+
+    /// Rows that go because a primary-key column would have to be blanked.
+    fn primary_key(&mut self) {
+        let Some(primary_key) = self.table.primary_key_columns() else { return };
+        let rows: Vec<String> = self
+            .table
+            .foreign_keys
+            .iter()
+            .filter(|key| {
+                self.erasable.contains(&key.target)
+                    && key.target != self.table.id
+                    && key.columns.iter().all(|column| primary_key.contains(column))
+            })
+            .map(|key| describe_edge(self.catalog, self.table, key))
+            .collect();
+        for edge in rows {
+            self.add(
+                Severity::Notice,
+                None,
+                Some(edge),
+                "erasing the referenced row erases this row for everyone, because a primary-key column would have to be blanked".to_string(),
+                "give the table a key of its own if the row shall survive",
+            );
+        }
+    }
+
+    fn pending(&mut self) {
+        if let Some(reason) = self.table.pending.clone() {
+            self.add(
+                Severity::Severe,
+                None,
+                None,
+                format!("not complete, INSERT is refused: {reason}"),
+                "finish declaring the graph",
+            );
+        }
+    }
+}
+
+/// Whether a column's name suggests data about a person.
+fn looks_personal(name: &str) -> bool {
+    const WORDS: [&str; 34] = [
+        "address", "affiliation", "avatar", "bio", "birth", "birthday", "birthdate", "dob", "email", "fax", "firstname",
+        "fullname", "gender", "ip", "lastname", "login", "mail", "mobile", "nationality", "nickname", "passport",
+        "passwd", "password", "phone", "photo", "salary", "sex", "ssn", "street", "surname", "telephone", "username",
+        "zip", "zipcode",
+    ];
+    let mut spaced = String::new();
+    let mut previous_lower = false;
+    for character in name.chars() {
+        if character.is_uppercase() && previous_lower {
+            spaced.push('_');
+        }
+        previous_lower = character.is_lowercase();
+        spaced.extend(character.to_lowercase());
+    }
+    let parts: Vec<&str> = spaced.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    let is_personal_word = |part: &&str| {
+        let part = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        WORDS.contains(&part) || WORDS.contains(&part.trim_end_matches('s'))
+    };
+    let names_of_people = [["first", "name"], ["last", "name"], ["full", "name"], ["user", "name"], ["family", "name"], ["given", "name"], ["real", "name"]];
+    spaced == "name" || parts.iter().any(|part| is_personal_word(&part)) || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
+}
+
+/// The graph for Graphviz: solid edges own, dashed ones access, dotted ones are plain foreign keys.
+pub fn dot(catalog: &Catalog) -> String {
+    let dog = Dog::new(catalog);
+    let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut lines = vec!["digraph dog {".to_string(), "  rankdir=LR;".to_string()];
+    for table in catalog.relations.values() {
+        let shape = if table.data_subject {
+            "shape=box, style=\"filled,bold\", fillcolor=lightblue"
+        } else if dog.is_personal(table.id) {
+            "shape=box, style=filled, fillcolor=lightyellow"
+        } else {
+            "shape=box"
+        };
+        lines.push(format!("  {} [{shape}];", quote(&table.name)));
+    }
+    for table in catalog.relations.values() {
+        for key in &table.foreign_keys {
+            let Some(target) = catalog.table(key.target) else { continue };
+            let reference = crate::catalog::EdgeRef { table: table.id, foreign_key: key.constraint.id };
+            let columns = column_names(table, &key.columns);
+            let (from, to, label, style) = match dog.edge(reference) {
+                Some(edge) => {
+                    let (from, to) = if edge.is_variable() { (&target.name, &table.name) } else { (&table.name, &target.name) };
+                    let style = if edge.is_ownership() { "solid" } else { "dashed" };
+                    (from, to, format!("{columns} {}", edge_word(edge.kind)), style)
+                }
+                None => (&table.name, &target.name, columns, "dotted"),
+            };
+            lines.push(format!("  {} -> {} [label={}, style={style}];", quote(from), quote(to), quote(&label)));
+        }
+    }
+    lines.push("}".to_string());
+    lines.join("\n")
+}
+
+/// The graph as JSON: tables with their kind, and edges with what each says.
+pub fn json(catalog: &Catalog) -> String {
+    use serde_json::json;
+    let dog = Dog::new(catalog);
+    let tables: Vec<_> = catalog
+        .relations
+        .values()
+        .map(|table| {
+            let kind = if table.data_subject {
+                "data subject"
+            } else if dog.is_personal(table.id) {
+                "personal"
+            } else {
+                "impersonal"
+            };
+            json!({"name": table.name, "kind": kind, "pending": table.pending})
+        })
+        .collect();
+    let mut edges = Vec::new();
+    for table in catalog.relations.values() {
+        for key in &table.foreign_keys {
+            let Some(target) = catalog.table(key.target) else { continue };
+            let names = |table: &Table, columns: &[usize]| -> Vec<String> {
+                columns.iter().map(|&column| table.columns[column].name.clone()).collect()
+            };
+            edges.push(json!({
+                "constraint": key.constraint.name,
+                "table": table.name,
+                "columns": names(table, &key.columns),
+                "target": target.name,
+                "target_columns": names(target, &key.target_columns),
+                "annotation": key.annotation.map(edge_word),
+            }));
+        }
+    }
+    let rules: Vec<_> = catalog
+        .relations
+        .values()
+        .flat_map(|table| {
+            table.rules.iter().map(|rule| {
+                let columns = match &rule.action {
+                    RuleAction::Anon(columns) => {
+                        Some(columns.iter().map(|&column| table.columns[column].name.clone()).collect::<Vec<_>>())
+                    }
+                    RuleAction::DeleteRow => None,
+                };
+                json!({
+                    "table": table.name,
+                    "event": match rule.event { RuleEvent::Get => "GET", RuleEvent::Del => "DEL" },
+                    "edge": describe_edge_ref(catalog, rule.edge),
+                    "action": if columns.is_some() { "ANON" } else { "DELETE_ROW" },
+                    "columns": columns,
+                })
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&json!({"tables": tables, "edges": edges, "rules": rules})).unwrap_or_default()
+}
