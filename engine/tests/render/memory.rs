@@ -116,20 +116,22 @@ impl Reader for Memory {
     }
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let rows = &self.tables[&table.id];
-        let keys = self.indexes.get(&(table.id, index.columns[0])).and_then(|index| index.get(&key::encode_all(values)));
+        let keys =
+            self.indexes.get(&(table.id, index.columns[0])).and_then(|index| index.get(&key::encode_all(values)));
         Ok(keys.into_iter().flatten().map(|key| (key.clone(), rows[key].clone())).collect())
     }
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError> {
         assert!(index.is_none() && range.prefix.is_empty(), "only ranges of the primary key here");
-        let passes = |value: &Datum| {
-            let lower = range.lower.as_ref().is_none_or(|(bound, inclusive)| {
-                value.sql_cmp(bound).is_gt() || (*inclusive && value.sql_eq(bound))
-            });
-            let upper = range.upper.as_ref().is_none_or(|(bound, inclusive)| {
-                value.sql_cmp(bound).is_lt() || (*inclusive && value.sql_eq(bound))
-            });
-            lower && upper
-        };
+        let passes =
+            |value: &Datum| {
+                let lower = range.lower.as_ref().is_none_or(|(bound, inclusive)| {
+                    value.sql_cmp(bound).is_gt() || (*inclusive && value.sql_eq(bound))
+                });
+                let upper = range.upper.as_ref().is_none_or(|(bound, inclusive)| {
+                    value.sql_cmp(bound).is_lt() || (*inclusive && value.sql_eq(bound))
+                });
+                lower && upper
+            };
         let rows = self.tables[&table.id].iter().filter(|(_, row)| passes(&row.unpack()[0]));
         let mut rows: Vec<_> = rows.map(|(key, row)| Ok((key.clone(), row.clone()))).collect();
         if range.reverse {

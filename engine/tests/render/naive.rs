@@ -37,8 +37,20 @@ fn compare(left: &[Datum], right: &[Datum], order: &[Order]) -> Ordering {
         let (left, right) = (&left[item.column], &right[item.column]);
         let ordering = match (left.is_null(), right.is_null()) {
             (true, true) => Ordering::Equal,
-            (true, false) => if item.nulls_first { Ordering::Less } else { Ordering::Greater },
-            (false, true) => if item.nulls_first { Ordering::Greater } else { Ordering::Less },
+            (true, false) => {
+                if item.nulls_first {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+            (false, true) => {
+                if item.nulls_first {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                }
+            }
             (false, false) => {
                 let ordering = left.sql_cmp(right);
                 if item.descending { ordering.reverse() } else { ordering }
@@ -176,7 +188,18 @@ impl Naive<'_> {
                 }
                 output
             }
-            Plan::Window { .. } => panic!("windows have tests of their own"),
+            // The values of a sorted partition are tested beside `evaluate_partition`.
+            Plan::Window { input, partition, order, calls } => {
+                let mut output = Rows::new();
+                for (_, mut rows) in groups(self.rows(input, locals), |row| picked(row, partition)).into_values() {
+                    rows.sort_by(|left, right| {
+                        compare(left, right, order).then_with(|| Row::pack(left).cmp(&Row::pack(right)))
+                    });
+                    let values = planner::scalar::window::evaluate_partition(&rows, order, calls, &self.eval).unwrap();
+                    output.extend(rows.into_iter().zip(values).map(|(row, values)| [row, values].concat()));
+                }
+                output
+            }
             Plan::AtMostOne { input, .. } => self.rows(input, locals),
             Plan::Union(inputs) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
             Plan::Negate(_) => panic!("negation stands below a threshold only"),
@@ -223,8 +246,10 @@ impl Naive<'_> {
     }
 
     fn aggregate(&self, call: &AggregateCall, rows: &Rows) -> Datum {
-        let eval = |expression: &planner::scalar::ScalarExpr, row: &Vec<Datum>| expression.eval(row, &self.eval).unwrap();
-        let rows = rows.iter().filter(|row| call.filter.as_ref().is_none_or(|filter| eval(filter, row) == Datum::Bool(true)));
+        let eval =
+            |expression: &planner::scalar::ScalarExpr, row: &Vec<Datum>| expression.eval(row, &self.eval).unwrap();
+        let rows =
+            rows.iter().filter(|row| call.filter.as_ref().is_none_or(|filter| eval(filter, row) == Datum::Bool(true)));
         // (ORDER BY values, argument)
         let mut values: Vec<(Vec<Datum>, Datum)> = rows
             .map(|row| {
@@ -236,7 +261,11 @@ impl Naive<'_> {
             values.retain(|(_, value)| !value.is_null());
         }
         let order: Vec<Order> = (call.order_by.iter().enumerate())
-            .map(|(column, (_, descending, nulls_first))| Order { column, descending: *descending, nulls_first: *nulls_first })
+            .map(|(column, (_, descending, nulls_first))| Order {
+                column,
+                descending: *descending,
+                nulls_first: *nulls_first,
+            })
             .collect();
         values.sort_by(|left, right| compare(&left.0, &right.0, &order).then_with(|| left.1.sql_cmp(&right.1)));
         if call.distinct {
@@ -248,7 +277,8 @@ impl Naive<'_> {
             "sum" => Datum::Int8(values.iter().map(|(_, value)| int(value)).sum()),
             "max" => values.iter().map(|(_, value)| int(value)).max().map_or(Datum::Null, Datum::Int8),
             "list" => {
-                let texts = values.iter().map(|(_, value)| value.as_i64().map_or("-,".into(), |value| format!("{value},")));
+                let texts =
+                    values.iter().map(|(_, value)| value.as_i64().map_or("-,".into(), |value| format!("{value},")));
                 Datum::text(texts.collect::<String>())
             }
             name => panic!("no naive {name}"),

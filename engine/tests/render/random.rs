@@ -4,7 +4,11 @@ use super::memory::{
     COUNT, EQUAL, LESS, LIST, MAX, PLUS, Random, SERIES, SUM, aggregate, call, column, index_id, literal,
 };
 use planner::plan::{Access, LocalId, Lookup, MatchKind, Plan};
-use planner::scalar::{AggregateCall, Mfp, Order, ScalarExpr};
+use planner::scalar::window::WindowFunctionKind;
+use planner::scalar::{
+    AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, Mfp, Order, ScalarExpr, WindowCall, WindowFunction,
+    WindowKind,
+};
 use repr::{Datum, RelationId, Row, ScalarType};
 
 /// A plan and how many columns it has. `locals` are those in scope.
@@ -12,7 +16,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
     if depth == 0 {
         return leaf(random, locals);
     }
-    match random.below(12) {
+    match random.below(13) {
         0 | 1 => {
             let (input, width) = plan(random, depth - 1, locals);
             let mfp = mfp(random, width);
@@ -49,6 +53,18 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
             locals.pop();
             (Plan::Let { id, value: Box::new(value), body: Box::new(body) }, width)
         }
+        11 => {
+            let (input, width) = plan(random, depth - 1, locals);
+            let calls: Vec<_> = (0..1 + random.below(2)).map(|_| window_call(random)).collect();
+            let added = calls.len();
+            let window = Plan::Window {
+                input: Box::new(input),
+                partition: if random.chance(3) { vec![] } else { vec![random.below(width)] },
+                order: if random.chance(4) { vec![] } else { vec![order(random, width)] },
+                calls,
+            };
+            (window, width + added)
+        }
         _ => {
             let (input, width) = plan(random, depth - 1, locals);
             let count = |random: &mut Random| literal(random.below(4) as i32);
@@ -61,13 +77,37 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
     }
 }
 
+fn window_call(random: &mut Random) -> WindowCall {
+    let function = match random.below(3) {
+        0 => WindowKind::Function(&ROW_NUMBER),
+        1 => WindowKind::Function(&RANK),
+        _ => WindowKind::Aggregate(&COUNT),
+    };
+    WindowCall {
+        function,
+        args: Vec::new(),
+        filter: None,
+        frame: Frame {
+            unit: FrameUnit::Range,
+            start: FrameBound::UnboundedPreceding,
+            end: FrameBound::CurrentRow,
+            exclude: FrameExclusion::NoOthers,
+        },
+        result: ScalarType::Int8,
+    }
+}
+
+static ROW_NUMBER: WindowFunction = WindowFunction { name: "row_number", kind: WindowFunctionKind::RowNumber };
+static RANK: WindowFunction = WindowFunction { name: "rank", kind: WindowFunctionKind::Rank };
+
 fn leaf(random: &mut Random, locals: &[(LocalId, usize)]) -> (Plan, usize) {
     if !locals.is_empty() && random.chance(2) {
         let (id, arity) = locals[random.below(locals.len())];
         return (Plan::GetLocal { id, arity }, arity);
     }
     if random.chance(5) {
-        let value = |random: &mut Random| if random.chance(4) { Datum::Null } else { Datum::Int4(random.below(4) as i32) };
+        let value =
+            |random: &mut Random| if random.chance(4) { Datum::Null } else { Datum::Int4(random.below(4) as i32) };
         let rows = (0..random.below(4)).map(|_| Row::pack(&[value(random), value(random)])).collect();
         return (Plan::Constant { rows, arity: 2 }, 2);
     }
@@ -176,11 +216,13 @@ fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>)
         mfp: Mfp::identity(3 + other_width),
     };
     let scalar = random.chance(3);
-    let keys: Vec<_> = if scalar { vec![] } else { (0..1 + random.below(2)).map(|_| column(1 + random.below(2))).collect() };
+    let keys: Vec<_> =
+        if scalar { vec![] } else { (0..1 + random.below(2)).map(|_| column(1 + random.below(2))).collect() };
     let only_sums = random.chance(2);
     let aggregates: Vec<AggregateCall> = (0..random.below(3) + usize::from(scalar))
         .map(|_| {
-            let function = if only_sums { [&COUNT, &SUM][random.below(2)] } else { [&COUNT, &SUM, &MAX, &LIST][random.below(4)] };
+            let function =
+                if only_sums { [&COUNT, &SUM][random.below(2)] } else { [&COUNT, &SUM, &MAX, &LIST][random.below(4)] };
             let mut aggregate = aggregate(function, vec![column(random.below(3))]);
             aggregate.distinct = random.chance(3) && !only_sums;
             if random.chance(3) {
