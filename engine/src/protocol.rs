@@ -4,7 +4,7 @@
 //! → `complete` at the end of a simple query string or at Sync. An error goes through `Session::fail`.
 
 use crate::SqlError;
-use planner::hir::OutputColumn;
+pub use planner::hir::OutputColumn;
 use repr::{Datum, ScalarType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -115,7 +115,7 @@ pub fn render<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> R
         }
         Plan::Window { input, partition, order, calls } => {
             let input = render(context, input)?;
-            window::render(context, input, partition, order, calls)
+            Ok(window::render(context, input, partition, order, calls))
         }
         Plan::AtMostOne { input, keys } => {
             let input = render(context, input)?;

@@ -24,6 +24,31 @@ pub struct Catalog {
     pub sequence_names: BTreeMap<String, SequenceId>,
     /// Enum types by the OID of their `pg_type` row (the array type is the OID + 1).
     pub enums: BTreeMap<Id, Arc<EnumType>>,
+    /// Annotations by label or comment that cannot be applied yet (target, key or edge is missing).
+    /// Their tables are pending.
+    pub pending_annotations: BTreeMap<RelationId, Vec<PendingAnnotation>>,
+    /// Annotated foreign keys that no annotation clause in DDL declared; see `EdgeSource`.
+    pub labelled_edges: BTreeMap<EdgeRef, EdgeSource>,
+    /// COMMENT ON of objects other than tables and columns, by their OID.
+    pub comments: BTreeMap<Id, String>,
+}
+
+/// An annotation that waits for what it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingAnnotation {
+    /// The column that the label or comment is on; `None` for the table.
+    pub column: Option<ColumnIndex>,
+    /// The annotation in a label's spelling.
+    pub text: String,
+}
+
+/// How an edge came to be, where it was not an annotation clause of CREATE or ALTER TABLE … ADD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeSource {
+    /// An annotation put on a foreign key that was declared by itself.
+    Label,
+    /// An annotation that came before its foreign key, and stands for it until it is declared.
+    LabelOnly,
 }
 
 /// A stored table.

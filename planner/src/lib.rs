@@ -10,6 +10,7 @@ pub mod explain;
 pub mod hir;
 pub mod lower;
 pub mod mir;
+pub mod ownership;
 pub mod parse;
 pub mod physical;
 pub mod plan;

@@ -19,6 +19,7 @@ mod peel;
 mod relation;
 mod scalar;
 mod set;
+mod sink;
 mod subquery;
 mod write;
 

@@ -71,6 +71,11 @@ pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
     with_grammar(text, |grammar| grammar.run(|parser| parser.parse_expr()))
 }
 
+/// Whether PostgreSQL reserves a word, so that it names nothing unless it is quoted.
+pub fn is_reserved(word: &str) -> bool {
+    grammar::is_reserved(word)
+}
+
 /// Reads all of `text` with one rule of the grammar.
 fn with_grammar<T>(
     text: &str,

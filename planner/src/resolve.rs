@@ -7,10 +7,12 @@ mod build;
 mod call;
 mod coerce;
 mod cte;
+pub mod ddl;
 mod dml;
 mod expr;
 mod from;
 mod group;
+mod insert;
 mod levels;
 mod names;
 mod operator;
@@ -23,9 +25,10 @@ mod special;
 pub mod statement;
 mod subquery;
 pub mod types;
+mod update;
 mod window;
 
-pub use statement::{Resolved, check_expression, resolve};
+pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;

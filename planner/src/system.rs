@@ -1,14 +1,23 @@
-//! pg_catalog and information_schema as relations: which there are, and their columns.
+//! pg_catalog and information_schema as relations: which there are, their columns, and their rows.
 //!
-//! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog.
-//! Never stored, never written.
+//! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog
+//! when a query reads them. Never stored, never written.
 
+mod information_schema;
+mod pg_catalog;
+mod rows;
+
+pub use rows::rows;
+
+use crate::resolve::types::builtin;
 use repr::{ColumnType, RelationId, ScalarType};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A catalog relation.
 #[derive(Debug)]
 pub struct SystemRelation {
-    /// Its OID, PostgreSQL's own where it has a fixed one.
+    /// Its OID, as in PostgreSQL 15; always below `repr::id::FIRST_USER_ID`.
     pub id: RelationId,
     /// Its schema.
     pub schema: &'static str,
@@ -16,6 +25,8 @@ pub struct SystemRelation {
     pub name: &'static str,
     /// Its columns.
     pub columns: Vec<SystemColumn>,
+    /// A view in PostgreSQL rather than a table.
+    pub is_view: bool,
 }
 
 /// A column of a catalog relation.
@@ -27,6 +38,32 @@ pub struct SystemColumn {
     pub scalar: ScalarType,
 }
 
+struct System {
+    relations: Vec<SystemRelation>,
+    by_name: BTreeMap<(&'static str, &'static str), usize>,
+    by_id: BTreeMap<RelationId, usize>,
+}
+
+static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let schemas = [("pg_catalog", pg_catalog::RELATIONS), ("information_schema", information_schema::RELATIONS)];
+    let mut system = System { relations: Vec::new(), by_name: BTreeMap::new(), by_id: BTreeMap::new() };
+    for (schema, relations) in schemas {
+        for (name, id, columns) in relations {
+            let columns = columns
+                .split(", ")
+                .filter_map(|column| column.split_once(' '))
+                .map(|(name, type_name)| SystemColumn { name, scalar: builtin(type_name).unwrap_or(ScalarType::Text) })
+                .collect();
+            let index = system.relations.len();
+            system.by_name.insert((schema, name), index);
+            system.by_id.insert(RelationId(*id), index);
+            // PostgreSQL numbers its views from 12000 on.
+            system.relations.push(SystemRelation { id: RelationId(*id), schema, name, columns, is_view: *id >= 12_000 });
+        }
+    }
+    system
+});
+
 impl SystemRelation {
     /// The columns' types.
     pub fn column_types(&self) -> Vec<ColumnType> {
@@ -35,6 +72,16 @@ impl SystemRelation {
 }
 
 /// The catalog relation of that schema and name.
-pub fn find(_schema: &str, _name: &str) -> Option<&'static SystemRelation> {
-    None
+pub fn find(schema: &str, name: &str) -> Option<&'static SystemRelation> {
+    SYSTEM.by_name.get(&(schema, name)).map(|&index| &SYSTEM.relations[index])
+}
+
+/// The catalog relation of that id.
+pub fn find_by_id(id: RelationId) -> Option<&'static SystemRelation> {
+    SYSTEM.by_id.get(&id).map(|&index| &SYSTEM.relations[index])
+}
+
+/// All of them, by schema and name.
+pub fn relations() -> &'static [SystemRelation] {
+    &SYSTEM.relations
 }

@@ -165,6 +165,10 @@ fn depth_and_length_are_bounded() {
         format!("SELECT {}1{}", "(SELECT ".repeat(2_000), ")".repeat(2_000)),
         format!("SELECT 1{}", " UNION SELECT 1".repeat(50_000)),
         format!("SELECT 1::int{}", "[]".repeat(100_000)),
+        "COPY (".repeat(100_000),
+        "DECLARE c CURSOR FOR ".repeat(100_000),
+        "PREPARE p AS ".repeat(100_000),
+        format!("CREATE TABLE t ({}", "a,".repeat(1_000_000)),
         format!("SELECT {}", "CASE ".repeat(5_000)),
         format!("SELECT {}", "f(".repeat(5_000)),
         format!("CREATE TABLE t (a int DEFAULT {}1{})", "(".repeat(5_000), ")".repeat(5_000)),
@@ -172,6 +176,7 @@ fn depth_and_length_are_bounded() {
         let code = parse(&sql).expect_err("too deep").code;
         assert!(code == "54001" || code == "42601", "{code} for {}", &sql[..40]);
     }
+    assert_eq!(parse(&"SELECT 'é';".repeat(100_000)).expect("many statements on one line").len(), 100_000);
     assert_eq!(parse(&" ".repeat((16 << 20) + 1)).expect_err("too long").code, "54000");
 }
 

@@ -260,9 +260,6 @@ impl fmt::Display for StorageError {
 
 impl std::error::Error for StorageError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StorageError::Io { source, .. } => Some(source),
-            _ => None,
-        }
+        if let StorageError::Io { source, .. } = self { Some(source) } else { None }
     }
 }

@@ -192,3 +192,85 @@ fn joined(first: &[u8], second: &[u8], third: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(third);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::crypto::sodium;
+
+    /// Small pseudo-random numbers, so that collisions of parts are frequent.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % bound
+        }
+
+        fn bytes<const N: usize>(&mut self) -> [u8; N] {
+            let mut bytes = [0; N];
+            for _ in 0..2 {
+                bytes[self.below(N as u64) as usize] = [0, 1, 0xff][self.below(3) as usize];
+            }
+            bytes
+        }
+    }
+
+    #[test]
+    fn different_things_never_share_a_key() {
+        sodium::initialize();
+        let mut numbers = Numbers(1);
+        let mut rows = BTreeMap::new();
+        let mut index = BTreeMap::new();
+        let mut owners = BTreeMap::new();
+        let mut subjects = BTreeMap::new();
+        for _ in 0..50_000 {
+            let id = [1, 2, 0x0100, 0x0001_0000][numbers.below(4) as usize];
+            let microdb = microdb::loaded(numbers.bytes());
+            let key = RowKey(Box::new(numbers.bytes::<16>()));
+            let value = numbers.bytes::<16>();
+            let relation = RelationId(id);
+            let row = (id, microdb, key.clone());
+            let stored = personal_row(relation, microdb, &key);
+            assert_eq!(parse_personal_row(&stored), Some((microdb, key.clone())));
+            assert!(stored.starts_with(&relation_of_microdb(relation, microdb)));
+            assert!(rows.insert(stored.to_vec(), row.clone()).is_none_or(|other| other == row));
+            let stored = owner(relation, &key, microdb);
+            assert_eq!(parse_owner(&stored), Some((key.clone(), microdb)));
+            assert!(stored.starts_with(&owners_of(relation, &key)));
+            assert!(owners.insert(stored.to_vec(), row.clone()).is_none_or(|other| other == row));
+            let entry = (id, value, key.clone());
+            let stored = index_hashed(IndexId(id), &value, &key);
+            assert!(index.insert(stored, entry.clone()).is_none_or(|other| other == entry));
+            for (stored, thing) in [
+                (subject_by_row(relation, &key).to_vec(), (1, id, key.bytes().to_vec())),
+                (subject_by_microdb(microdb).to_vec(), (2, 0, microdb.0.to_vec())),
+            ] {
+                assert!(subjects.insert(stored, thing.clone()).is_none_or(|other| other == thing));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_have_one_form_each() {
+        for number in [0, 1, 127, 128, 300, 1 << 31, u64::from(u32::MAX), 1 << 56, u64::MAX] {
+            let mut bytes = Vec::new();
+            varint::write(number, &mut bytes);
+            bytes.push(7);
+            assert_eq!(varint::read(&bytes), Some((number, [7].as_slice())));
+        }
+        for bad in [[0x80].as_slice(), &[0x80, 0x00], &[0xff; 10], &[0xff; 11], &[]] {
+            assert_eq!(varint::read(bad), None);
+        }
+    }
+
+    #[test]
+    fn a_successor_is_above_everything_with_the_prefix() {
+        assert_eq!(successor(&[1, 2]), Some(vec![1, 3]));
+        assert_eq!(successor(&[1, 0xff, 0xff]), Some(vec![2]));
+        assert_eq!(successor(&[0xff, 0xff]), None);
+        assert_eq!(successor(&[]), None);
+    }
+}

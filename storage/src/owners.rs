@@ -48,7 +48,7 @@ impl Snapshot {
     pub fn owners(&self, relation: RelationId, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, StorageError> {
         let mut cursor = Cursor::prefix(self, Family::Owners, &keyspace::owners_of(relation, key));
         let mut owners = Vec::new();
-        while let Some(entry) = cursor.next("read owners", |key, value| parse(key, value))? {
+        while let Some(entry) = cursor.next("read owners", parse)? {
             let (_, owner, derivations) = entry.ok_or(malformed(relation))?;
             owners.push((owner, derivations));
         }

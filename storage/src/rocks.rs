@@ -92,7 +92,11 @@ impl Family {
 
 /// Opens or creates the database with its families.
 pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
-    let mut options = Options::default();
+    // A manifest quotes the first and last key of every file there ever was: written anew with each change of files,
+    // it names no row that is gone. The crate binds this option only as text.
+    let mut options = Options::default()
+        .get_options_from_string("max_manifest_file_size=1;max_manifest_space_amp_pct=0")
+        .map_err(failed("set the storage engine's options"))?;
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     options.set_paranoid_checks(true);

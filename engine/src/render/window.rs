@@ -1,17 +1,69 @@
 //! Window functions, per partition.
+//!
+//! A partition is arranged in its ORDER BY (see `top_k::OrderedRow`; ties by the row's bytes) and evaluated as
+//! a whole whenever it changes. Copies of a row are rows of their own here: row_number tells them apart.
 
 use super::RenderTime;
+use super::arrangement::{Group, arrange, metered, reduce};
 use super::context::{Bundle, Context};
-use crate::SqlError;
-use planner::scalar::{Order, WindowCall};
+use super::top_k::{OrderedRow, group_key};
+use crate::one_shot::watch::Watch;
+use planner::scalar::window::evaluate_partition;
+use planner::scalar::{EvalContext, Order, WindowCall};
+use repr::row::RowIter;
+use repr::{Datum, Row, ValueError};
 
 /// Renders a `Window`.
 pub fn render<'s, T: RenderTime>(
-    _context: &Context<'s, T>,
-    _input: Bundle<'s, T>,
-    _partition: &[usize],
-    _order: &[Order],
-    _calls: &[WindowCall],
-) -> Result<Bundle<'s, T>, SqlError> {
-    Err(SqlError::unsupported("a window function"))
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    partition: &[usize],
+    order: &[Order],
+    calls: &[WindowCall],
+) -> Bundle<'s, T> {
+    let (partition, meter) = (partition.to_vec(), context.meter.clone());
+    let mut datums = Vec::new();
+    let keyed = {
+        let order = order.to_vec();
+        input.oks.map(move |row| {
+            row.unpack_into(&mut datums);
+            metered(&meter, group_key(&partition, &datums), OrderedRow::make(&order, &datums, &row))
+        })
+    };
+    let (order, calls) = (order.to_vec(), calls.to_vec());
+    let (eval, watch) = (context.eval.clone(), context.watch.clone());
+    reduce(arrange(keyed, "ArrangeWindow"), "Window", move |rows, output| {
+        if watch.is_stopped() {
+            return;
+        }
+        match evaluate(rows, &order, &calls, &eval, &watch) {
+            Ok(rows) => output.extend(rows.into_iter().map(|row| (Ok(row), 1))),
+            Err(error) => output.push((Err(error), 1)),
+        }
+        // Copies that get equal values are one row twice.
+        differential_dataflow::consolidation::consolidate(output);
+    })
+    .with_errs(input.errs)
+}
+
+/// The partition's rows with the calls' values behind them.
+fn evaluate(
+    group: Group<'_, '_, isize>,
+    order: &[Order],
+    calls: &[WindowCall],
+    eval: &EvalContext,
+    watch: &Watch,
+) -> Result<Vec<Row>, ValueError> {
+    let mut rows: Vec<Vec<Datum>> = Vec::with_capacity(group.len());
+    for (bytes, copies) in group {
+        for _ in 0..*copies {
+            rows.push(RowIter::over(OrderedRow::parts(*bytes).1).collect());
+        }
+    }
+    let width = rows.first().map_or(0, Vec::len) + calls.len();
+    if watch.check_memory(rows.len() * width * size_of::<Datum>()).is_err() {
+        return Ok(Vec::new());
+    }
+    let values = evaluate_partition(&rows, order, calls, eval)?;
+    Ok(rows.iter().zip(&values).map(|(row, values)| Row::pack(row.iter().chain(values))).collect())
 }

@@ -6,7 +6,7 @@
 use super::branch::{pair, position};
 use super::env::{Env, OuterColumn, free_in_expr, has_subquery};
 use super::scalar::Rel;
-use super::{Cte, Lowering, columnless};
+use super::{Cte, Lowering, columnless, sink};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirExpr, HirNode, JoinKind};
 use crate::mir::{Mir, as_nullable, expr};
@@ -33,6 +33,23 @@ impl Lowering<'_> {
             HirNode::Map(input, exprs) => {
                 let rel = self.input(input, outer, set, env)?;
                 self.map(rel, exprs)
+            }
+            HirNode::Filter(input, predicates) if sink::worthwhile(input) => {
+                let mut conjuncts = Vec::new();
+                predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
+                let (stay, go): (Vec<_>, Vec<_>) = conjuncts.into_iter().partition(sink::stays);
+                let sunk = sink::sink(input, go);
+                // What could not go further down stands at the top of `sunk`, as a plain filter.
+                let rel = match &sunk.node {
+                    HirNode::Filter(input, rest) => {
+                        let rel = self.input(input, outer, set, env)?;
+                        let columns = rel.columns.clone();
+                        let mir = self.filter(rel, rest)?;
+                        Rel { mir, columns, env: env.clone() }
+                    }
+                    _ => self.input(&sunk, outer, set, env)?,
+                };
+                self.filter(rel, &stay)
             }
             HirNode::Filter(input, predicates) => {
                 let rel = self.input(input, outer, set, env)?;

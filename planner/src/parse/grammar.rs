@@ -12,38 +12,45 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 /// PostgreSQL's NAMEDATALEN - 1.
 const NAME_BYTES_MAX: usize = 63;
 
-/// Where lines begin in a statement's text.
+/// From sqlparser's lines and columns to characters and bytes of a text.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// (byte offset, characters before) of each line.
-    starts: Vec<(usize, usize)>,
+    /// Characters before each line.
+    starts: Vec<usize>,
+    /// The byte offset of every `CHECKPOINT`-th character, so that long lines are not walked again and again.
+    checkpoints: Vec<usize>,
+    characters: usize,
 }
+
+const CHECKPOINT: usize = 128;
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut starts = vec![(0, 0)];
-        let mut characters = 0;
+        let (mut starts, mut checkpoints, mut characters) = (vec![0], Vec::new(), 0);
         for (offset, character) in text.char_indices() {
+            if characters % CHECKPOINT == 0 {
+                checkpoints.push(offset);
+            }
             characters += 1;
             if character == '\n' {
-                starts.push((offset + 1, characters));
+                starts.push(characters);
             }
         }
-        Lines { text, starts }
+        Lines { text, starts, checkpoints, characters }
     }
 
-    /// Characters before a location.
+    /// Characters before a location; all of them if it lies beyond the text.
     pub(super) fn characters_before(&self, location: Location) -> usize {
         let line = (location.line.max(1) as usize - 1).min(self.starts.len() - 1);
-        self.starts[line].1 + (location.column.max(1) as usize - 1)
+        (self.starts[line] + (location.column.max(1) as usize - 1)).min(self.characters)
     }
 
     /// The byte offset of a location; the text's end if it lies beyond.
     pub(super) fn byte_offset(&self, location: Location) -> usize {
-        let line = (location.line.max(1) as usize - 1).min(self.starts.len() - 1);
-        let start = self.starts[line].0;
-        let column = location.column.max(1) as usize - 1;
-        self.text[start..].char_indices().nth(column).map_or(self.text.len(), |(offset, _)| start + offset)
+        let character = self.characters_before(location);
+        let Some(&start) = self.checkpoints.get(character / CHECKPOINT) else { return self.text.len() };
+        let mut rest = self.text[start..].char_indices();
+        rest.nth(character % CHECKPOINT).map_or(self.text.len(), |(offset, _)| start + offset)
     }
 
     /// The text between two locations.
@@ -121,7 +128,7 @@ impl Grammar<'_, '_> {
 
     fn position_of(&self, span: &Span) -> u32 {
         if span.start.line == 0 {
-            return self.lines.text.chars().count() as u32 + 1;
+            return self.lines.characters as u32 + 1;
         }
         self.lines.characters_before(span.start) as u32 + 1
     }
@@ -405,7 +412,7 @@ pub(super) fn end_of_input() -> TokenWithSpan {
 /// `syntax error at or near "token"`.
 pub(super) fn syntax_error(lines: &Lines<'_>, token: &TokenWithSpan) -> PlanError {
     if token.token == Token::EOF {
-        let end = lines.text.chars().count() as u32 + 1;
+        let end = lines.characters as u32 + 1;
         return PlanError::new("42601", "syntax error at end of input").at(Some(end));
     }
     let text = lines.slice(token.span.start, token.span.end);
@@ -422,7 +429,7 @@ pub(super) fn location_in(message: &str) -> Option<Location> {
 }
 
 /// PostgreSQL's reserved words: no table or column has such a name unquoted.
-fn is_reserved(word: &str) -> bool {
+pub(super) fn is_reserved(word: &str) -> bool {
     const RESERVED: [&str; 76] = [
         "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case", "cast",
         "check", "collate", "column", "constraint", "create", "current_catalog", "current_date", "current_role",

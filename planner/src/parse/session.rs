@@ -7,10 +7,10 @@ use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
 impl Grammar<'_, '_> {
-    /// Any statement, inside PREPARE, EXPLAIN, COPY or DECLARE; nests within the recursion limit.
+    /// A statement inside PREPARE, EXPLAIN, COPY or DECLARE.
     pub(super) fn statement_within(&mut self) -> Result<Statement, PlanError> {
-        if self.word_is(0, "PREPARE") || self.word_is(0, "EXPLAIN") {
-            // They do not nest in PostgreSQL either, and this keeps the recursion to one level.
+        // Statements that hold statements do not nest, which keeps this recursion to one level.
+        if ["PREPARE", "EXPLAIN", "COPY", "DECLARE"].iter().any(|word| self.word_is(0, word)) {
             return Err(self.unexpected());
         }
         self.statement()

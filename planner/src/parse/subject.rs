@@ -182,7 +182,6 @@ impl Grammar<'_, '_> {
             Statement::Sql(_)
             | Statement::Execute { .. }
             | Statement::CreateTableAs(_)
-            | Statement::DeclareCursor(_)
             | Statement::GdprGet(_)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain")

@@ -21,6 +21,9 @@ pub(super) const EDGE_WORDS: [(&str, EdgeKind); 4] = [
     ("ACCESSES", EdgeKind::Accesses),
 ];
 
+/// PostgreSQL's limit on a table's columns.
+const COLUMNS_AHEAD_MAX: usize = 1_600;
+
 impl Grammar<'_, '_> {
     /// What follows CREATE … TABLE.
     pub(super) fn create_table(&mut self, temporary: bool, data_subject: bool) -> Result<Statement, PlanError> {
@@ -63,7 +66,8 @@ impl Grammar<'_, '_> {
             return false;
         }
         let mut n = 1;
-        loop {
+        // Looking n tokens ahead costs n steps: no farther than a table has columns.
+        while n < 2 * COLUMNS_AHEAD_MAX {
             let word = matches!(self.parser.peek_nth_token_ref(n).token, Token::Word(_));
             match (word, &self.parser.peek_nth_token_ref(n + 1).token) {
                 (true, Token::Comma) => n += 2,
@@ -71,6 +75,7 @@ impl Grammar<'_, '_> {
                 _ => return false,
             }
         }
+        false
     }
 
     fn create_table_as(

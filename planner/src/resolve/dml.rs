@@ -1,1 +1,274 @@
-//! INSERT, UPDATE, DELETE.
+//! What all writes share: the target table, defaults, checks, assignments, RETURNING.
+
+use super::from::FromItem;
+use super::levels::has_subquery;
+use super::operator::row_items;
+use super::query::{Limits, Outputs};
+use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::{Resolver, Typed};
+use crate::catalog::{DefaultValue, Table};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn, ReturningHir, RowChecksHir};
+use crate::parse::parse_expression;
+use repr::{ColumnIndex, ColumnType, Datum, ScalarType, SequenceId};
+use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, SelectItem};
+use std::sync::Arc;
+
+impl Resolver<'_> {
+    /// The table that a statement writes; catalog relations are refused.
+    pub(super) fn written_table(&mut self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
+        use super::from::Relation;
+        // CTEs cannot be written, and do not hide tables here.
+        let ctes = std::mem::take(&mut self.ctes);
+        let found = self.find_relation(name);
+        self.ctes = ctes;
+        match found? {
+            Relation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
+                Some(table) => Ok(Arc::clone(table)),
+                None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
+            },
+            Relation::Stored { name, .. } => {
+                Err(PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog")))
+            }
+            Relation::Cte(_) => Err(PlanError::new("42P01", "a WITH query cannot be written")),
+        }
+    }
+
+    /// A live column of the target by name.
+    pub(super) fn written_column(&self, table: &Table, name: &str, position: Option<u32>) -> Result<ColumnIndex, PlanError> {
+        table.column_by_name(name).map(|(index, _)| index).ok_or_else(|| {
+            PlanError::new("42703", format!("column \"{name}\" of relation \"{}\" does not exist", table.name)).at(position)
+        })
+    }
+
+    /// The table's columns by name, at those places in a row.
+    pub(super) fn table_binding(&self, table: &Table, name: &str, offset: usize) -> Binding {
+        let primary_key = table.primary_key_columns().unwrap_or_default();
+        let columns = table
+            .live_columns()
+            .map(|(index, column)| Visible {
+                name: column.name.clone(),
+                index: index + offset,
+                column_type: ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() },
+                origin: Some((table.id, index)),
+            })
+            .collect();
+        Binding {
+            name: name.to_owned(),
+            schema: (name == table.name).then_some("public"),
+            hidden_name: (name != table.name).then(|| table.name.clone()),
+            relation: Some(table.id),
+            columns,
+            row_key: None,
+        }
+    }
+
+    /// The rows of an UPDATE's or DELETE's target: physical columns, then the row key.
+    pub(super) fn target_item(&self, table: &Table, alias: &str) -> FromItem {
+        let mut binding = self.table_binding(table, alias, 0);
+        binding.row_key = Some(table.columns.len());
+        let primary_key = table.primary_key_columns().unwrap_or_default();
+        let types = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
+            .collect();
+        let columns = binding.columns.clone();
+        FromItem { hir: Hir::get(table.id, types, true), tables: vec![binding], columns }
+    }
+
+    /// An expression of the catalog over a table's row. Its text is not the statement's: no positions.
+    pub(super) fn catalog_expression<T>(
+        &mut self,
+        text: &str,
+        frame: Frame,
+        finish: impl FnOnce(&mut Resolver<'_>, Typed) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let parsed = parse_expression(text)?;
+        let mut inner = Resolver::new(self.catalog, self.session, "", &[]);
+        inner.next_cte = self.next_cte;
+        let (result, frame) = inner.with_frame(frame, |resolver| {
+            let typed = resolver.expr(&parsed)?;
+            finish(resolver, typed)
+        })?;
+        debug_assert!(frame.calls.is_empty(), "no clause of the catalog allows calls over rows");
+        self.next_cte = inner.next_cte;
+        Ok(result)
+    }
+
+    /// The value of a column that a write leaves out.
+    pub(super) fn default_value(&mut self, table: &Table, index: ColumnIndex) -> Result<Typed, PlanError> {
+        let column = &table.columns[index];
+        let to = &column.column_type;
+        match &column.default {
+            _ if column.dropped => Ok(null_of(to)),
+            None | Some(DefaultValue::Generated(_)) => Ok(null_of(to)),
+            Some(DefaultValue::Expr(text)) => {
+                let frame = Frame::default().clause(Clause::ColumnDefault);
+                self.catalog_expression(text, frame, |resolver, typed| resolver.assign(typed, to, &column.name, None))
+            }
+            Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => {
+                let next = self.next_value(*sequence)?;
+                self.assign(next, to, &column.name, None)
+            }
+        }
+    }
+
+    fn next_value(&mut self, sequence: SequenceId) -> Result<Typed, PlanError> {
+        self.call_named("nextval", vec![Typed::literal(Datum::Oid(sequence.0), ScalarType::Regclass)], None)
+    }
+
+    /// What stored rows of the table must pass.
+    pub(super) fn row_checks(&mut self, table: &Table) -> Result<RowChecksHir, PlanError> {
+        let mut checks = RowChecksHir::default();
+        for (index, column) in table.live_columns() {
+            if !column.column_type.nullable {
+                checks.not_null.push(index);
+            }
+            if let Some(DefaultValue::Generated(text)) = &column.default {
+                let frame = self.row_frame(table, Clause::ColumnGenerated);
+                let value = self.catalog_expression(text, frame, |resolver, typed| {
+                    resolver.assign(typed, &column.column_type, &column.name, None)
+                })?;
+                checks.generated.push((index, value.expr));
+            }
+        }
+        for check in &table.checks {
+            let frame = self.row_frame(table, Clause::CheckConstraint);
+            let condition = self
+                .catalog_expression(&check.expression, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?;
+            checks.checks.push((check.constraint.name.clone(), condition));
+        }
+        Ok(checks)
+    }
+
+    /// A table's physical row.
+    pub(super) fn row_frame(&self, table: &Table, clause: Clause) -> Frame {
+        let binding = self.table_binding(table, &table.name, 0);
+        Frame { columns: binding.columns.clone(), tables: vec![binding], clause, ..Frame::default() }
+    }
+
+    /// SET: values by column, over the innermost frame.
+    pub(super) fn assignments(&mut self, table: &Table, written: &[Assignment]) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+        let mut assigned: Vec<(ColumnIndex, Typed)> = Vec::new();
+        for assignment in written {
+            match &assignment.target {
+                AssignmentTarget::ColumnName(name) => {
+                    let index = self.assigned_column(table, name)?;
+                    let value = self.assigned_value(table, index, &assignment.value)?;
+                    assigned.push((index, value));
+                }
+                AssignmentTarget::Tuple(names) => {
+                    let columns = names.iter().map(|name| self.assigned_column(table, name)).collect::<Result<Vec<_>, _>>()?;
+                    let wrong = || PlanError::new("42601", "number of columns does not match number of values");
+                    if let Expr::Subquery(query) = super::expr::unnested(&assignment.value) {
+                        let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+                        let (relation, outputs) = self.subquery_with(query, Limits::Rows, Outputs::Hinted(&hints))?;
+                        if outputs.len() != columns.len() {
+                            return Err(wrong());
+                        }
+                        for (place, index) in columns.into_iter().enumerate() {
+                            let column_type = ColumnType { nullable: true, ..relation.types[place].clone() };
+                            let one = HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation.clone().project(vec![place]))));
+                            let column = &table.columns[index];
+                            let value = Typed { expr: one, column_type };
+                            assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
+                        }
+                        continue;
+                    }
+                    let single = [super::expr::unnested(&assignment.value)];
+                    let items = row_items(&assignment.value).unwrap_or_else(|| single.to_vec());
+                    if items.len() != columns.len() {
+                        return Err(wrong().at(self.position_of(&assignment.value)));
+                    }
+                    for (index, item) in columns.into_iter().zip(items) {
+                        let value = self.assigned_value(table, index, item)?;
+                        assigned.push((index, value));
+                    }
+                }
+            }
+        }
+        for (place, (index, _)) in assigned.iter().enumerate() {
+            if assigned[..place].iter().any(|(earlier, _)| earlier == index) {
+                let name = &table.columns[*index].name;
+                return Err(PlanError::new("42601", format!("multiple assignments to same column \"{name}\"")));
+            }
+        }
+        Ok(assigned)
+    }
+
+    fn assigned_column(&self, table: &Table, name: &ObjectName) -> Result<ColumnIndex, PlanError> {
+        let [part] = name.0.as_slice() else {
+            let first = name.0.first().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+            return Err(PlanError::new("42703", format!("column \"{first}\" of relation \"{}\" does not exist", table.name))
+                .hint("SET target columns cannot be qualified with the relation name."));
+        };
+        let Some(ident) = part.as_ident() else {
+            return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
+        };
+        self.written_column(table, &fold(ident), self.at(ident.span))
+    }
+
+    fn assigned_value(&mut self, table: &Table, index: ColumnIndex, written: &Expr) -> Result<Typed, PlanError> {
+        let column = &table.columns[index];
+        if is_default(written) {
+            return self.default_value(table, index);
+        }
+        let position = self.position_of(written);
+        let only_default = |detail: String| {
+            PlanError::new("428C9", format!("column \"{}\" can only be updated to DEFAULT", column.name)).detail(detail)
+        };
+        match &column.default {
+            Some(DefaultValue::Generated(_)) => {
+                return Err(only_default(format!("Column \"{}\" is a generated column.", column.name)));
+            }
+            Some(DefaultValue::Identity { always: true, .. }) => {
+                return Err(only_default(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name)));
+            }
+            Some(DefaultValue::Identity { always: false, .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => {}
+        }
+        let typed = self.expr(written)?;
+        self.assign(typed, &column.column_type, &column.name, position)
+    }
+
+    /// RETURNING over the row of `frame`.
+    pub(super) fn returning(&mut self, items: Option<&[SelectItem]>, frame: Frame) -> Result<Option<ReturningHir>, PlanError> {
+        let Some(items) = items else { return Ok(None) };
+        let (targets, _) = self.with_frame(frame.clause(Clause::Returning), |resolver| resolver.targets(items, Outputs::Settled))?;
+        let mut returning = ReturningHir { exprs: Vec::with_capacity(targets.len()), columns: Vec::with_capacity(targets.len()) };
+        for target in targets {
+            if has_subquery(&target.typed.expr) {
+                return Err(PlanError::unsupported("a subquery in RETURNING").hint("Query the rows afterwards, in the same transaction."));
+            }
+            returning.columns.push(OutputColumn { name: target.name, column_type: target.typed.column_type, origin: target.origin });
+            returning.exprs.push(target.typed.expr);
+        }
+        Ok(Some(returning))
+    }
+}
+
+/// NULL of a type.
+pub(super) fn null_of(to: &ColumnType) -> Typed {
+    let column_type = ColumnType { nullable: true, ..to.clone() };
+    Typed { expr: HirExpr::Literal(Datum::Null, column_type.clone()), column_type }
+}
+
+/// The word DEFAULT, which the parser reads as a name.
+pub(super) fn is_default(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+/// All columns of a relation, as a source of a write.
+pub(super) fn source_query(relation: Hir, project: Vec<usize>) -> HirQuery {
+    let columns = project
+        .iter()
+        .enumerate()
+        .map(|(place, &column)| OutputColumn {
+            name: format!("column{}", place + 1),
+            column_type: relation.types[column].clone(),
+            origin: None,
+        })
+        .collect();
+    HirQuery { relation, order_by: Vec::new(), limit: None, offset: None, project, columns, locks: Vec::new() }
+}

@@ -185,15 +185,3 @@ pub(super) fn has_subquery(expr: &HirExpr) -> bool {
     found
 }
 
-/// Renumbers the columns of level 0, in nested subqueries too.
-pub(super) fn renumber(expr: &mut HirExpr, number: &dyn Fn(usize) -> usize) {
-    rewrite_expr(expr, 0, &mut |expr, depth| {
-        Ok(match expr {
-            ScalarExpr::Column(HirColumn::Column { level, index }) if *level == depth => {
-                Step::Replace(ScalarExpr::Column(HirColumn::Column { level: *level, index: number(*index) }))
-            }
-            _ => Step::Descend,
-        })
-    })
-    .expect("renumbering does not fail");
-}

@@ -112,5 +112,5 @@ fn type_word(data_type: &DataType) -> String {
 }
 
 fn internal_name(scalar: &repr::ScalarType) -> String {
-    scalar.name()
+    scalar.type_name()
 }

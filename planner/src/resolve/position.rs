@@ -12,11 +12,6 @@ impl<'a> Positions<'a> {
         Positions { text }
     }
 
-    /// The text itself.
-    pub(super) fn text(&self) -> &'a str {
-        self.text
-    }
-
     /// The 1-based character position where `span` starts; none for spans that the parser left empty.
     /// Only errors ask, so nothing is precomputed.
     pub(super) fn of(&self, span: Span) -> Option<u32> {

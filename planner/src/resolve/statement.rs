@@ -1,14 +1,21 @@
 //! The door of `resolve`: one parsed statement in, names and types resolved out.
 
+use super::levels::has_subquery;
 use super::query::Outputs;
+use super::scope::{Clause, Frame};
 use super::{Resolver, SessionInfo};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
-use crate::hir::{HirQuery, WriteHir};
+use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WriteHir};
+use crate::parse::statement::{ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe};
+use crate::parse::utility::{Copy, CopyDirection, CopyOptions, CopySource, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
-use repr::ScalarType;
+use crate::scalar::cast::CastContext;
+use crate::scalar::func::Volatility;
+use repr::{ColumnType, RelationId, ScalarType};
 use sqlparser::ast;
+use std::sync::Arc;
 
 /// A statement with its names and types resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,11 +24,81 @@ pub enum Resolved {
     Query(Box<HirQuery>),
     /// INSERT, UPDATE, DELETE.
     Write(Box<WriteHir>),
+    /// CREATE TABLE … AS: the query, and the statement for the rest.
+    CreateTableAs {
+        /// What fills the table.
+        query: Box<HirQuery>,
+        /// As it was parsed.
+        statement: Box<Statement>,
+    },
+    /// COPY … FROM STDIN: an INSERT whose parameters are a row's values.
+    CopyFrom {
+        /// Inserts one row of parameters.
+        insert: Box<InsertHir>,
+        /// The columns that each row has.
+        columns: Vec<OutputColumn>,
+        /// The table's name, for the context of errors.
+        table: String,
+        /// How the data is written.
+        options: CopyOptions,
+    },
+    /// COPY … TO STDOUT.
+    CopyTo {
+        /// A query, a write with RETURNING, SUBSCRIBE, or a subject request.
+        what: Box<Resolved>,
+        /// How the data is to be written.
+        options: CopyOptions,
+    },
+    /// DECLARE CURSOR.
+    DeclareCursor {
+        /// As it was parsed.
+        cursor: Box<DeclareCursor>,
+        /// A query or SUBSCRIBE.
+        what: Box<Resolved>,
+    },
+    /// SUBSCRIBE.
+    Subscribe {
+        /// The query to follow.
+        query: Box<HirQuery>,
+        /// Begin with the rows as they stand.
+        snapshot: bool,
+        /// Say when a time is closed.
+        progress: bool,
+    },
+    /// GDPR GET, FORGET, EXPORT, and EXPLAIN GDPR FORGET.
+    Gdpr {
+        /// What is asked.
+        request: GdprRequest,
+        /// The data-subject table.
+        table: RelationId,
+        /// The key, in the types of the primary key's columns and in their order: literals and parameters.
+        key: Vec<HirExpr>,
+    },
+    /// EXPLAIN.
+    Explain {
+        /// What to show.
+        options: ExplainOptions,
+        /// Of what.
+        what: Box<Resolved>,
+    },
     /// Everything that names no columns: for DDL and the session.
     Other(Box<Statement>),
 }
 
-/// Resolves a statement. `param_oids` are the parameter types that the client gave; those of the rest
+/// What a subject request asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GdprRequest {
+    /// The right of access.
+    Get,
+    /// The right to erasure.
+    Forget,
+    /// What FORGET would do.
+    ExplainForget,
+    /// The portable form of GET.
+    Export(ExportFormat),
+}
+
+/// Resolves a statement. `param_types` are the parameter types that the client gave; those of the rest
 /// are deduced. Positions of errors count from the start of the query string.
 ///
 /// # Errors
@@ -30,9 +107,9 @@ pub fn resolve(
     parsed: &ParsedStatement,
     catalog: &Catalog,
     session: &SessionInfo,
-    param_oids: &[Option<ScalarType>],
+    param_types: &[Option<ScalarType>],
 ) -> Result<(Resolved, ParamTypes), PlanError> {
-    let mut resolver = Resolver::new(catalog, session, &parsed.text, param_oids);
+    let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
     let result = resolver.statement(&parsed.statement).and_then(|resolved| Ok((resolved, resolver.finish_params()?)));
     result.map_err(|mut error| {
         error.position = error.position.map(|position| position + parsed.offset);
@@ -40,17 +117,361 @@ pub fn resolve(
     })
 }
 
+/// EXECUTE's arguments, as values of the prepared statement's parameters.
+///
+/// # Errors
+/// 42601 for a wrong number of arguments; 42804 for one of a wrong type.
+pub fn resolve_arguments(
+    name: &str,
+    arguments: &[ast::Expr],
+    types: &[ColumnType],
+    catalog: &Catalog,
+    session: &SessionInfo,
+) -> Result<Vec<HirExpr>, PlanError> {
+    if arguments.len() != types.len() {
+        return Err(PlanError::new("42601", format!("wrong number of parameters for prepared statement \"{name}\""))
+            .detail(format!("Expected {} parameters but got {}.", types.len(), arguments.len())));
+    }
+    let mut resolver = Resolver::new(catalog, session, "", &[]);
+    let (values, _) = resolver.with_frame(Frame::default(), |resolver| {
+        let mut values = Vec::with_capacity(arguments.len());
+        for (number, (argument, wanted)) in arguments.iter().zip(types).enumerate() {
+            let typed = resolver.expr(argument)?;
+            let given = resolver.type_label(typed.scalar());
+            let cast = resolver.cast(typed, wanted, CastContext::Assignment).map_err(|_| {
+                PlanError::new(
+                    "42804",
+                    format!(
+                        "parameter ${} of type {given} cannot be coerced to the expected type {}",
+                        number + 1,
+                        resolver.type_label(&wanted.scalar)
+                    ),
+                )
+                .hint("You will need to rewrite or cast the expression.")
+            })?;
+            if has_subquery(&cast.expr) {
+                return Err(PlanError::new("0A000", "cannot use subquery in EXECUTE parameter"));
+            }
+            values.push(cast.expr);
+        }
+        Ok(values)
+    })?;
+    Ok(values)
+}
+
+/// What an expression of a table's definition is for.
+#[derive(Clone, Copy, Debug)]
+pub enum ExpressionUse<'a> {
+    /// CHECK: a condition over the row.
+    Check,
+    /// DEFAULT of this column: over nothing.
+    Default(&'a Column),
+    /// GENERATED ALWAYS AS … STORED of this column: over the row, immutable.
+    Generated(&'a Column),
+    /// ALTER COLUMN … TYPE … USING, to this type: over the row.
+    Using(&'a ColumnType),
+}
+
+/// Checks an expression of a table's definition and gives it, cast to what it is for, over the table's
+/// physical columns (level 0). DDL's hook.
+///
+/// # Errors
+/// Those of any expression, without positions; 0A000 for subqueries and for columns in DEFAULT; 42P17 for
+/// a generation expression that is not immutable.
+pub fn check_expression(
+    text: &str,
+    table: &Table,
+    catalog: &Catalog,
+    session: &SessionInfo,
+    usage: ExpressionUse<'_>,
+) -> Result<HirExpr, PlanError> {
+    let mut resolver = Resolver::new(catalog, session, "", &[]);
+    let (expr, clause) = match usage {
+        ExpressionUse::Check => {
+            let frame = resolver.row_frame(table, Clause::CheckConstraint);
+            (resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?, "check constraint")
+        }
+        ExpressionUse::Default(column) => {
+            let frame = Frame::default().clause(Clause::ColumnDefault);
+            let expr = resolver
+                .catalog_expression(text, frame, |resolver, typed| {
+                    let given = resolver.type_label(typed.scalar());
+                    resolver.assign(typed, &column.column_type, &column.name, None).map_err(|error| match error.code {
+                        "42804" => PlanError::new(
+                            "42804",
+                            format!(
+                                "column \"{}\" is of type {} but default expression is of type {given}",
+                                column.name,
+                                resolver.type_label(&column.column_type.scalar)
+                            ),
+                        )
+                        .hint("You will need to rewrite or cast the expression."),
+                        _ => error,
+                    })
+                })
+                .map_err(|error| match error.code {
+                    "42703" | "42P01" => PlanError::new("0A000", "cannot use column reference in DEFAULT expression"),
+                    _ => error,
+                })?;
+            (expr.expr, "DEFAULT expression")
+        }
+        ExpressionUse::Generated(column) => {
+            let frame = resolver.row_frame(table, Clause::ColumnGenerated);
+            let expr = resolver.catalog_expression(text, frame, |resolver, typed| {
+                resolver.assign(typed, &column.column_type, &column.name, None)
+            })?;
+            if volatility(&expr.expr) != Volatility::Immutable {
+                return Err(PlanError::new("42P17", "generation expression is not immutable"));
+            }
+            (expr.expr, "column generation expression")
+        }
+        ExpressionUse::Using(to) => {
+            let frame = resolver.row_frame(table, Clause::Other);
+            let expr =
+                resolver.catalog_expression(text, frame, |resolver, typed| resolver.cast(typed, to, CastContext::Assignment))?;
+            (expr.expr, "transform expression")
+        }
+    };
+    if has_subquery(&expr) {
+        return Err(PlanError::new("0A000", format!("cannot use subquery in {clause}")));
+    }
+    Ok(expr)
+}
+
+fn volatility(expr: &HirExpr) -> Volatility {
+    let mut most = Volatility::Immutable;
+    super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
+        if let HirExpr::Call { function, .. } = expr {
+            most = most.max(function.volatility);
+        }
+        Ok(super::levels::Step::Descend)
+    })
+    .expect("looking does not fail");
+    most
+}
+
 impl Resolver<'_> {
     fn statement(&mut self, statement: &Statement) -> Result<Resolved, PlanError> {
         match statement {
-            Statement::Sql(sql) => match &**sql {
-                ast::Statement::Query(query) => Ok(Resolved::Query(Box::new(self.query(query, Outputs::Settled)?))),
-                other => Err(PlanError::unsupported(format!("\"{other}\""))),
-            },
+            Statement::Sql(sql) => self.sql(sql),
+            Statement::CreateTableAs(create) => {
+                let query = self.query(&create.query, Outputs::Settled)?;
+                Ok(Resolved::CreateTableAs { query: Box::new(query), statement: Box::new(statement.clone()) })
+            }
+            Statement::Copy(copy) => self.copy(copy),
+            Statement::DeclareCursor(cursor) => {
+                let what = Box::new(self.statement(&cursor.statement)?);
+                Ok(Resolved::DeclareCursor { cursor: cursor.clone(), what })
+            }
+            Statement::Subscribe(subscribe) => self.subscribe(subscribe),
+            Statement::GdprGet(subject) => self.gdpr(GdprRequest::Get, subject),
+            Statement::GdprForget(subject) => self.gdpr(GdprRequest::Forget, subject),
+            Statement::ExplainGdprForget(subject) => self.gdpr(GdprRequest::ExplainForget, subject),
+            Statement::GdprExport { subject, format } => self.gdpr(GdprRequest::Export(*format), subject),
+            Statement::Explain { options, statement } => {
+                let what = Box::new(self.statement(statement)?);
+                Ok(Resolved::Explain { options: options.clone(), what })
+            }
             other => Ok(Resolved::Other(Box::new(other.clone()))),
         }
     }
-}
 
-/// Checks.
-pub fn check_expression() {}
+    fn sql(&mut self, sql: &ast::Statement) -> Result<Resolved, PlanError> {
+        let write = match sql {
+            ast::Statement::Query(query) => match &*query.body {
+                ast::SetExpr::Insert(inner) | ast::SetExpr::Update(inner) | ast::SetExpr::Delete(inner) => {
+                    return self.write_under_with(query, inner);
+                }
+                ast::SetExpr::Merge(_) => return Err(PlanError::unsupported("MERGE").hint("Use INSERT … ON CONFLICT.")),
+                ast::SetExpr::Select(_)
+                | ast::SetExpr::Query(_)
+                | ast::SetExpr::SetOperation { .. }
+                | ast::SetExpr::Values(_)
+                | ast::SetExpr::Table(_) => return Ok(Resolved::Query(Box::new(self.query(query, Outputs::Settled)?))),
+            },
+            ast::Statement::Insert(insert) => WriteHir::Insert(self.insert(insert)?),
+            ast::Statement::Update(update) => WriteHir::Update(self.update(update)?),
+            ast::Statement::Delete(delete) => WriteHir::Delete(self.delete(delete)?),
+            ast::Statement::Merge(_) => return Err(PlanError::unsupported("MERGE").hint("Use INSERT … ON CONFLICT.")),
+            other => {
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_whitespace().take(2).collect();
+                return Err(PlanError::unsupported(words.join(" ")));
+            }
+        };
+        Ok(Resolved::Write(Box::new(write)))
+    }
+
+    /// WITH … INSERT, UPDATE, DELETE: the CTEs stand around the source.
+    fn write_under_with(&mut self, query: &ast::Query, inner: &ast::Statement) -> Result<Resolved, PlanError> {
+        let mark = self.ctes.len();
+        let definitions = match &query.with {
+            Some(with) => self.with_clause(with)?,
+            None => Vec::new(),
+        };
+        let resolved = self.sql(inner);
+        self.ctes.truncate(mark);
+        let mut resolved = resolved?;
+        if let Resolved::Write(write) = &mut resolved {
+            let source = match &mut **write {
+                WriteHir::Insert(insert) => &mut insert.source,
+                WriteHir::Update(update) => &mut update.source,
+                WriteHir::Delete(delete) => &mut delete.source,
+            };
+            for definition in definitions.into_iter().rev() {
+                let relation = std::mem::replace(&mut source.relation, crate::hir::Hir::unit());
+                source.relation = definition.wrap(relation);
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// A table by a name that our own grammar read.
+    fn table_named(&self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
+        use super::from::Relation;
+        let position = Some(name.position);
+        match self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(position))? {
+            Relation::Stored { id, is_system: false, .. } => self
+                .catalog
+                .table(id)
+                .map(Arc::clone)
+                .ok_or_else(|| PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)),
+            Relation::Stored { .. } | Relation::Cte(_) => {
+                Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name)).at(position))
+            }
+        }
+    }
+
+    fn copy(&mut self, copy: &Copy) -> Result<Resolved, PlanError> {
+        if let CopyDirection::Server(_) = &copy.direction {
+            return Err(PlanError::new("42501", "COPY to or from a file or program on the server is not allowed")
+                .hint("Use COPY … FROM STDIN or TO STDOUT, or psql's \\copy."));
+        }
+        let options = copy.options.clone();
+        let (name, written) = match &copy.source {
+            CopySource::Statement(statement, _) => {
+                let what = self.statement(statement)?;
+                if copy.direction == CopyDirection::FromStdin {
+                    return Err(PlanError::new("42601", "COPY FROM needs a table"));
+                }
+                if let Resolved::Write(write) = &what {
+                    let returning = match &**write {
+                        WriteHir::Insert(insert) => &insert.returning,
+                        WriteHir::Update(update) => &update.returning,
+                        WriteHir::Delete(delete) => &delete.returning,
+                    };
+                    if returning.is_none() {
+                        return Err(PlanError::new("0A000", "COPY query must have a RETURNING clause"));
+                    }
+                }
+                return Ok(Resolved::CopyTo { what: Box::new(what), options });
+            }
+            CopySource::Table(name, written) => (name, written),
+        };
+        if copy.direction == CopyDirection::ToStdout {
+            let query = self.copied_table(name, written)?;
+            return Ok(Resolved::CopyTo { what: Box::new(Resolved::Query(Box::new(query))), options });
+        }
+        if copy.options.condition.is_some() {
+            return Err(PlanError::unsupported("COPY FROM … WHERE"));
+        }
+        let table = self.table_named(name)?;
+        let mut columns = Vec::new();
+        for column in written {
+            let index = self.written_column(&table, &column.name, Some(column.position))?;
+            if columns.contains(&index) {
+                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", column.name))
+                    .at(Some(column.position)));
+            }
+            columns.push(index);
+        }
+        if written.is_empty() {
+            columns = table
+                .live_columns()
+                .filter(|(_, column)| !matches!(column.default, Some(crate::catalog::DefaultValue::Generated(_))))
+                .map(|(index, _)| index)
+                .collect();
+        }
+        let (insert, columns) = self.copy_from(&table, &columns)?;
+        Ok(Resolved::CopyFrom { insert: Box::new(insert), columns, table: table.name.clone(), options })
+    }
+
+    /// COPY table (columns) TO.
+    fn copied_table(
+        &mut self,
+        name: &ObjectName,
+        written: &[crate::parse::statement::Identifier],
+    ) -> Result<HirQuery, PlanError> {
+        use super::from::Relation;
+        let found = self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
+        let Relation::Stored { id, columns: visible, types, .. } = found else {
+            return Err(PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)));
+        };
+        let generated = |index: usize| {
+            self.catalog.table(id).is_some_and(|table| {
+                matches!(table.columns[index].default, Some(crate::catalog::DefaultValue::Generated(_)))
+            })
+        };
+        let mut chosen = Vec::new();
+        for column in written {
+            let found = visible.iter().find(|candidate| candidate.name == column.name).ok_or_else(|| {
+                PlanError::new("42703", format!("column \"{}\" of relation \"{}\" does not exist", column.name, name.name))
+                    .at(Some(column.position))
+            })?;
+            chosen.push(found.clone());
+        }
+        if written.is_empty() {
+            chosen = visible.iter().filter(|column| !generated(column.index)).cloned().collect();
+        }
+        let columns = chosen
+            .iter()
+            .map(|column| OutputColumn { name: column.name.clone(), column_type: column.column_type.clone(), origin: column.origin })
+            .collect();
+        Ok(HirQuery {
+            relation: crate::hir::Hir::get(id, types, false),
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            project: chosen.iter().map(|column| column.index).collect(),
+            columns,
+            locks: Vec::new(),
+        })
+    }
+
+    fn subscribe(&mut self, subscribe: &Subscribe) -> Result<Resolved, PlanError> {
+        let query = self.query(&subscribe.query, Outputs::Settled)?;
+        Ok(Resolved::Subscribe { query: Box::new(query), snapshot: subscribe.snapshot, progress: subscribe.progress })
+    }
+
+    fn gdpr(&mut self, request: GdprRequest, subject: &SubjectReference) -> Result<Resolved, PlanError> {
+        let table = self.table_named(&subject.table)?;
+        let position = Some(subject.table.position);
+        if !table.data_subject {
+            return Err(PlanError::new("42809", format!("\"{}\" is not a data-subject table", table.name))
+                .hint("Name a table that was declared DATA_SUBJECT.")
+                .at(position));
+        }
+        let columns = table.primary_key_columns().unwrap_or_default().to_vec();
+        if subject.key.len() != columns.len() {
+            return Err(PlanError::new(
+                "42601",
+                format!("the primary key of \"{}\" has {} columns, but {} values were given", table.name, columns.len(), subject.key.len()),
+            )
+            .at(position));
+        }
+        let (key, _) = self.with_frame(Frame::default().clause(Clause::Values), |resolver| {
+            let mut key = Vec::with_capacity(columns.len());
+            for (&index, written) in columns.iter().zip(&subject.key) {
+                let column = &table.columns[index];
+                let at = resolver.position_of(written);
+                let typed = resolver.expr(written)?;
+                if has_subquery(&typed.expr) {
+                    return Err(PlanError::unsupported("a subquery as a subject's key").at(at));
+                }
+                key.push(resolver.assign(typed, &column.column_type, &column.name, at)?.expr);
+            }
+            Ok(key)
+        })?;
+        Ok(Resolved::Gdpr { request, table: table.id, key })
+    }
+}

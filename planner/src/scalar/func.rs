@@ -145,10 +145,13 @@ pub(crate) fn function_families() -> Vec<&'static [Definition]> {
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
         system::FUNCTIONS,
+        system::DEFINITIONS,
+        system::PRIVILEGES,
         text::FUNCTIONS,
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
+    families.extend(date::FIELDS.iter().map(<[Definition; 2]>::as_slice));
     families
 }
 
@@ -170,7 +173,8 @@ pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
 
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
-pub(crate) use json::{append_json, append_json_string, to_jsonb};
+pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
+pub(crate) use pattern::{groups, options, regular::compile, split_pieces};
 pub(crate) use text::{parse_identifier, quote_identifier, split};
 
 

@@ -1,5 +1,9 @@
 //! Set-returning functions.
 
+mod documents;
+mod series;
+mod sets;
+
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
 
@@ -17,9 +21,30 @@ pub struct TableFunction {
     pub evaluate: EvaluateRows,
 }
 
+/// One function as a family declares it; columns other than one named after the function stand in the signature.
+pub(crate) type Definition = (&'static str, EvaluateRows);
+
 /// All set-returning functions with their signatures.
-pub(crate) fn definitions() -> Vec<(&'static str, EvaluateRows)> {
-    Vec::new()
+pub(crate) fn definitions() -> Vec<Definition> {
+    [documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
+}
+
+/// Rows that are known at once.
+fn known(rows: Vec<Vec<Datum>>) -> Result<TableRows, ValueError> {
+    Ok(Box::new(rows.into_iter().map(Ok)))
+}
+
+/// Rows of one column that are known at once.
+fn column(values: Vec<Datum>) -> Result<TableRows, ValueError> {
+    Ok(Box::new(values.into_iter().map(|value| Ok(vec![value]))))
+}
+
+/// NULL in gives no rows.
+fn strict(
+    args: &[Datum],
+    rows: impl FnOnce(&[Datum]) -> Result<TableRows, ValueError>,
+) -> Result<TableRows, ValueError> {
+    if args.iter().any(Datum::is_null) { known(Vec::new()) } else { rows(args) }
 }
 
 impl PartialEq for TableFunction {

@@ -225,7 +225,7 @@ pub fn write_timestamptz(out: &mut String, micros: i64, zone: &Zone) {
         return out.push_str(infinity_text(micros > 0));
     }
     let offset = zone.offset_at(micros);
-    let civil = Civil::from_timestamp(micros + i64::from(offset) * SECOND_MICROS);
+    let civil = Civil::from_timestamp(micros.saturating_add(i64::from(offset) * SECOND_MICROS));
     write_ymd(out, civil.year, civil.month, civil.day);
     out.push(' ');
     write_time(out, civil.micros);
@@ -240,9 +240,9 @@ pub fn write_offset(out: &mut String, offset: i32) {
     let seconds = offset.unsigned_abs();
     out.push(if offset < 0 { '-' } else { '+' });
     write!(out, "{:02}", seconds / 3600).expect(WRITING);
-    if seconds % 3600 != 0 {
+    if !seconds.is_multiple_of(3600) {
         write!(out, ":{:02}", seconds / 60 % 60).expect(WRITING);
-        if seconds % 60 != 0 {
+        if !seconds.is_multiple_of(60) {
             write!(out, ":{:02}", seconds % 60).expect(WRITING);
         }
     }

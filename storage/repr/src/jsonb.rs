@@ -7,7 +7,7 @@ mod operators;
 
 pub use codec::validate_json;
 
-use crate::Numeric;
+use crate::{Numeric, ValueError};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -49,6 +49,26 @@ impl Jsonb {
             }
         }
         Jsonb::Object(Arc::from(unique))
+    }
+
+    /// How deep containers nest; 0 for scalars.
+    pub fn depth(&self) -> usize {
+        match self {
+            Jsonb::Array(elements) => 1 + elements.iter().map(Jsonb::depth).max().unwrap_or(0),
+            Jsonb::Object(pairs) => 1 + pairs.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => 0,
+        }
+    }
+
+    /// Refuses what nests too deep to be stored: for every function that puts JSON into JSON.
+    pub fn check_depth(self) -> Result<Jsonb, ValueError> {
+        if self.depth() <= MAX_DEPTH {
+            return Ok(self);
+        }
+        Err(ValueError {
+            hint: Some(format!("JSON values may nest {MAX_DEPTH} levels deep.")),
+            ..ValueError::new("54001", "stack depth limit exceeded")
+        })
     }
 
     /// An array.

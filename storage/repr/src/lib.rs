@@ -14,6 +14,7 @@ pub mod key;
 pub mod numeric;
 pub mod row;
 pub mod text;
+pub mod to_char;
 pub mod types;
 
 pub use array::Array;

@@ -13,6 +13,7 @@
 //! are `key`'s. Bytes from outside pass `Row::validate` first; this file never panics on those.
 
 use crate::jsonb::MAX_DEPTH;
+use crate::numeric::SCALE_MAX;
 use crate::{Array, Datum, Interval, Jsonb, Numeric, ValueError};
 use num_bigint::BigInt;
 use std::sync::Arc;
@@ -455,7 +456,7 @@ impl<'a> Reader<'a> {
     fn numeric(&mut self, tag: u8) -> Option<Numeric> {
         Some(match tag {
             NUMERIC => {
-                let scale = u16::try_from(self.varint()?).ok()?;
+                let scale = u16::try_from(self.varint()?).ok().filter(|scale| usize::from(*scale) <= SCALE_MAX)?;
                 Numeric::Finite { unscaled: BigInt::from_signed_bytes_le(self.counted()?), scale }
             }
             NUMERIC_NAN => Numeric::NaN,
@@ -486,7 +487,8 @@ impl<'a> Reader<'a> {
     }
 
     fn jsonb(&mut self, depth: usize) -> Option<Jsonb> {
-        if depth > MAX_DEPTH {
+        // Functions may wrap what was read once more; the reader has room for that.
+        if depth > 2 * MAX_DEPTH {
             return None;
         }
         let tag = self.byte()?;

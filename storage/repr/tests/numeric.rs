@@ -80,7 +80,7 @@ fn text_and_wire_forms_return_the_value() {
         assert_eq!(Numeric::from_binary(&bytes), Ok(value));
     }
     for _ in 0..5_000 {
-        let bytes: Vec<u8> = (0..random.below(20)).map(|_| (random.next() % 5) as u8).collect();
+        let bytes: Vec<u8> = (0..random.below(20)).map(|_| (random.bits() % 5) as u8).collect();
         let _ = Numeric::from_binary(&bytes);
     }
 }

@@ -10,7 +10,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,13 +20,13 @@ impl Random {
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
+        self.bits() % bound
     }
 
     /// An integer whose width is itself random, so that small and large ones both occur.
     pub fn int(&mut self) -> i64 {
         let bits = self.below(64);
-        let magnitude = (self.next() >> (63 - bits)) as i64;
+        let magnitude = (self.bits() >> (63 - bits)) as i64;
         if self.below(2) == 0 { magnitude } else { !magnitude }
     }
 
@@ -42,7 +42,7 @@ impl Random {
             0 => Numeric::NaN,
             1 => Numeric::Infinity,
             2 => Numeric::NegativeInfinity,
-            3 => Numeric::Finite { unscaled: BigInt::from(self.int()) * BigInt::from(self.next()) * self.next(), scale: self.below(70) as u16 },
+            3 => Numeric::Finite { unscaled: BigInt::from(self.int()) * BigInt::from(self.bits()) * self.bits(), scale: self.below(70) as u16 },
             4 => {
                 let zeros = self.below(5) as u32;
                 let unscaled = BigInt::from(self.below(21) as i64 - 10) * 10i64.pow(zeros);
@@ -99,7 +99,7 @@ impl Random {
                     2 => f64::INFINITY,
                     3 => self.below(4) as f64,
                     4 => -(self.below(1000) as f64) / 8.0,
-                    _ => f64::from_bits(self.next()),
+                    _ => f64::from_bits(self.bits()),
                 };
                 if self.below(3) == 0 { Datum::Float4(value as f32) } else { Datum::Float8(value) }
             }
@@ -113,10 +113,10 @@ impl Random {
                 }
             }
             6 => Datum::Bytea((0..self.below(5)).map(|_| [0, 1, 255, 97][self.below(4) as usize]).collect()),
-            7 => Datum::Date((self.int() >> 40) as i32),
+            7 => Datum::Date(self.below(4_000_000) as i32 - 2_000_000),
             8 => Datum::Time(self.below(86_400_000_001) as i64),
-            9 => Datum::Timestamp(self.int() >> 5),
-            10 => Datum::Timestamptz(self.int() >> 5),
+            9 => Datum::Timestamp(self.int() >> 7),
+            10 => Datum::Timestamptz(self.int() >> 7),
             11 => Datum::Interval(Interval {
                 months: self.below(5) as i32 - 2,
                 days: (self.below(5) as i32 - 2) * if self.below(2) == 0 { 30 } else { 1 },

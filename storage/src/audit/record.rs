@@ -404,7 +404,8 @@ mod tests {
             let length = (state >> 58) as usize;
             let mut bytes: Vec<u8> = sodium::hash::<64>(&state.to_be_bytes())[..length].to_vec();
             if length > 3 {
-                bytes[..3].copy_from_slice(&[FORM, 1 + bytes[0] % 12, bytes[1] % 8]);
+                let start = [FORM, 1 + bytes[0] % 12, bytes[1] % 8];
+                bytes[..3].copy_from_slice(&start);
             }
             let _ = parse(1, &bytes);
         }

@@ -30,7 +30,7 @@ pub(crate) fn create(path: &Path) -> Result<(), StorageError> {
 
 /// Reads the key. The holder wipes it.
 pub(crate) fn read(path: &Path) -> Result<[u8; KEY_BYTES], StorageError> {
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(StorageError::RootKeyMissing { path: path.to_owned() });
@@ -41,7 +41,7 @@ pub(crate) fn read(path: &Path) -> Result<[u8; KEY_BYTES], StorageError> {
     refuse_exposed(path, metadata.permissions().mode())?;
     let mut text = Vec::with_capacity(2 * KEY_BYTES + 2);
     // One byte more than a good file has is enough to tell a bad one.
-    let taken = file.by_ref().take(2 * KEY_BYTES as u64 + 2).read_to_end(&mut text);
+    let taken = file.take(2 * KEY_BYTES as u64 + 2).read_to_end(&mut text);
     taken.map_err(StorageError::io("read root key", path))?;
     let key = hex::decode::<KEY_BYTES>(text.trim_ascii_end());
     sodium::wipe(&mut text);

@@ -5,6 +5,7 @@ use crate::scalar::EvalContext;
 use crate::scalar::func::{append_json, to_jsonb};
 use repr::text::{self, TextContext};
 use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError};
+use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use std::sync::{Arc, LazyLock};
 
@@ -203,29 +204,6 @@ fn from_numeric(value: &Numeric, to: &ScalarType) -> Answer {
         ScalarType::Float8 => Datum::Float8(value.to_f64()?),
         _ => return mismatch(),
     })
-}
-
-/// Midnight of a date; the infinities stay.
-pub(crate) fn date_to_timestamp(days: i32) -> Result<i64, ValueError> {
-    if datetime::is_infinite_date(days) {
-        return Ok(if days > 0 { i64::MAX } else { i64::MIN });
-    }
-    i64::from(days)
-        .checked_mul(DAY_MICROS)
-        .ok_or_else(|| ValueError::new("22008", "date out of range for timestamp"))
-        .and_then(|micros| {
-            datetime::check_timestamp(micros).map_err(|_| ValueError::new("22008", "date out of range for timestamp"))
-        })
-}
-
-/// The day of a timestamp; the infinities stay.
-pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
-    match micros {
-        i64::MAX => i32::MAX,
-        i64::MIN => i32::MIN,
-        // The range of timestamps lies within that of dates.
-        finite => finite.div_euclid(DAY_MICROS) as i32,
-    }
 }
 
 /// A local time as a moment, the infinities staying.

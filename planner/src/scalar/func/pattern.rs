@@ -19,6 +19,11 @@ fn matches(args: &[Datum], insensitive: bool) -> Result<bool, ValueError> {
     Ok(compile(text(&args[1])?, options)?.is_match(text(&args[0])?))
 }
 
+/// The options that a text of flags means.
+pub(crate) fn options(flags: &str) -> Result<Options, ValueError> {
+    Options::parse(flags)
+}
+
 /// bpchar against a pattern: blanks count.
 fn padded(arg: &Datum) -> &str {
     arg.as_str().unwrap_or_default()

@@ -1,6 +1,50 @@
-//! sequence functions.
+//! nextval, currval, lastval, setval. Sequences stand outside transactions: the environment keeps them.
 
-use super::Definition;
+use super::arguments::{boolean, integer, oid};
+use super::{Definition, strict};
+use crate::scalar::EvalContext;
+use repr::{Datum, SequenceId, ValueError};
 
-pub(crate) const FUNCTIONS: &[Definition] = &[];
-pub(crate) const OPERATORS: &[Definition] = &[];
+type Answer = Result<Datum, ValueError>;
+
+fn sequence(ctx: &EvalContext, arg: &Datum) -> Result<SequenceId, ValueError> {
+    let id = SequenceId(oid(arg)?);
+    if ctx.environment.catalog().sequences.contains_key(&id) {
+        return Ok(id);
+    }
+    match ctx.names().class_name(id.0) {
+        Some(name) => Err(ValueError::new("42809", format!("\"{name}\" is not a sequence"))),
+        None => Err(ValueError::new("42P01", format!("could not open relation with OID {id}"))),
+    }
+}
+
+fn set(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let id = sequence(ctx, &args[0])?;
+    let value = integer(&args[1])?;
+    let called = args.get(2).map_or(Ok(true), boolean)?;
+    let definition = &ctx.environment.catalog().sequences[&id];
+    if value < definition.min_value || value > definition.max_value {
+        return Err(ValueError::new(
+            "22003",
+            format!(
+                "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
+                definition.name, definition.min_value, definition.max_value
+            ),
+        ));
+    }
+    ctx.environment.set_value(id, value, called)?;
+    Ok(Datum::Int8(value))
+}
+
+pub(crate) const FUNCTIONS: &[Definition] = &[
+    strict("nextval(regclass) int8", |ctx, a, _| {
+        ctx.environment.next_value(sequence(ctx, &a[0])?).map(Datum::Int8)
+    })
+    .volatile(),
+    strict("currval(regclass) int8", |ctx, a, _| {
+        ctx.environment.current_value(sequence(ctx, &a[0])?).map(Datum::Int8)
+    })
+    .volatile(),
+    strict("lastval() int8", |ctx, _, _| ctx.environment.last_value().map(Datum::Int8)).volatile(),
+    strict("setval(regclass, int8, bool?) int8", |ctx, a, _| set(ctx, a)).volatile(),
+];

@@ -1,6 +1,210 @@
-//! system functions.
+//! What a session asks about itself, its settings, and the objects of the catalog.
 
-use super::Definition;
+mod definition;
+mod privilege;
 
-pub(crate) const FUNCTIONS: &[Definition] = &[];
-pub(crate) const OPERATORS: &[Definition] = &[];
+use super::arguments::{boolean, integer, numeric, oid, string, text, truth, vector};
+use super::{Definition, lenient, strict};
+use crate::scalar::EvalContext;
+use crate::scalar::env::names::SCHEMAS;
+use repr::{Datum, RelationId, ScalarType, ValueError};
+
+pub(super) use definition::DEFINITIONS;
+pub(super) use privilege::PRIVILEGES;
+
+type Answer = Result<Datum, ValueError>;
+
+fn version(ctx: &EvalContext) -> Answer {
+    let server = ctx.environment.setting("server_version").unwrap_or_else(|| "15.0".to_owned());
+    let number = server.split_whitespace().next().unwrap_or("15.0");
+    string(format!(
+        "PostgreSQL {number} (Dogwood {}) on {}-{}, compiled by rustc, 64-bit",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        std::env::consts::OS
+    ))
+}
+
+fn current_setting(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let name = text(&args[0])?;
+    match ctx.environment.setting(&name.to_ascii_lowercase()) {
+        Some(value) => string(value),
+        None if args.get(1).map_or(Ok(false), boolean)? => Ok(Datum::Null),
+        None => Err(ValueError::new("42704", format!("unrecognized configuration parameter \"{name}\""))),
+    }
+}
+
+fn set_config(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    if args[0].is_null() {
+        return Err(ValueError::new("22004", "SET requires parameter name"));
+    }
+    let name = text(&args[0])?.to_ascii_lowercase();
+    let value = if args[1].is_null() { "" } else { text(&args[1])? };
+    let local = if args[2].is_null() { false } else { boolean(&args[2])? };
+    ctx.environment.set_setting(&name, value, local)?;
+    string(ctx.environment.setting(&name).unwrap_or_else(|| value.to_owned()))
+}
+
+/// The schemas of the search path that exist.
+fn search_path(ctx: &EvalContext, implicit: bool) -> Vec<String> {
+    let path = ctx.environment.setting("search_path").unwrap_or_else(|| "\"$user\", public".to_owned());
+    let written = path.split(',').map(|part| part.trim().trim_matches('"').to_owned());
+    let mut schemas: Vec<String> = written.filter(|name| SCHEMAS.iter().any(|(known, _)| known == name)).collect();
+    if implicit && !schemas.iter().any(|name| name == "pg_catalog") {
+        schemas.insert(0, "pg_catalog".to_owned());
+    }
+    schemas
+}
+
+/// Bytes with a unit: `8192 bytes`, `16 kB`.
+fn size_pretty(size: i128) -> String {
+    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    let mut value = size;
+    let mut half = false;
+    for (index, unit) in UNITS.iter().enumerate() {
+        let limit = if index == 0 { 10 * 1024 } else { 20 * 1024 - 1 };
+        let last = index == UNITS.len() - 1;
+        if value.abs() < limit || last {
+            // From kB on, values carry one more bit to round by.
+            let shown = if half { (value + if value < 0 { -1 } else { 1 }) / 2 } else { value };
+            return format!("{shown} {unit}");
+        }
+        value /= if half { 1024 } else { 512 };
+        half = true;
+    }
+    format!("{value} {}", UNITS[4])
+}
+
+fn relation_size(ctx: &EvalContext, arg: &Datum) -> Answer {
+    let id = oid(arg)?;
+    Ok(match ctx.names().class_name(id) {
+        Some(_) => Datum::Int8(ctx.environment.relation_size(RelationId(id))),
+        None => Datum::Null,
+    })
+}
+
+fn database_size(ctx: &EvalContext) -> Answer {
+    let sizes = ctx.environment.catalog().relations.keys().map(|id| ctx.environment.relation_size(*id));
+    Ok(Datum::Int8(sizes.fold(0, i64::saturating_add)))
+}
+
+fn visible(ctx: &EvalContext, arg: &Datum) -> Answer {
+    Ok(ctx.names().class_name(oid(arg)?).map_or(Datum::Null, |_| Datum::Bool(true)))
+}
+
+fn type_visible(ctx: &EvalContext, arg: &Datum) -> Answer {
+    Ok(ctx.names().type_name(oid(arg)?, -1).map_or(Datum::Null, |_| Datum::Bool(true)))
+}
+
+fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    if args.len() > 1 && text(&args[1])? != "pg_class" {
+        return Ok(Datum::Null);
+    }
+    let table = ctx.environment.catalog().table(RelationId(oid(&args[0])?));
+    table.and_then(|table| table.comment.clone()).map_or(Ok(Datum::Null), string)
+}
+
+fn column_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let table = ctx.environment.catalog().table(RelationId(oid(&args[0])?));
+    let number = usize::try_from(integer(&args[1])?).ok().and_then(|number| number.checked_sub(1));
+    let column = table.zip(number).and_then(|(table, number)| table.columns.get(number));
+    column.and_then(|column| column.comment.clone()).map_or(Ok(Datum::Null), string)
+}
+
+fn format_type(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    if args[0].is_null() {
+        return Ok(Datum::Null);
+    }
+    let (id, modifier) = (oid(&args[0])?, args[1].as_i64().map_or(-1, |modifier| modifier as i32));
+    if id == 0 {
+        return string("-");
+    }
+    string(ctx.names().type_name(id, modifier).unwrap_or_else(|| "???".to_owned()))
+}
+
+fn found(id: Option<u32>) -> Answer {
+    Ok(id.map_or(Datum::Null, Datum::Oid))
+}
+
+fn to_object(ctx: &EvalContext, kind: &ScalarType, name: &Datum) -> Answer {
+    use repr::text::TextCatalog;
+    found(ctx.names().object_oid(kind, text(name)?))
+}
+
+/// OID of the one login role, as in PostgreSQL.
+const OWNER_OID: u32 = 10;
+
+pub(crate) const FUNCTIONS: &[Definition] = &[
+    strict("version() text", |ctx, _, _| version(ctx)).stable(),
+    strict("current_database() name", |ctx, _, _| string(ctx.environment.database())).stable(),
+    strict("current_schema() name", |ctx, _, _| {
+        search_path(ctx, false).into_iter().next().map_or(Ok(Datum::Null), string)
+    })
+    .stable(),
+    strict("current_schemas(bool) name[]", |ctx, a, _| {
+        vector(search_path(ctx, boolean(&a[0])?).into_iter().map(Datum::text).collect())
+    })
+    .stable(),
+    strict("current_user() name", |ctx, _, _| string(ctx.environment.session_user())).stable(),
+    strict("session_user() name", |ctx, _, _| string(ctx.environment.session_user())).stable(),
+    strict("pg_backend_pid() int4", |ctx, _, _| Ok(Datum::Int4(ctx.environment.backend_pid()))).stable(),
+    strict("current_setting(text, bool?) text", |ctx, a, _| current_setting(ctx, a)).stable(),
+    lenient("set_config(text, text, bool) text", |ctx, a, _| set_config(ctx, a)).volatile(),
+    lenient("format_type(oid, int4) text", |ctx, a, _| format_type(ctx, a)).stable(),
+    lenient("pg_typeof(anytype) regtype", |_, a, _| Ok(a[0].clone())).stable(),
+    strict("pg_get_userbyid(oid) name", |ctx, a, _| {
+        let id = oid(&a[0])?;
+        string(if id == OWNER_OID { ctx.environment.session_user() } else { format!("unknown (OID={id})") })
+    })
+    .stable(),
+    strict("pg_is_in_recovery() bool", |_, _, _| truth(false)).stable(),
+    strict("pg_encoding_to_char(int4) name", |_, a, _| {
+        string(if integer(&a[0])? == 6 { "UTF8" } else { "" })
+    })
+    .stable(),
+    strict("pg_char_to_encoding(name) int4", |_, a, _| {
+        let name = text(&a[0])?.to_ascii_lowercase().replace(['-', '_'], "");
+        Ok(Datum::Int4(if name == "utf8" || name == "unicode" { 6 } else { -1 }))
+    })
+    .stable(),
+    strict("pg_client_encoding() name", |_, _, _| string("UTF8")).stable(),
+    strict("getdatabaseencoding() name", |_, _, _| string("UTF8")).stable(),
+    strict("pg_my_temp_schema() oid", |_, _, _| Ok(Datum::Oid(0))).stable(),
+    strict("pg_is_other_temp_schema(oid) bool", |_, _, _| truth(false)).stable(),
+    strict("pg_table_is_visible(oid) bool", |ctx, a, _| visible(ctx, &a[0])).stable(),
+    strict("pg_type_is_visible(oid) bool", |ctx, a, _| type_visible(ctx, &a[0])).stable(),
+    // All functions, operators and collations are in pg_catalog, which is always searched.
+    strict("pg_function_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("pg_operator_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("pg_opclass_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("pg_collation_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("pg_conversion_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("pg_statistics_obj_is_visible(oid) bool", |_, _, _| truth(true)).stable(),
+    strict("obj_description(oid, name?) text", |ctx, a, _| object_comment(ctx, a)).stable(),
+    strict("col_description(oid, int4) text", |ctx, a, _| column_comment(ctx, a)).stable(),
+    strict("shobj_description(oid, name) text", |_, _, _| Ok(Datum::Null)).stable(),
+    strict("to_regclass(text) regclass", |ctx, a, _| to_object(ctx, &ScalarType::Regclass, &a[0])).stable(),
+    strict("to_regtype(text) regtype", |ctx, a, _| to_object(ctx, &ScalarType::Regtype, &a[0])).stable(),
+    strict("to_regnamespace(text) regnamespace", |ctx, a, _| to_object(ctx, &ScalarType::Regnamespace, &a[0])).stable(),
+    strict("pg_relation_size(regclass, text?) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
+    strict("pg_total_relation_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
+    strict("pg_table_size(regclass) int8", |ctx, a, _| relation_size(ctx, &a[0])).volatile(),
+    strict("pg_database_size(name) int8", |ctx, _, _| database_size(ctx)).volatile(),
+    strict("pg_database_size(oid) int8", |ctx, _, _| database_size(ctx)).volatile(),
+    strict("pg_size_pretty(int8) text", |_, a, _| string(size_pretty(i128::from(integer(&a[0])?)))),
+    strict("pg_size_pretty(numeric) text", |_, a, _| string(size_pretty(numeric(&a[0])?.trunc(0)?.to_i128()?))),
+    strict("pg_column_size(any) int4", |_, a, _| {
+        let mut packed = Vec::new();
+        repr::row::write_datum(&mut packed, &a[0]);
+        Ok(Datum::Int4(i32::try_from(packed.len()).unwrap_or(i32::MAX)))
+    }),
+    // No function takes advisory locks, so there are none to release.
+    strict("pg_advisory_unlock_all() void", |_, _, _| string("")).volatile(),
+    strict("row_security_active(oid) bool", |_, _, _| truth(false)).stable(),
+    strict("pg_relation_is_publishable(regclass) bool", |ctx, a, _| {
+        truth(ctx.environment.catalog().table(RelationId(oid(&a[0])?)).is_some())
+    })
+    .stable(),
+    // Default access rights are not kept as lists.
+    strict("acldefault(char, oid) text[]", |_, _, _| Ok(Datum::Null)),
+];

@@ -221,7 +221,8 @@ pub fn date_bin(stride: &Interval, source: i64, origin: i64) -> Result<i64, Valu
         return Err(ValueError::new("22008", "stride must be greater than zero"));
     }
     let distance = source.checked_sub(origin).ok_or_else(|| ValueError::new("22008", "interval out of range"))?;
-    check_timestamp(origin + distance.div_euclid(width) * width)
+    let start = i128::from(origin) + i128::from(distance.div_euclid(width)) * i128::from(width);
+    i64::try_from(start).map_err(|_| timestamp_out_of_range()).and_then(check_timestamp)
 }
 
 /// `to_timestamp(double precision)`: seconds since 1970.

@@ -71,6 +71,20 @@ fn known(name: &str, scalar: &ScalarType) -> Result<Field, ValueError> {
     })
 }
 
+/// A field that is also a unit, to which values can be cut.
+fn known_unit(name: &str, scalar: &ScalarType) -> Result<Field, ValueError> {
+    let which = known(name, scalar)?;
+    let is_position = matches!(
+        which,
+        Field::IsoYear | Field::DayOfWeek | Field::IsoDayOfWeek | Field::DayOfYear | Field::Julian | Field::Epoch
+    );
+    if is_position {
+        let lower = name.to_lowercase();
+        return Err(ValueError::new("22023", format!("unit \"{lower}\" not recognized for type {}", scalar.name())));
+    }
+    Ok(which)
+}
+
 fn unsupported(name: &str, scalar: &ScalarType) -> ValueError {
     let lower = name.to_lowercase();
     ValueError::new("0A000", format!("unit \"{lower}\" not supported for type {}", scalar.name()))
@@ -170,18 +184,16 @@ pub fn extract_timestamp(name: &str, micros: i64) -> Result<Option<Numeric>, Val
 
 fn extract_local(name: &str, micros: i64, scalar: &ScalarType) -> Result<Option<Numeric>, ValueError> {
     let which = known(name, scalar)?;
-    let finite = if is_infinite(micros) { 0 } else { micros };
-    let (days, time) = (finite.div_euclid(DAY_MICROS), finite.rem_euclid(DAY_MICROS));
-    let value = match which {
-        Field::Epoch => Some(scaled(i128::from(finite) - i128::from(UNIX_EPOCH_DAY) * i128::from(DAY_MICROS), 6)),
-        Field::Julian => Some(Numeric::from(days + EPOCH_JULIAN_DAY).add(&Numeric::from(time).div(&Numeric::from(DAY_MICROS))?)?),
-        other => clock_field(other, time).or_else(|| date_field(other, days).map(|value| scaled(value, 0))),
-    };
-    let value = value.ok_or_else(|| unsupported(name, scalar))?;
     if is_infinite(micros) {
         return Ok(infinite_field(which, micros > 0));
     }
-    Ok(Some(value))
+    let (days, time) = (micros.div_euclid(DAY_MICROS), micros.rem_euclid(DAY_MICROS));
+    let value = match which {
+        Field::Epoch => Some(scaled(i128::from(micros) - i128::from(UNIX_EPOCH_DAY) * i128::from(DAY_MICROS), 6)),
+        Field::Julian => Some(Numeric::from(days + EPOCH_JULIAN_DAY).add(&Numeric::from(time).div(&Numeric::from(DAY_MICROS))?)?),
+        other => clock_field(other, time).or_else(|| date_field(other, days).map(|value| scaled(value, 0))),
+    };
+    value.map(Some).ok_or_else(|| unsupported(name, scalar))
 }
 
 /// `extract(field from timestamptz)`, in the session's zone; none is NULL.
@@ -229,17 +241,20 @@ pub fn extract_interval(name: &str, interval: &Interval) -> Result<Option<Numeri
 /// `date_trunc(field, timestamp)`
 pub fn trunc_timestamp(name: &str, micros: i64) -> Result<i64, ValueError> {
     let scalar = ScalarType::Timestamp;
-    let which = known(name, &scalar)?;
+    if is_infinite(micros) {
+        return Ok(micros);
+    }
+    let which = known_unit(name, &scalar)?;
     trunc_local(which, micros)?.ok_or_else(|| unsupported(name, &scalar))
 }
 
 /// `date_trunc(field, timestamptz)`, in a zone.
 pub fn trunc_timestamptz(name: &str, micros: i64, zone: &Zone) -> Result<i64, ValueError> {
     let scalar = ScalarType::Timestamptz;
-    let which = known(name, &scalar)?;
     if is_infinite(micros) {
-        return trunc_local(which, micros)?.ok_or_else(|| unsupported(name, &scalar));
+        return Ok(micros);
     }
+    let which = known_unit(name, &scalar)?;
     let local = zone.to_local(micros)?;
     let truncated = trunc_local(which, local)?.ok_or_else(|| unsupported(name, &scalar))?;
     let keeps_offset = matches!(
@@ -251,10 +266,6 @@ pub fn trunc_timestamptz(name: &str, micros: i64, zone: &Zone) -> Result<i64, Va
 }
 
 fn trunc_local(which: Field, micros: i64) -> Result<Option<i64>, ValueError> {
-    if is_infinite(micros) {
-        let supported = trunc_local(which, 0)?.is_some();
-        return Ok(supported.then_some(micros));
-    }
     let floor = |unit: i64| Ok(Some(micros - micros.rem_euclid(unit)));
     let civil = Civil::from_timestamp(micros);
     let days = micros.div_euclid(DAY_MICROS);
@@ -289,7 +300,7 @@ pub fn trunc_interval(name: &str, interval: &Interval) -> Result<Interval, Value
     let scalar = ScalarType::Interval;
     let months = |unit: i32| Interval { months: interval.months - interval.months % unit, ..Interval::default() };
     let clock = |unit: i64| Interval { micros: interval.micros - interval.micros % unit, ..*interval };
-    Ok(match known(name, &scalar)? {
+    Ok(match known_unit(name, &scalar)? {
         Field::Millennium => months(12_000),
         Field::Century => months(1200),
         Field::Decade => months(120),

@@ -3,12 +3,15 @@
 //! Text becomes tokens, tokens fill the parts, and the parts are checked as a whole. No clock: `now` and its kin
 //! are read only if the caller says when now is.
 
+mod clock;
+
 use super::zone::{Zone, abbreviation};
 use super::{
-    Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, MINUTE_MICROS,
-    SECOND_MICROS, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
+    Civil, DATE_INFINITY, DATE_NEGATIVE_INFINITY, DAY_MICROS, EPOCH_JULIAN_DAY, HOUR_MICROS, SECOND_MICROS,
+    TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, UNIX_EPOCH_DAY, civil_from_days, days_in_month,
 };
 use crate::ValueError;
+use clock::{clock_micros, fraction_micros, offset_seconds};
 
 /// How an all-numeric date is read: DateStyle's second part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -239,7 +242,11 @@ impl Parts {
                 self.clock(&rest[..length])?;
                 Ok(length)
             }
-            Some(b'-' | b'/' | b'.') if !self.date_is_complete() && !(time_first && digits == 6) => {
+            Some(b'-' | b'/' | b'.') if !(self.date_is_complete() || time_first && digits == 6) => {
+                // PostgreSQL takes this for a zone, and fails.
+                if self.time.is_some() && !time_first {
+                    return Err(Failure::Syntax);
+                }
                 self.separated_date(rest, digits)
             }
             Some(b'.') => {
@@ -334,7 +341,6 @@ impl Parts {
         let (hour, minute, second) = match digits.len() {
             4 => (part(0..2)?, part(2..4)?, 0),
             6 => (part(0..2)?, part(2..4)?, part(4..6)?),
-            2 if fraction.is_empty() && self.time.is_none() => (part(0..2)?, 0, 0),
             _ => return Err(Failure::Syntax),
         };
         let micros = clock_micros(hour, minute, second, fraction_micros(fraction)?)?;
@@ -387,12 +393,10 @@ impl Parts {
         }
         let seconds = offset_seconds(&rest[1..=length])?;
         let seconds = if rest.starts_with('-') { -seconds } else { seconds };
-        match &self.zone {
-            // An abbreviation before: `UTC+3` is three hours east of it.
-            Some(ZoneText::Offset(base)) => self.zone = Some(ZoneText::Offset(base + seconds)),
-            Some(ZoneText::Zone(_)) => return Err(Failure::Syntax),
-            None => self.zone = Some(ZoneText::Offset(seconds)),
+        if self.zone.is_some() {
+            return Err(Failure::Syntax);
         }
+        self.zone = Some(ZoneText::Offset(seconds));
         Ok(length + 1)
     }
 
@@ -432,6 +436,17 @@ impl Parts {
         let is_zone = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(byte);
         let length = match next {
             Some(b'/' | b'_') => bytes.iter().take_while(is_zone).count(),
+            // A POSIX zone, whose sign is positive west: `GMT+3`.
+            Some(b'+' | b'-') if bytes.get(letters + 1).is_some_and(u8::is_ascii_digit) => {
+                let is_posix = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-:".contains(byte);
+                let length = bytes.iter().take_while(is_posix).count();
+                let zone = Zone::find(&rest[..length]).ok_or(Failure::Syntax)?;
+                if self.zone.is_some() {
+                    return Err(Failure::Syntax);
+                }
+                self.zone = Some(ZoneText::Zone(zone));
+                return Ok(length);
+            }
             _ => letters,
         };
         self.zone_word(&rest[..length])?;
@@ -519,8 +534,7 @@ impl Parts {
             return Ok(Some(day - EPOCH_JULIAN_DAY));
         }
         if let Some((year, day)) = self.day_of_year {
-            let limit = 365 + i64::from(super::is_leap_year(year));
-            if day < 1 || day > limit {
+            if !(1..=366).contains(&day) {
                 return Err(Failure::Field);
             }
             return Ok(Some(super::days_from_civil(year, 1, 1) + day - 1));
@@ -529,7 +543,7 @@ impl Parts {
             (Some((year, month, day, is_short)), None, []) => (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 }),
             (None, None, []) => return Ok(None),
             (None, Some((month, before)), [a, b]) => {
-                let year_first = (before > 0 && a.1 >= 3) || (before == 0 && a.1 >= 3) || (before > 0 && context.order == DateOrder::Ymd);
+                let year_first = a.1 >= 3 || (before > 0 && context.order == DateOrder::Ymd);
                 let (year, day) = if year_first { (a, b) } else { (b, a) };
                 (year.0, i64::from(month), day.0, year.1)
             }
@@ -578,50 +592,4 @@ impl Parts {
         let civil = Civil { year, month, day, micros: self.time.unwrap_or(0) };
         civil.to_timestamp().map(Some).map_err(|_| Failure::Range)
     }
-}
-
-fn fraction_micros(fraction: &str) -> Result<i64, Failure> {
-    let digits = fraction.strip_prefix('.').unwrap_or(fraction);
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Failure::Syntax);
-    }
-    if digits.is_empty() {
-        return Ok(0);
-    }
-    let value: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
-    Ok((value * 1_000_000.0).round_ties_even() as i64)
-}
-
-fn clock_micros(hour: i64, minute: i64, second: i64, fraction: i64) -> Result<i64, Failure> {
-    let is_valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
-    let micros = hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
-    if !is_valid || micros > DAY_MICROS {
-        return Err(Failure::Field);
-    }
-    Ok(micros)
-}
-
-/// `hh`, `hhmm`, `hh:mm` or `hh:mm:ss` of a numeric zone.
-fn offset_seconds(text: &str) -> Result<i32, Failure> {
-    let number = |text: &str| text.parse::<i32>().map_err(|_| Failure::Syntax);
-    let (hour, minute, second) = if text.contains(':') {
-        let mut pieces = text.split(':');
-        let mut next = || pieces.next().map_or(Ok(0), number);
-        let clock = (next()?, next()?, next()?);
-        if pieces.next().is_some() {
-            return Err(Failure::Syntax);
-        }
-        clock
-    } else {
-        match text.len() {
-            1 | 2 => (number(text)?, 0, 0),
-            3 | 4 => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
-            6 => (number(&text[..2])?, number(&text[2..4])?, number(&text[4..])?),
-            _ => return Err(Failure::Syntax),
-        }
-    };
-    if hour > 15 || minute > 59 || second > 59 {
-        return Err(Failure::Displacement);
-    }
-    Ok(hour * 3600 + minute * 60 + second)
 }

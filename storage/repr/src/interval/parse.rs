@@ -36,6 +36,7 @@ fn unit(word: &str) -> Option<Unit> {
 enum Failure {
     Syntax,
     Field,
+    Range,
 }
 
 /// Sums before they are known to fit.
@@ -44,9 +45,19 @@ struct Sums {
     months: i128,
     days: i128,
     micros: i128,
+    /// Units met so far: each may come once.
+    seen: Vec<Unit>,
 }
 
 impl Sums {
+    fn note(&mut self, unit: Unit) -> Result<(), Failure> {
+        if self.seen.contains(&unit) {
+            return Err(Failure::Syntax);
+        }
+        self.seen.push(unit);
+        Ok(())
+    }
+
     /// Adds `whole` and `fraction` (of the same sign) of a unit; a fraction spills into the next smaller parts.
     fn add(&mut self, whole: i64, fraction: f64, unit: Unit) {
         match unit {
@@ -84,8 +95,10 @@ impl Sums {
 
     fn finish(self, is_ago: bool) -> Result<Interval, Failure> {
         let sign = if is_ago { -1 } else { 1 };
+        let has_years = self.seen.iter().any(|unit| matches!(unit, Unit::Years(_)));
+        let months_failure = if has_years { Failure::Range } else { Failure::Field };
         Ok(Interval {
-            months: i32::try_from(self.months * sign).map_err(|_| Failure::Field)?,
+            months: i32::try_from(self.months * sign).map_err(|_| months_failure)?,
             days: i32::try_from(self.days * sign).map_err(|_| Failure::Field)?,
             micros: i64::try_from(self.micros * sign).map_err(|_| Failure::Field)?,
         })
@@ -102,6 +115,7 @@ impl Interval {
             Err(Failure::Syntax) => {
                 Err(ValueError::new("22007", format!("invalid input syntax for type interval: \"{text}\"")))
             }
+            Err(Failure::Range) => Err(super::out_of_range()),
             Err(Failure::Field) => {
                 Err(ValueError::new("22015", format!("interval field value out of range: \"{text}\"")))
             }
@@ -149,24 +163,25 @@ fn default_unit(modifier: i32) -> Unit {
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<&str>, Failure> {
+fn tokens(text: &str) -> Result<Vec<String>, Failure> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '@' || c == ',');
         let Some(first) = rest.chars().next() else { return Ok(tokens) };
         let length = if first.is_ascii_alphabetic() {
-            rest.bytes().take_while(u8::is_ascii_alphabetic).count()
+            rest.bytes().take_while(u8::is_ascii_alphanumeric).count()
         } else {
-            let sign = usize::from(matches!(first, '+' | '-'));
             // A sign may stand apart from its number; a minus inside is years-months.
-            let body = rest[sign..].bytes().take_while(|b| b.is_ascii_digit() || b".:-".contains(b)).count();
+            let unsigned = rest.strip_prefix(['+', '-']).map_or(rest, str::trim_start);
+            let sign = rest.len() - unsigned.len();
+            let body = unsigned.bytes().take_while(|b| b.is_ascii_digit() || b".:-".contains(b)).count();
             if body == 0 {
                 return Err(Failure::Syntax);
             }
             sign + body
         };
-        tokens.push(&rest[..length]);
+        tokens.push(rest[..length].split_ascii_whitespace().collect());
         rest = &rest[length..];
     }
 }
@@ -180,8 +195,8 @@ fn parse_words(text: &str, modifier: i32) -> Result<Interval, Failure> {
         return Err(Failure::Syntax);
     }
     while place < tokens.len() {
-        let token = tokens[place];
-        let next = tokens.get(place + 1).copied();
+        let token = tokens[place].clone();
+        let next = tokens.get(place + 1).map(String::as_str);
         place += 1;
         if token.starts_with(|c: char| c.is_ascii_alphabetic()) {
             // Units are read with their numbers: a word here is "ago", at the end.
@@ -190,16 +205,21 @@ fn parse_words(text: &str, modifier: i32) -> Result<Interval, Failure> {
             }
             is_ago = true;
         } else if token.contains(':') {
-            sums.micros += i128::from(clock(token, modifier)?);
+            for unit in [HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS] {
+                sums.note(Unit::Micros(unit))?;
+            }
+            sums.micros += i128::from(clock(&token, modifier)?);
         } else if let Some(minus) = token[1..].find('-') {
-            years_months(token, minus + 1, &mut sums)?;
+            years_months(&token, minus + 1, &mut sums)?;
         } else {
-            let (whole, fraction) = split_number(token)?;
+            let (whole, fraction) = split_number(&token)?;
             let word = next.filter(|next| next.starts_with(|c: char| c.is_ascii_alphabetic()));
             match word.map(str::to_ascii_lowercase) {
                 Some(word) if word == "ago" => sums.add(whole, fraction, default_unit(modifier)),
                 Some(word) => {
-                    sums.add(whole, fraction, unit(&word).ok_or(Failure::Syntax)?);
+                    let unit = unit(&word).ok_or(Failure::Syntax)?;
+                    sums.note(unit)?;
+                    sums.add(whole, fraction, unit);
                     place += 1;
                 }
                 // Days before a time: `3 04:05:06`.

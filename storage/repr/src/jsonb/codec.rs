@@ -33,8 +33,7 @@ impl Reader<'_> {
         let value = self.value(0)?;
         self.blanks();
         if self.place < self.text.len() {
-            let token = self.token();
-            return Err(self.syntax(format!("Expected end of input, but found \"{token}\".")));
+            return Err(self.expected("end of input"));
         }
         Ok(value)
     }
@@ -51,7 +50,8 @@ impl Reader<'_> {
     /// The token at hand, for messages.
     fn token(&self) -> &str {
         let rest = &self.text[self.place..];
-        let is_word = |c: char| c.is_ascii_alphanumeric() || "_+-.".contains(c) || !c.is_ascii();
+        let is_numeric = rest.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() || (is_numeric && "+-.".contains(c));
         let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let first = rest.chars().next().map_or(0, char::len_utf8);
         &rest[..length.max(first)]
@@ -244,6 +244,10 @@ impl Reader<'_> {
         if first == 0 && self.keeps {
             let detail = Some("\\u0000 cannot be converted to text.".to_owned());
             return Err(ValueError { detail, ..ValueError::new("22P05", "unsupported Unicode escape sequence") });
+        }
+        if !self.keeps && (0xD800..=0xDFFF).contains(&first) {
+            // `json` keeps its text, so a lone surrogate does no harm there.
+            return Ok('\u{FFFD}');
         }
         let low_must_follow = "Unicode low surrogate must follow a high surrogate.";
         let code = match first {

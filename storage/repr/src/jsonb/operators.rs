@@ -18,7 +18,12 @@ impl Jsonb {
 
     /// `-> integer`: an array's element, from the end if negative.
     pub fn get_index(&self, index: i64) -> Option<&Jsonb> {
-        let Jsonb::Array(elements) = self else { return None };
+        let elements = match self {
+            Jsonb::Array(elements) => elements,
+            Jsonb::Object(_) => return None,
+            // PostgreSQL stores a scalar as an array of one, and here it shows.
+            scalar => return (index == 0 || index == -1).then_some(scalar),
+        };
         let place = if index < 0 { elements.len() as i64 + index } else { index };
         elements.get(usize::try_from(place).ok()?)
     }
@@ -77,6 +82,14 @@ impl Jsonb {
         match (self, other) {
             (Jsonb::Array(_), Jsonb::Array(_)) | (Jsonb::Object(_), Jsonb::Object(_)) => self.contains(other),
             _ => self.is_scalar() && other.is_scalar() && self.sql_cmp(other).is_eq(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Jsonb::Array(elements) => elements.is_empty(),
+            Jsonb::Object(pairs) => pairs.is_empty(),
+            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => false,
         }
     }
 
@@ -149,6 +162,9 @@ impl Jsonb {
         if self.is_scalar() {
             return Err(invalid("cannot delete path in scalar"));
         }
+        if self.is_empty() {
+            return Ok(self.clone());
+        }
         self.change(path, 0, Change::Delete)
     }
 
@@ -157,7 +173,10 @@ impl Jsonb {
         if self.is_scalar() {
             return Err(invalid("cannot set path in scalar"));
         }
-        self.change(path, 0, Change::Set { value, creates })
+        if self.is_empty() && !creates {
+            return Ok(self.clone());
+        }
+        self.change(path, 0, Change::Set { value, creates })?.check_depth()
     }
 
     /// `jsonb_insert`
@@ -165,7 +184,7 @@ impl Jsonb {
         if self.is_scalar() {
             return Err(invalid("cannot set path in scalar"));
         }
-        self.change(path, 0, Change::Insert { value, after })
+        self.change(path, 0, Change::Insert { value, after })?.check_depth()
     }
 
     fn change<S: AsRef<str>>(&self, path: &[S], depth: usize, change: Change<'_>) -> Result<Jsonb, ValueError> {

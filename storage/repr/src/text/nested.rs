@@ -145,10 +145,7 @@ impl ArrayReader<'_> {
         if self.peek() == Some(b'}') {
             self.place += 1;
             // Only the whole array may be empty.
-            if depth > 0 || self.leaf_depth.is_some() {
-                return self.close(depth, 0);
-            }
-            return Ok(());
+            return if depth > 0 { Err(self.malformed("Unexpected \"}\" character.")) } else { Ok(()) };
         }
         loop {
             self.blanks();
@@ -186,7 +183,7 @@ impl ArrayReader<'_> {
 
     fn item(&mut self, depth: usize) -> Result<(), ValueError> {
         if self.leaf_depth.is_some_and(|leaf| leaf != depth) || self.lengths.len() > depth + 1 {
-            return Err(self.malformed("Multidimensional arrays must have sub-arrays with matching dimensions."));
+            return Err(self.malformed("Unexpected array element."));
         }
         self.leaf_depth = Some(depth);
         let mut text = String::new();

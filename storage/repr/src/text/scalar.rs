@@ -106,7 +106,8 @@ pub(super) fn without_zero_bytes(text: &str) -> Result<&str, ValueError> {
 
 /// At most 63 bytes, cut between characters.
 pub(super) fn truncate_name(text: &str) -> &str {
-    &text[..text.floor_char_boundary(63)]
+    let end = (0..=text.len().min(63)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
 }
 
 /// Splits after `length` characters; none if there are no more.

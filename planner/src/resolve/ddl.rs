@@ -1,0 +1,273 @@
+//! Definitions → a new catalog, and what the engine must do to stored data so that it fits.
+//!
+//! Stands beside `query` and `dml` on the trip, after `parse`. Works on a copy of the catalog: a refusal
+//! leaves nothing. Pure: never sees rows; what only rows can tell (emptiness, validity, orphans) is left to
+//! the engine as an effect.
+
+mod alter;
+mod annotate;
+mod change;
+mod column;
+mod column_type_change;
+mod constraint;
+mod create;
+mod drop;
+mod enum_type;
+mod finish;
+mod index;
+mod label;
+mod names;
+mod rewrite;
+mod sequence;
+
+pub use finish::pending_tables;
+pub use label::{security_labels, SecurityLabelRow};
+
+use crate::catalog::{Catalog, Column, Table};
+use crate::error::PlanError;
+use crate::parse::Statement;
+use crate::resolve::{SessionInfo, check_expression, statement};
+use change::Change;
+use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
+
+/// A definition, ready to be carried out.
+#[derive(Clone, Debug)]
+pub struct DdlPlan {
+    /// The catalog after it, one version on.
+    pub catalog: Catalog,
+    /// What must happen to stored data, in this order, in the same commit.
+    pub effects: Vec<DdlEffect>,
+    /// The command tag.
+    pub tag: String,
+    /// Notices for the client.
+    pub notices: Vec<Notice>,
+}
+
+/// A NOTICE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// SQLSTATE.
+    pub code: &'static str,
+    /// The message.
+    pub message: String,
+    /// DETAIL.
+    pub detail: Option<String>,
+}
+
+/// One thing that the engine must do to stored data. Ids are those of the new catalog, and of the old one
+/// for what is dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DdlEffect {
+    /// A new, empty table.
+    CreateTable(RelationId),
+    /// Its rows, index entries and µDB copies go.
+    DropTable(RelationId),
+    /// All rows of these tables go.
+    Truncate(Vec<RelationId>),
+    /// Entries for every row; of a unique index: 23505 if two rows agree.
+    BuildIndex {
+        /// The table.
+        table: RelationId,
+        /// The index.
+        index: IndexId,
+    },
+    /// Its entries go.
+    DropIndex {
+        /// The table, which stays.
+        table: RelationId,
+        /// The index.
+        index: IndexId,
+    },
+    /// 23514 if a row makes the expression false.
+    ValidateCheck {
+        /// The table.
+        table: RelationId,
+        /// The constraint's name.
+        name: String,
+        /// The expression as SQL.
+        expression: String,
+    },
+    /// 23502 if a row has NULL there.
+    ValidateNotNull {
+        /// The table.
+        table: RelationId,
+        /// The column.
+        column: ColumnIndex,
+    },
+    /// 23503 if a row names a missing one.
+    ValidateForeignKey {
+        /// The referencing table.
+        table: RelationId,
+        /// `ForeignKey::constraint.id`.
+        foreign_key: Id,
+    },
+    /// Every row gets new values in some columns, all computed from the row as it was.
+    RewriteTable {
+        /// The table.
+        table: RelationId,
+        /// The columns and what they become.
+        columns: Vec<RewriteColumn>,
+    },
+    /// A new sequence at its start.
+    CreateSequence(SequenceId),
+    /// Its state goes.
+    DropSequence(SequenceId),
+    /// The next value becomes this one.
+    ResetSequence {
+        /// The sequence.
+        sequence: SequenceId,
+        /// What `nextval` gives next.
+        next: i64,
+    },
+    /// Ownership, or the form of keys, changes: rows of these tables are placed anew, and every row must
+    /// have an owner then (DG001 else).
+    Replace(Vec<RelationId>),
+    /// Refuse with this error if the table has rows.
+    RequireEmpty {
+        /// The table.
+        table: RelationId,
+        /// What to answer.
+        error: PlanError,
+    },
+}
+
+/// A column that is computed anew for every row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RewriteColumn {
+    /// The column, by its position in the new catalog (which is its position in the old one, if it was there).
+    pub column: ColumnIndex,
+    /// Its value.
+    pub value: RewriteValue,
+    /// What the value is cast to (an assignment cast).
+    pub column_type: ColumnType,
+}
+
+/// Where a rewritten column's value comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RewriteValue {
+    /// An expression over the row and table as they were before this statement: USING, or the column itself.
+    Using(String),
+    /// A default, evaluated for each row.
+    Default(String),
+    /// The next value of a new sequence, row by row.
+    NextValue(SequenceId),
+    /// A generated column's expression, over the row as it becomes.
+    Generated(String),
+}
+
+/// An expression that stands in a definition, given to the hook for validation.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpressionUse<'a> {
+    /// What it is for.
+    pub purpose: ExpressionPurpose<'a>,
+    /// Its text.
+    pub text: &'a str,
+    /// The table whose columns it may name (not for defaults).
+    pub table: &'a Table,
+    /// The catalog in which names are looked up.
+    pub catalog: &'a Catalog,
+}
+
+/// What an expression in a definition is for.
+#[derive(Clone, Copy, Debug)]
+pub enum ExpressionPurpose<'a> {
+    /// DEFAULT of this column: no columns; assignable to its type.
+    Default(&'a Column),
+    /// CHECK: boolean, over the table's columns.
+    Check,
+    /// GENERATED … STORED of this column: immutable, over the table's columns; assignable to its type.
+    Generated(&'a Column),
+    /// ALTER TYPE … USING: over the table's columns as they were; assignable to the type.
+    Using(&'a ColumnType),
+}
+
+/// Validates an expression in a definition: the resolver's part.
+pub type ExpressionHook<'a> = dyn Fn(&ExpressionUse<'_>) -> Result<(), PlanError> + 'a;
+
+/// The hook that the resolver gives: what the engine passes to `plan_ddl`.
+pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&ExpressionUse<'_>) -> Result<(), PlanError> + '_ {
+    move |expression| {
+        let usage = match expression.purpose {
+            ExpressionPurpose::Default(column) => statement::ExpressionUse::Default(column),
+            ExpressionPurpose::Check => statement::ExpressionUse::Check,
+            ExpressionPurpose::Generated(column) => statement::ExpressionUse::Generated(column),
+            ExpressionPurpose::Using(column_type) => statement::ExpressionUse::Using(column_type),
+        };
+        check_expression(expression.text, expression.table, expression.catalog, session, usage).map(|_| ())
+    }
+}
+
+/// Plans a definition.
+///
+/// `hook` resolves expressions; whether the ownership graph is well formed is
+/// `ownership::check`'s question, asked when the transaction commits.
+///
+/// # Errors
+/// PostgreSQL's for whatever is wrong with names, types and dependencies; 0A000 for what we do not have.
+pub fn plan_ddl(
+    statement: &Statement,
+    catalog: &Catalog,
+    hook: &ExpressionHook<'_>,
+) -> Result<DdlPlan, PlanError> {
+    let mut change = Change::new(catalog, hook);
+    let tag = change.apply(statement)?;
+    change.finish(catalog, tag)
+}
+
+/// Whether `plan_ddl` is the one to plan a statement.
+pub fn is_ddl(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::Rename { .. }
+            | Statement::AlterNothing { .. }
+            | Statement::Drop { .. }
+            | Statement::CreateSequence { .. }
+            | Statement::AlterSequence { .. }
+            | Statement::CreateEnum { .. }
+            | Statement::AddEnumValue { .. }
+            | Statement::Truncate { .. }
+            | Statement::Comment { .. }
+            | Statement::SecurityLabel { .. }
+            | Statement::Unsupported { .. }
+    )
+}
+
+impl Change<'_> {
+    fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
+        match statement {
+            Statement::CreateTable(create) => self.create_table(create),
+            Statement::AlterTable(alter) => self.alter_table(alter),
+            Statement::CreateIndex(create) => self.create_index(create),
+            Statement::Rename { kind, if_exists, name, new_name } => {
+                self.rename(*kind, *if_exists, name, new_name)
+            }
+            Statement::AlterNothing { kind, if_exists, name } => self.alter_nothing(*kind, *if_exists, name),
+            Statement::Drop { kind, if_exists, names, behavior } => {
+                self.drop_objects(*kind, *if_exists, names, *behavior)
+            }
+            Statement::CreateSequence { if_not_exists, temporary, name, options } => {
+                self.create_sequence(*if_not_exists, *temporary, name, options)
+            }
+            Statement::AlterSequence { if_exists, name, options } => {
+                self.alter_sequence(*if_exists, name, options)
+            }
+            Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
+            Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
+                self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())
+            }
+            Statement::Truncate { tables, restart_identity, behavior } => {
+                self.truncate(tables, *restart_identity, *behavior)
+            }
+            Statement::Comment { object, text } => self.comment(object, text.as_deref()),
+            Statement::SecurityLabel { provider, object, label, .. } => {
+                self.security_label(provider.as_deref(), object, label.as_deref())
+            }
+            Statement::Unsupported { command } => Err(PlanError::unsupported(command)),
+            other => Err(PlanError::unsupported("this statement as a definition")
+                .detail(format!("{:?}", std::mem::discriminant(other)))),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! One column of CREATE TABLE or ADD COLUMN: its type, and what its constraints mean for the table.
+
+use super::change::Change;
+use super::rewrite;
+use super::ExpressionPurpose;
+use crate::catalog::{Column, DefaultValue, Table};
+use crate::error::PlanError;
+use crate::parse::definition::{
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, SequenceOptions, TableConstraint, TableConstraintKind,
+};
+use crate::parse::statement::{SqlText, TypeName};
+use crate::resolve::types;
+use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use sqlparser::ast::DataType;
+
+/// A column read, and what else it asks of its table.
+pub(super) struct NewColumn {
+    pub(super) column: Column,
+    /// Its column constraints as table constraints.
+    pub(super) constraints: Vec<TableConstraint>,
+    pub(super) default: Option<SqlText>,
+    pub(super) generated: Option<SqlText>,
+    pub(super) sequence: Option<ColumnSequence>,
+}
+
+/// The sequence behind a serial or identity column.
+pub(super) struct ColumnSequence {
+    /// ALWAYS or BY DEFAULT of identity columns; `None` for serial.
+    pub(super) identity: Option<bool>,
+    pub(super) options: SequenceOptions,
+    pub(super) scalar: ScalarType,
+}
+
+impl Change<'_> {
+    pub(super) fn new_column(&self, id: RelationId, definition: &ColumnDefinition) -> Result<NewColumn, PlanError> {
+        let table = self.get(id).name.clone();
+        let name = &definition.name;
+        if SYSTEM_COLUMNS.contains(&name.name.as_str()) {
+            return Err(PlanError::new(
+                "42701",
+                format!("column name \"{}\" conflicts with a system column name", name.name),
+            )
+            .at(Some(name.position)));
+        }
+        let serial = serial_type(&definition.type_name.data_type);
+        let column_type = match &serial {
+            Some(scalar) => ColumnType { scalar: scalar.clone(), modifier: -1, nullable: false },
+            None => self.column_type(&definition.type_name)?,
+        };
+        let mut new = NewColumn {
+            column: Column {
+                name: name.name.clone(),
+                column_type,
+                default: None,
+                missing: None,
+                dropped: false,
+                comment: None,
+            },
+            constraints: Vec::new(),
+            default: None,
+            generated: None,
+            sequence: serial.map(|scalar| ColumnSequence {
+                identity: None,
+                options: SequenceOptions::default(),
+                scalar,
+            }),
+        };
+        let mut nullability: Option<bool> = None;
+        for constraint in &definition.constraints {
+            self.column_constraint(&table, definition, constraint, &mut new, &mut nullability)?;
+        }
+        if new.sequence.is_some() || nullability == Some(false) {
+            new.column.column_type.nullable = false;
+        }
+        Ok(new)
+    }
+
+    fn column_constraint(
+        &self,
+        table: &str,
+        definition: &ColumnDefinition,
+        constraint: &ColumnConstraint,
+        new: &mut NewColumn,
+        nullability: &mut Option<bool>,
+    ) -> Result<(), PlanError> {
+        let name = &definition.name;
+        let at = |error: PlanError| Err(error.at(Some(name.position)));
+        let mut say_nullable = |nullable: bool| {
+            if nullability.replace(nullable).is_some_and(|said| said != nullable) {
+                return at(PlanError::new(
+                    "42601",
+                    format!("conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"", name.name),
+                ));
+            }
+            Ok(())
+        };
+        let as_table = |kind: TableConstraintKind| TableConstraint {
+            name: constraint.name.clone(),
+            kind,
+            timing: constraint.timing,
+            not_valid: false,
+            position: name.position,
+        };
+        let has_source = new.default.is_some() || new.generated.is_some() || new.sequence.is_some();
+        match &constraint.kind {
+            ColumnConstraintKind::NotNull => say_nullable(false)?,
+            ColumnConstraintKind::Null => {
+                if new.sequence.is_some() {
+                    say_nullable(false)?;
+                }
+                say_nullable(true)?;
+            }
+            ColumnConstraintKind::Default(_) | ColumnConstraintKind::Generated(_) | ColumnConstraintKind::Identity { .. }
+                if has_source =>
+            {
+                return at(PlanError::new(
+                    "42601",
+                    format!("multiple default values specified for column \"{}\" of table \"{table}\"", name.name),
+                ));
+            }
+            ColumnConstraintKind::Default(text) => new.default = Some(text.clone()),
+            ColumnConstraintKind::Generated(text) => new.generated = Some(text.clone()),
+            ColumnConstraintKind::Identity { always, options } => {
+                let scalar = new.column.column_type.scalar.clone();
+                require_identity_type(&scalar)?;
+                new.sequence = Some(ColumnSequence { identity: Some(*always), options: options.clone(), scalar });
+                say_nullable(false)?;
+            }
+            ColumnConstraintKind::PrimaryKey => {
+                say_nullable(false)?;
+                new.constraints.push(as_table(TableConstraintKind::PrimaryKey(vec![name.clone()])));
+            }
+            ColumnConstraintKind::Unique => {
+                new.constraints.push(as_table(TableConstraintKind::Unique(vec![name.clone()])));
+            }
+            ColumnConstraintKind::Check(text) => {
+                new.constraints.push(as_table(TableConstraintKind::Check(text.clone())));
+            }
+            ColumnConstraintKind::References(references) => {
+                let kind = TableConstraintKind::ForeignKey(vec![name.clone()], references.clone());
+                new.constraints.push(as_table(kind));
+            }
+            ColumnConstraintKind::Collate(collation) => {
+                if !matches!(collation.name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
+                    return Err(PlanError::unsupported(format!("collation \"{}\"", collation.name))
+                        .hint("text is compared by code points, as COLLATE \"C\" does")
+                        .at(Some(collation.position)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a type name means for a column.
+    pub(super) fn column_type(&self, type_name: &TypeName) -> Result<ColumnType, PlanError> {
+        let column_type = types::data_type(&type_name.data_type, &self.catalog)
+            .map_err(|error| error.at(Some(type_name.position)))?;
+        match &column_type.scalar {
+            ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => Err(PlanError::new(
+                "42P16",
+                format!("column has pseudo-type {}", column_type.scalar.name()),
+            )
+            .at(Some(type_name.position))),
+            _ => Ok(column_type),
+        }
+    }
+
+    /// A generated column's expression: over base columns only, and what the resolver says.
+    pub(super) fn check_generated(
+        &self,
+        table: &Table,
+        index: ColumnIndex,
+        text: &SqlText,
+    ) -> Result<(), PlanError> {
+        for used in rewrite::columns_used(&text.text, table) {
+            let generated = used == index || matches!(table.columns[used].default, Some(DefaultValue::Generated(_)));
+            if generated {
+                return Err(PlanError::new(
+                    "42P17",
+                    format!("cannot use generated column \"{}\" in column generation expression", table.columns[used].name),
+                )
+                .detail("A generated column cannot reference another generated column.")
+                .at(Some(text.position)));
+            }
+        }
+        self.check_expression(ExpressionPurpose::Generated(&table.columns[index]), text, table)
+    }
+}
+
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
+
+/// smallserial, serial, bigserial and their numbered names.
+fn serial_type(data_type: &DataType) -> Option<ScalarType> {
+    let DataType::Custom(name, modifiers) = data_type else { return None };
+    if !modifiers.is_empty() {
+        return None;
+    }
+    match name.to_string().to_ascii_lowercase().as_str() {
+        "smallserial" | "serial2" => Some(ScalarType::Int2),
+        "serial" | "serial4" => Some(ScalarType::Int4),
+        "bigserial" | "serial8" => Some(ScalarType::Int8),
+        _ => None,
+    }
+}
+
+pub(super) fn require_identity_type(scalar: &ScalarType) -> Result<(), PlanError> {
+    match scalar {
+        ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => Ok(()),
+        _ => Err(PlanError::new("22023", "identity column type must be smallint, integer, or bigint")),
+    }
+}

@@ -1,0 +1,139 @@
+//! ALTER COLUMN … TYPE: the rows are rewritten, and what stands on the column is built and checked again.
+
+use super::change::Change;
+use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
+use crate::catalog::DefaultValue;
+use crate::error::PlanError;
+use crate::parse::statement::{Identifier, SqlText, TypeName};
+use repr::{ColumnType, RelationId};
+use std::sync::Arc;
+
+impl Change<'_> {
+    pub(super) fn alter_type(
+        &mut self,
+        id: RelationId,
+        column: &Identifier,
+        type_name: &TypeName,
+        using: Option<&SqlText>,
+    ) -> Result<(), PlanError> {
+        let index = self.column(id, column)?;
+        let table = Arc::clone(self.get(id));
+        let old = &table.columns[index];
+        let new_type =
+            ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
+        let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
+        for other in table.columns.iter().filter(|other| !other.dropped) {
+            if let Some(DefaultValue::Generated(text)) = &other.default
+                && uses_column(text)
+            {
+                return Err(PlanError::new("0A000", "cannot alter type of a column used by a generated column")
+                    .detail(format!("Column \"{}\" is used by generated column \"{}\".", column.name, other.name))
+                    .at(Some(column.position)));
+            }
+        }
+        let written = format!("\"{}\"", old.name.replace('"', "\"\""));
+        let (text, position) = match using {
+            Some(text) => (text.text.clone(), text.position),
+            None => (written, type_name.position),
+        };
+        let text = SqlText { text, position };
+        self.check_expression(ExpressionPurpose::Using(&new_type), &text, &table).map_err(|error| {
+            if !matches!(error.code, "42804" | "42846") {
+                return error;
+            }
+            let type_name = new_type.scalar.format_type(new_type.modifier);
+            let (what, hint) = match using {
+                Some(_) => (
+                    format!("result of USING clause for column \"{}\"", column.name),
+                    "You might need to add an explicit cast.".to_string(),
+                ),
+                None => (
+                    format!("column \"{}\"", column.name),
+                    format!("You might need to specify \"USING {}::{type_name}\".", column.name),
+                ),
+            };
+            PlanError::new("42804", format!("{what} cannot be cast automatically to type {type_name}"))
+                .hint(hint)
+                .at(Some(column.position))
+        })?;
+        if new_type == old.column_type && using.is_none() {
+            return Ok(());
+        }
+        if let Some(DefaultValue::Identity { .. }) = &old.default {
+            super::column::require_identity_type(&new_type.scalar)?;
+        }
+        {
+            let entry = self.edit(id);
+            entry.columns[index].column_type = new_type.clone();
+            entry.columns[index].missing = None;
+            entry.schema_version += 1;
+        }
+        let changed = Arc::clone(self.get(id));
+        if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
+            let default = SqlText { text: default.clone(), position: column.position };
+            self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, &changed).map_err(|_| {
+                PlanError::new(
+                    "42804",
+                    format!("default for column \"{}\" cannot be cast automatically to type {}", column.name, new_type.scalar.name()),
+                )
+                .at(Some(column.position))
+            })?;
+        }
+        let rewritten = RewriteColumn { column: index, value: RewriteValue::Using(text.text), column_type: new_type };
+        self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![rewritten] });
+        self.rebuild(id, index, column)
+    }
+
+    /// Indexes, checks and foreign keys on the column are built and validated against the new values.
+    fn rebuild(&mut self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
+        let table = Arc::clone(self.get(id));
+        for found in table.indexes.iter().filter(|found| found.columns.contains(&index)) {
+            super::constraint::require_indexable(&table, &found.columns)?;
+            self.effects.push(DdlEffect::DropIndex { table: id, index: found.id });
+            self.effects.push(DdlEffect::BuildIndex { table: id, index: found.id });
+        }
+        for check in &table.checks {
+            if rewrite::columns_used(&check.expression, &table).contains(&index) {
+                let text = SqlText { text: check.expression.clone(), position: column.position };
+                self.check_expression(ExpressionPurpose::Check, &text, &table)?;
+                self.effects.push(DdlEffect::ValidateCheck {
+                    table: id,
+                    name: check.constraint.name.clone(),
+                    expression: check.expression.clone(),
+                });
+            }
+        }
+        let tables: Vec<_> = self.catalog.relations.values().cloned().collect();
+        for referencing in &tables {
+            for key in &referencing.foreign_keys {
+                let from_here = referencing.id == id && key.columns.contains(&index);
+                let to_here = key.target == id && key.target_columns.contains(&index);
+                if !from_here && !to_here {
+                    continue;
+                }
+                let target = self.get(key.target);
+                for (&from, &to) in key.columns.iter().zip(&key.target_columns) {
+                    let (from, to) = (&referencing.columns[from], &target.columns[to]);
+                    if !super::constraint::comparable(&from.column_type.scalar, &to.column_type.scalar) {
+                        return Err(PlanError::new(
+                            "42804",
+                            format!("foreign key constraint \"{}\" cannot be implemented", key.constraint.name),
+                        )
+                        .detail(format!(
+                            "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                            from.name,
+                            to.name,
+                            from.column_type.scalar.name(),
+                            to.column_type.scalar.name()
+                        ))
+                        .at(Some(column.position)));
+                    }
+                }
+                let effect =
+                    DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
+                self.effects.push(effect);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! CREATE TABLE.
+
+use super::change::{Change, public_name};
+use super::column::NewColumn;
+use super::{DdlEffect, ExpressionPurpose};
+use crate::catalog::{Column, DefaultValue, Table};
+use crate::error::PlanError;
+use crate::parse::definition::{CreateTable, TableConstraint, TableConstraintKind};
+use repr::{ColumnIndex, RelationId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// PostgreSQL's MaxHeapAttributeNumber.
+const COLUMNS_MAX: usize = 1_600;
+
+impl Change<'_> {
+    pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str, PlanError> {
+        public_name(&create.name)?;
+        if let Some(refused) = &create.refused {
+            return Err(PlanError::unsupported(refused));
+        }
+        if create.temporary {
+            return Err(PlanError::unsupported("a temporary table").hint("create an ordinary table and drop it"));
+        }
+        let name = &create.name.name;
+        if self.kind_of_relation(name).is_some() && create.if_not_exists {
+            self.notice("42P07", format!("relation \"{name}\" already exists, skipping"));
+            return Ok("CREATE TABLE");
+        }
+        self.require_free(name)?;
+        if self.catalog.enums.values().any(|found| found.name == *name) {
+            return Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
+                .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type."));
+        }
+        if create.columns.len() > COLUMNS_MAX {
+            return Err(PlanError::new("54011", format!("tables can have at most {COLUMNS_MAX} columns")));
+        }
+        let mut names = BTreeSet::new();
+        for column in &create.columns {
+            if !names.insert(column.name.name.as_str()) {
+                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", column.name.name))
+                    .at(Some(column.name.position)));
+            }
+        }
+
+        let id = RelationId(self.next_id());
+        self.catalog.relation_names.insert(name.clone(), id);
+        self.catalog.relations.insert(id, Arc::new(empty_table(id, name, create.data_subject)));
+        self.effects.push(DdlEffect::CreateTable(id));
+
+        let mut constraints: Vec<TableConstraint> = Vec::new();
+        let mut new_columns = Vec::new();
+        for definition in &create.columns {
+            let new = self.new_column(id, definition)?;
+            self.edit(id).columns.push(new.column.clone());
+            constraints.extend(new.constraints.iter().cloned());
+            new_columns.push(new);
+        }
+        for (index, new) in new_columns.iter().enumerate() {
+            self.give_value_source(id, index, new)?;
+        }
+        constraints.extend(create.constraints.iter().cloned());
+        self.add_constraints(id, &constraints, true)?;
+        for rule in &create.rules {
+            self.add_rule(id, rule)?;
+        }
+        Ok("CREATE TABLE")
+    }
+
+    /// Keys before checks before foreign keys, so that a table may refer to itself.
+    pub(super) fn add_constraints(
+        &mut self,
+        id: RelationId,
+        constraints: &[TableConstraint],
+        fresh: bool,
+    ) -> Result<(), PlanError> {
+        let rank = |constraint: &&TableConstraint| match constraint.kind {
+            TableConstraintKind::PrimaryKey(_) => 0,
+            TableConstraintKind::Unique(_) | TableConstraintKind::UsingIndex(..) => 1,
+            TableConstraintKind::Check(_) => 2,
+            TableConstraintKind::ForeignKey(..) => 3,
+        };
+        let mut ordered: Vec<&TableConstraint> = constraints.iter().collect();
+        ordered.sort_by_key(rank);
+        ordered.into_iter().try_for_each(|constraint| self.add_constraint(id, constraint, fresh))
+    }
+
+    /// The column's sequence, default or generation expression, once the column is in its table.
+    pub(super) fn give_value_source(
+        &mut self,
+        id: RelationId,
+        index: ColumnIndex,
+        new: &NewColumn,
+    ) -> Result<(), PlanError> {
+        let value = if let Some(sequence) = &new.sequence {
+            Some(self.create_column_sequence(id, index, sequence)?)
+        } else if let Some(text) = &new.default {
+            let table = Arc::clone(self.get(id));
+            self.check_expression(ExpressionPurpose::Default(&new.column), text, &table)?;
+            Some(DefaultValue::Expr(text.text.clone()))
+        } else if let Some(text) = &new.generated {
+            let table = Arc::clone(self.get(id));
+            self.check_generated(&table, index, text)?;
+            Some(DefaultValue::Generated(text.text.clone()))
+        } else {
+            None
+        };
+        let column: &mut Column = &mut self.edit(id).columns[index];
+        column.default = value;
+        Ok(())
+    }
+}
+
+fn empty_table(id: RelationId, name: &str, data_subject: bool) -> Table {
+    Table {
+        id,
+        name: name.to_string(),
+        columns: Vec::new(),
+        primary_key: None,
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        data_subject,
+        rules: Vec::new(),
+        comment: None,
+        schema_version: 1,
+        pending: None,
+    }
+}

@@ -1,0 +1,488 @@
+//! DROP and TRUNCATE, with PostgreSQL's dependencies: RESTRICT refuses, CASCADE takes along and says so.
+
+use super::alter::no_constraint;
+use super::change::{Change, public_name};
+use super::{DdlEffect, Notice, rewrite};
+use crate::catalog::{DefaultValue, EdgeRef, ForeignKey, RuleAction};
+use crate::error::PlanError;
+use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
+use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Change<'_> {
+    pub(super) fn drop_objects(
+        &mut self,
+        kind: ObjectKind,
+        if_exists: bool,
+        names: &[ObjectName],
+        behavior: DropBehavior,
+    ) -> Result<&'static str, PlanError> {
+        let cascade = behavior == DropBehavior::Cascade;
+        match kind {
+            ObjectKind::Table => {
+                self.drop_tables(if_exists, names, cascade)?;
+                Ok("DROP TABLE")
+            }
+            ObjectKind::Index => {
+                names.iter().try_for_each(|name| self.drop_index(name, if_exists, cascade))?;
+                Ok("DROP INDEX")
+            }
+            ObjectKind::Sequence => {
+                names.iter().try_for_each(|name| self.drop_sequence(name, if_exists, cascade))?;
+                Ok("DROP SEQUENCE")
+            }
+            ObjectKind::Type => {
+                names.iter().try_for_each(|name| self.drop_type(name, if_exists, cascade))?;
+                Ok("DROP TYPE")
+            }
+            ObjectKind::View | ObjectKind::MaterializedView => {
+                let (what, tag) = if kind == ObjectKind::View {
+                    ("view", "DROP VIEW")
+                } else {
+                    ("materialized view", "DROP MATERIALIZED VIEW")
+                };
+                for name in names {
+                    public_name(name)?;
+                    if let Some(other) = self.kind_of_relation(&name.name) {
+                        return Err(PlanError::new("42809", format!("\"{}\" is not a {what}", name.name))
+                            .hint(format!("Use DROP {} to remove a {other}.", other.to_uppercase())));
+                    }
+                    let message = format!("{what} \"{}\" does not exist", name.name);
+                    if !if_exists {
+                        return Err(PlanError::new("42P01", message).at(Some(name.position)));
+                    }
+                    self.notice("00000", format!("{message}, skipping"));
+                }
+                Ok(tag)
+            }
+            ObjectKind::Schema => Err(PlanError::unsupported("DROP SCHEMA").hint("there is one schema, public")),
+        }
+    }
+
+    fn drop_tables(&mut self, if_exists: bool, names: &[ObjectName], cascade: bool) -> Result<(), PlanError> {
+        let mut dropped = BTreeSet::new();
+        for name in names {
+            let display = match public_name(name) {
+                Ok(display) => display,
+                Err(error) if if_exists && error.code == "3F000" => {
+                    self.notice("00000", format!("{error}, skipping"));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match self.catalog.relation_names.get(&name.name) {
+                Some(id) => {
+                    dropped.insert(*id);
+                }
+                None => match self.kind_of_relation(&name.name) {
+                    Some(kind) => {
+                        return Err(PlanError::new("42809", format!("\"{}\" is not a table", name.name))
+                            .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase())));
+                    }
+                    None if if_exists => {
+                        self.notice("00000", format!("table \"{display}\" does not exist, skipping"));
+                    }
+                    None => {
+                        return Err(PlanError::new("42P01", format!("table \"{display}\" does not exist"))
+                            .at(Some(name.position)));
+                    }
+                },
+            }
+        }
+        for &id in &dropped {
+            let name = self.get(id).name.clone();
+            let dependents = self.referencing(|key| key.target == id, &dropped);
+            self.drop_dependents(&format!("table {name}"), &dependents, cascade)?;
+        }
+        for id in dropped {
+            self.remove_table(id);
+        }
+        Ok(())
+    }
+
+    fn remove_table(&mut self, id: RelationId) {
+        let owned: Vec<_> = self
+            .catalog
+            .sequences
+            .values()
+            .filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| table == id))
+            .map(|sequence| sequence.id)
+            .collect();
+        owned.into_iter().for_each(|sequence| self.remove_sequence(sequence));
+        if let Some(table) = self.catalog.relations.remove(&id) {
+            self.catalog.relation_names.remove(&table.name);
+            for key in &table.foreign_keys {
+                self.forget_edge(EdgeRef { table: id, foreign_key: key.constraint.id });
+            }
+        }
+        self.catalog.pending_annotations.remove(&id);
+        let created = self.effects.iter().position(|effect| *effect == DdlEffect::CreateTable(id));
+        match created {
+            Some(position) => {
+                self.effects.remove(position);
+            }
+            None => self.effects.push(DdlEffect::DropTable(id)),
+        }
+    }
+
+    /// Rules and notes about an edge that is no more.
+    pub(super) fn forget_edge(&mut self, edge: EdgeRef) {
+        self.catalog.labelled_edges.remove(&edge);
+        let affected: Vec<RelationId> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|table| table.rules.iter().any(|rule| rule.edge == edge))
+            .map(|table| table.id)
+            .collect();
+        for id in affected {
+            self.edit(id).rules.retain(|rule| rule.edge != edge);
+        }
+    }
+
+    /// Foreign keys of tables outside `except` that satisfy a condition.
+    fn referencing(
+        &self,
+        condition: impl Fn(&ForeignKey) -> bool,
+        except: &BTreeSet<RelationId>,
+    ) -> Vec<(RelationId, Id, String)> {
+        let mut found = Vec::new();
+        for table in self.catalog.relations.values().filter(|table| !except.contains(&table.id)) {
+            for key in table.foreign_keys.iter().filter(|key| condition(key)) {
+                let description = format!("constraint {} on table {}", key.constraint.name, table.name);
+                found.push((table.id, key.constraint.id, description));
+            }
+        }
+        found
+    }
+
+    /// Refuses, or drops these foreign keys and says so.
+    fn drop_dependents(
+        &mut self,
+        what: &str,
+        dependents: &[(RelationId, Id, String)],
+        cascade: bool,
+    ) -> Result<(), PlanError> {
+        if dependents.is_empty() {
+            return Ok(());
+        }
+        let lines = |verb: &str| -> String {
+            dependents.iter().map(|(_, _, line)| format!("{line} {verb}")).collect::<Vec<_>>().join("\n")
+        };
+        if !cascade {
+            return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on it"))
+                .detail(lines(&format!("depends on {what}")))
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        match dependents {
+            [(_, _, only)] => self.notice("00000", format!("drop cascades to {only}")),
+            several => self.notices.push(Notice {
+                code: "00000",
+                message: format!("drop cascades to {} other objects", several.len()),
+                detail: Some(
+                    several.iter().map(|(_, _, line)| format!("drop cascades to {line}")).collect::<Vec<_>>().join("\n"),
+                ),
+            }),
+        }
+        for (table, key, _) in dependents {
+            self.remove_foreign_key(*table, *key);
+        }
+        Ok(())
+    }
+
+    /// Takes a foreign key away, with its rules and its automatic index.
+    pub(super) fn remove_foreign_key(&mut self, table: RelationId, key: Id) {
+        let found = self.get(table).foreign_keys.iter().find(|found| found.constraint.id == key);
+        let Some(index) = found.map(|found| found.index) else { return };
+        self.edit(table).foreign_keys.retain(|found| found.constraint.id != key);
+        self.forget_edge(EdgeRef { table, foreign_key: key });
+        self.release_index(table, index);
+    }
+
+    /// Foreign keys that lead to a unique index which is about to go.
+    pub(super) fn drop_keys_that_need(
+        &mut self,
+        table: RelationId,
+        index: IndexId,
+        what: &str,
+        cascade: bool,
+    ) -> Result<(), PlanError> {
+        let found = Arc::clone(self.get(table));
+        let Some(entry) = found.index(index).filter(|entry| entry.unique) else { return Ok(()) };
+        let same = |columns: &[ColumnIndex], other: &[ColumnIndex]| {
+            columns.len() == other.len() && columns.iter().all(|column| other.contains(column))
+        };
+        let other_key =
+            found.indexes.iter().any(|other| other.id != index && other.unique && same(&other.columns, &entry.columns));
+        if other_key {
+            return Ok(());
+        }
+        let dependents =
+            self.referencing(|key| key.target == table && same(&key.target_columns, &entry.columns), &BTreeSet::new());
+        self.drop_dependents(what, &dependents, cascade)
+    }
+
+    fn drop_sequence(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
+        public_name(name)?;
+        let Some(&id) = self.catalog.sequence_names.get(&name.name) else {
+            return match self.kind_of_relation(&name.name) {
+                Some(kind) => Err(PlanError::new("42809", format!("\"{}\" is not a sequence", name.name))
+                    .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase()))),
+                None if if_exists => {
+                    self.notice("00000", format!("sequence \"{}\" does not exist, skipping", name.name));
+                    Ok(())
+                }
+                None => Err(PlanError::new("42P01", format!("sequence \"{}\" does not exist", name.name))
+                    .at(Some(name.position))),
+            };
+        };
+        let users: Vec<(RelationId, ColumnIndex, String, bool)> = self
+            .catalog
+            .relations
+            .values()
+            .flat_map(|table| {
+                table.columns.iter().enumerate().filter_map(move |(index, column)| match column.default {
+                    Some(DefaultValue::Serial(sequence)) if sequence == id => {
+                        Some((table.id, index, format!("column {} of table {}", column.name, table.name), false))
+                    }
+                    Some(DefaultValue::Identity { sequence, .. }) if sequence == id => {
+                        Some((table.id, index, format!("column {} of table {}", column.name, table.name), true))
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        if let Some((_, _, column, _)) = users.iter().find(|(_, _, _, identity)| *identity) {
+            return Err(PlanError::new(
+                "2BP01",
+                format!("cannot drop sequence {} because {column} requires it", name.name),
+            )
+            .hint(format!("You can drop {column} instead.")));
+        }
+        if !users.is_empty() && !cascade {
+            let detail: Vec<String> = users
+                .iter()
+                .map(|(_, _, column, _)| format!("default value for {column} depends on sequence {}", name.name))
+                .collect();
+            return Err(PlanError::new(
+                "2BP01",
+                format!("cannot drop sequence {} because other objects depend on it", name.name),
+            )
+            .detail(detail.join("\n"))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        for (table, column, description, _) in users {
+            self.notice("00000", format!("drop cascades to default value for {description}"));
+            self.edit(table).columns[column].default = None;
+        }
+        self.remove_sequence(id);
+        Ok(())
+    }
+
+    fn drop_type(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
+        let id = match self.enum_type(name) {
+            Ok(id) => id,
+            Err(error) if if_exists && error.code == "42704" => {
+                self.notice("00000", format!("type \"{}\" does not exist, skipping", name.name));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let is_it = |scalar: &ScalarType| match scalar {
+            ScalarType::Enum(found) => *found == id,
+            ScalarType::Array(element) => **element == ScalarType::Enum(id),
+            _ => false,
+        };
+        let users: Vec<(RelationId, Identifier, String)> = self
+            .catalog
+            .relations
+            .values()
+            .flat_map(|table| {
+                table
+                    .live_columns()
+                    .filter(|(_, column)| is_it(&column.column_type.scalar))
+                    .map(|(_, column)| {
+                        (
+                            table.id,
+                            Identifier { name: column.name.clone(), position: name.position },
+                            format!("column {} of table {}", column.name, table.name),
+                        )
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        if !users.is_empty() && !cascade {
+            let detail: Vec<String> =
+                users.iter().map(|(_, _, line)| format!("{line} depends on type {}", name.name)).collect();
+            return Err(PlanError::new(
+                "2BP01",
+                format!("cannot drop type {} because other objects depend on it", name.name),
+            )
+            .detail(detail.join("\n"))
+            .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        for (table, column, line) in users {
+            self.notice("00000", format!("drop cascades to {line}"));
+            self.drop_column(table, false, &column, DropBehavior::Cascade)?;
+        }
+        self.catalog.enums.remove(&id);
+        Ok(())
+    }
+
+    pub(super) fn drop_column(
+        &mut self,
+        id: RelationId,
+        if_exists: bool,
+        column: &Identifier,
+        behavior: DropBehavior,
+    ) -> Result<(), PlanError> {
+        let cascade = behavior == DropBehavior::Cascade;
+        let index = match self.column(id, column) {
+            Ok(index) => index,
+            Err(error) if if_exists => {
+                self.notice("00000", format!("{error}, skipping"));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let table = Arc::clone(self.get(id));
+        let what = format!("column {} of table {}", column.name, table.name);
+        self.drop_generated_from(id, index, &what, cascade)?;
+        // Keys go with any of their columns; keys elsewhere that lead here depend on them.
+        for entry in table.indexes.iter().filter(|entry| entry.columns.contains(&index)) {
+            self.drop_keys_that_need(id, entry.id, &what, cascade)?;
+        }
+        for key in table.foreign_keys.iter().filter(|key| key.columns.contains(&index)) {
+            self.remove_foreign_key(id, key.constraint.id);
+        }
+        let rule_names_column = |action: &RuleAction| matches!(action, RuleAction::Anon(columns) if columns.contains(&index));
+        if let Some(rule) = self.get(id).rules.iter().find(|rule| rule_names_column(&rule.action)) {
+            let edge = crate::ownership::describe_edge_ref(&self.catalog, rule.edge);
+            return Err(PlanError::new("2BP01", format!("cannot drop {what} because a rule on edge {edge} names it"))
+                .hint("drop the rule first: ALTER TABLE … DROP ON GET|DEL …"));
+        }
+        let entries: Vec<IndexId> = self
+            .get(id)
+            .indexes
+            .iter()
+            .filter(|entry| entry.columns.contains(&index))
+            .map(|entry| entry.id)
+            .collect();
+        entries.into_iter().for_each(|entry| self.remove_index(id, entry));
+        let expressions = Arc::clone(self.get(id));
+        self.edit(id).checks.retain(|check| !rewrite::columns_used(&check.expression, &expressions).contains(&index));
+        let owned: Vec<_> = self
+            .catalog
+            .sequences
+            .values()
+            .filter(|sequence| sequence.owned_by == Some((id, index)))
+            .map(|sequence| sequence.id)
+            .collect();
+        owned.into_iter().for_each(|sequence| self.remove_sequence(sequence));
+        if let Some(pending) = self.catalog.pending_annotations.get_mut(&id) {
+            pending.retain(|annotation| annotation.column != Some(index));
+        }
+        let table = self.edit(id);
+        table.schema_version += 1;
+        let entry = &mut table.columns[index];
+        entry.name = format!("........pg.dropped.{}........", index + 1);
+        entry.dropped = true;
+        entry.default = None;
+        entry.comment = None;
+        entry.column_type.nullable = true;
+        Ok(())
+    }
+
+    fn drop_generated_from(&mut self, id: RelationId, index: ColumnIndex, what: &str, cascade: bool) -> Result<(), PlanError> {
+        let table = Arc::clone(self.get(id));
+        for (_, other) in table.live_columns() {
+            let Some(DefaultValue::Generated(text)) = &other.default else { continue };
+            if !rewrite::columns_used(text, &table).contains(&index) {
+                continue;
+            }
+            let line = format!("column {} of table {}", other.name, table.name);
+            if !cascade {
+                return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on it"))
+                    .detail(format!("{line} depends on {what}"))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            self.notice("00000", format!("drop cascades to {line}"));
+            let identifier = Identifier { name: other.name.clone(), position: 1 };
+            self.drop_column(id, false, &identifier, DropBehavior::Cascade)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn drop_constraint(
+        &mut self,
+        id: RelationId,
+        name: &Identifier,
+        if_exists: bool,
+        behavior: DropBehavior,
+    ) -> Result<(), PlanError> {
+        let table = Arc::clone(self.get(id));
+        if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.name == name.name) {
+            self.remove_foreign_key(id, key.constraint.id);
+            return Ok(());
+        }
+        if table.checks.iter().any(|check| check.constraint.name == name.name) {
+            self.edit(id).checks.retain(|check| check.constraint.name != name.name);
+            return Ok(());
+        }
+        let index = table.indexes.iter().find(|index| index.constraint.as_ref().is_some_and(|c| c.name == name.name));
+        if let Some(index) = index {
+            let what = format!("constraint {} on table {}", name.name, table.name);
+            self.drop_keys_that_need(id, index.id, &what, behavior == DropBehavior::Cascade)?;
+            self.remove_index(id, index.id);
+            return Ok(());
+        }
+        let error = no_constraint(&name.name, &table.name);
+        if if_exists {
+            self.notice("00000", format!("{error}, skipping"));
+            return Ok(());
+        }
+        Err(error.at(Some(name.position)))
+    }
+
+    pub(super) fn truncate(
+        &mut self,
+        names: &[ObjectName],
+        restart_identity: bool,
+        behavior: DropBehavior,
+    ) -> Result<&'static str, PlanError> {
+        let mut tables = BTreeSet::new();
+        for name in names {
+            tables.insert(self.table(name)?);
+        }
+        loop {
+            let next = self.catalog.relations.values().find_map(|table| {
+                if tables.contains(&table.id) {
+                    return None;
+                }
+                let key = table.foreign_keys.iter().find(|key| tables.contains(&key.target))?;
+                Some((table.id, table.name.clone(), key.target))
+            });
+            let Some((referencing, name, target)) = next else { break };
+            if behavior == DropBehavior::Restrict {
+                return Err(PlanError::new("0A000", "cannot truncate a table referenced in a foreign key constraint")
+                    .detail(format!("Table \"{name}\" references \"{}\".", self.get(target).name))
+                    .hint(format!("Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE.")));
+            }
+            self.notice("00000", format!("truncate cascades to table \"{name}\""));
+            tables.insert(referencing);
+        }
+        if restart_identity {
+            let resets: Vec<DdlEffect> = self
+                .catalog
+                .sequences
+                .values()
+                .filter(|sequence| sequence.owned_by.is_some_and(|(table, _)| tables.contains(&table)))
+                .map(|sequence| DdlEffect::ResetSequence { sequence: sequence.id, next: sequence.start })
+                .collect();
+            self.effects.extend(resets);
+        }
+        self.effects.push(DdlEffect::Truncate(tables.into_iter().collect()));
+        Ok("TRUNCATE TABLE")
+    }
+}

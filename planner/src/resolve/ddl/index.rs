@@ -1,0 +1,161 @@
+//! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
+
+use super::change::{Change, public_name};
+use super::constraint::{KEY_COLUMNS_MAX, column_list, require_indexable};
+use super::DdlEffect;
+use crate::catalog::Index;
+use crate::error::PlanError;
+use crate::parse::definition::{CreateIndex, IndexKey};
+use crate::parse::statement::ObjectName;
+use repr::{ColumnIndex, IndexId, RelationId};
+use std::sync::Arc;
+
+impl Change<'_> {
+    pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
+        const TAG: &str = "CREATE INDEX";
+        if let Some(method) = &create.method
+            && !matches!(method.as_str(), "btree" | "hash")
+        {
+            return Err(if matches!(method.as_str(), "gin" | "gist" | "spgist" | "brin") {
+                PlanError::unsupported(format!("access method \"{method}\"")).hint("use btree")
+            } else {
+                PlanError::new("42704", format!("access method \"{method}\" does not exist"))
+            });
+        }
+        if create.predicate.is_some() {
+            return Err(PlanError::unsupported("a partial index").hint("index the column without WHERE"));
+        }
+        if create.nulls_not_distinct {
+            return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
+        }
+        let id = self.table(&create.table)?;
+        let table = Arc::clone(self.get(id));
+        let mut columns: Vec<ColumnIndex> = Vec::new();
+        for element in &create.elements {
+            let column = match &element.key {
+                IndexKey::Column(column) => column,
+                IndexKey::Expression(text) => {
+                    return Err(PlanError::unsupported("an index on an expression")
+                        .hint("add a GENERATED ALWAYS AS (…) STORED column and index that")
+                        .at(Some(text.position)));
+                }
+            };
+            let Some((index, _)) = table.column_by_name(&column.name) else {
+                return Err(PlanError::new("42703", format!("column \"{}\" does not exist", column.name))
+                    .at(Some(column.position)));
+            };
+            columns.push(index);
+        }
+        if columns.len() + create.include.len() > KEY_COLUMNS_MAX {
+            return Err(PlanError::new("54011", format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index")));
+        }
+        for column in &create.include {
+            if table.column_by_name(&column.name).is_none() {
+                return Err(PlanError::new("42703", format!("column \"{}\" does not exist", column.name))
+                    .at(Some(column.position)));
+            }
+        }
+        require_indexable(&table, &columns)?;
+        let name = match &create.name {
+            Some(name) => {
+                if create.if_not_exists && self.kind_of_relation(&name.name).is_some() {
+                    self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
+                    return Ok(TAG);
+                }
+                self.require_free(&name.name)?;
+                name.name.clone()
+            }
+            None => self.relation_name(&table.name, &column_list(&table, &columns), "idx", &table),
+        };
+        // An automatic index on the same columns is the index asked for: it only gets a name.
+        if !create.unique
+            && let Some(found) = self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
+        {
+            found.automatic = false;
+            found.name = name;
+            return Ok(TAG);
+        }
+        let index =
+            Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
+        self.add_index(id, index, false, false);
+        Ok(TAG)
+    }
+
+    /// DROP INDEX of one name.
+    pub(super) fn drop_index(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
+        let display = public_name(name)?;
+        let Some((table, index)) = self.find_index(&name.name) else {
+            return match self.kind_of_relation(&name.name) {
+                Some(kind) => Err(PlanError::new("42809", format!("\"{}\" is not an index", name.name))
+                    .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase()))
+                    .at(Some(name.position))),
+                None if if_exists => {
+                    self.notice("00000", format!("index \"{display}\" does not exist, skipping"));
+                    Ok(())
+                }
+                None => Err(PlanError::new("42704", format!("index \"{display}\" does not exist"))
+                    .at(Some(name.position))),
+            };
+        };
+        let found = Arc::clone(self.get(table));
+        let entry = found.index(index).expect("find_index found it");
+        if let Some(constraint) = &entry.constraint {
+            return Err(PlanError::new(
+                "2BP01",
+                format!(
+                    "cannot drop index {} because constraint {} on table {} requires it",
+                    entry.name, constraint.name, found.name
+                ),
+            )
+            .hint(format!("You can drop constraint {} on table {} instead.", constraint.name, found.name)));
+        }
+        self.drop_keys_that_need(table, index, &format!("index {}", entry.name), cascade)?;
+        self.remove_index(table, index);
+        Ok(())
+    }
+
+    /// Takes an index away; foreign keys that looked up by it get another one.
+    pub(super) fn remove_index(&mut self, table: RelationId, index: IndexId) {
+        let found = Arc::clone(self.get(table));
+        let Some(entry) = found.index(index) else { return };
+        let keys: Vec<_> = found.foreign_keys.iter().filter(|key| key.index == index).collect();
+        let stand_in = found.indexes.iter().find(|other| other.id != index && other.columns == entry.columns);
+        if !keys.is_empty() && stand_in.is_none() && !entry.unique {
+            // The edge still needs it: it becomes automatic again, and nothing is rebuilt.
+            let name = format!("dogwood_edge_{}", index.0);
+            if let Some(entry) = self.edit(table).indexes.iter_mut().find(|found| found.id == index) {
+                entry.automatic = true;
+                entry.name = name;
+            }
+            return;
+        }
+        let columns = entry.columns.clone();
+        let primary = found.primary_key == Some(index);
+        {
+            let table = self.edit(table);
+            table.indexes.retain(|found| found.id != index);
+            if primary {
+                table.primary_key = None;
+            }
+        }
+        self.effects.push(DdlEffect::DropIndex { table, index });
+        if !keys.is_empty() {
+            let other = self.equality_index(table, &columns, false);
+            for key in &mut self.edit(table).foreign_keys {
+                if key.index == index {
+                    key.index = other;
+                }
+            }
+        }
+    }
+
+    /// Takes an automatic index away once no foreign key looks up by it.
+    pub(super) fn release_index(&mut self, table: RelationId, index: IndexId) {
+        let found = self.get(table);
+        let needed = found.foreign_keys.iter().any(|key| key.index == index);
+        let automatic = found.index(index).is_some_and(|entry| entry.automatic);
+        if automatic && !needed {
+            self.remove_index(table, index);
+        }
+    }
+}

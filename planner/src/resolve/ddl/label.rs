@@ -1,0 +1,369 @@
+//! SECURITY LABEL and COMMENT ON: the second spelling of annotations, and how `pg_seclabels` shows all of them.
+//!
+//! A label says all that is annotated on its object: a new one replaces the old, NULL removes it. A comment may
+//! only add.
+
+use super::annotate::{Applied, edge_word, event_word};
+use super::change::{Change, public_name};
+use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Table};
+use crate::error::PlanError;
+use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
+use crate::parse::statement::{LabelledObject, ObjectKind};
+use repr::{ColumnIndex, RelationId};
+use std::sync::Arc;
+
+/// One row of `pg_seclabels`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecurityLabelRow {
+    /// The table.
+    pub table: RelationId,
+    /// The column, or `None` for the table.
+    pub column: Option<ColumnIndex>,
+    /// The label.
+    pub label: String,
+}
+
+/// Every annotation of the catalog as labels, in the order of tables and columns; the provider is `dogwood`.
+pub fn security_labels(catalog: &Catalog) -> Vec<SecurityLabelRow> {
+    let mut rows = Vec::new();
+    for table in catalog.relations.values() {
+        let label = table_label(catalog, table);
+        if !label.is_empty() {
+            rows.push(SecurityLabelRow { table: table.id, column: None, label });
+        }
+        for (column, _) in table.live_columns() {
+            let label = column_label(catalog, table, column);
+            if !label.is_empty() {
+                rows.push(SecurityLabelRow { table: table.id, column: Some(column), label });
+            }
+        }
+    }
+    rows
+}
+
+/// What a column's label says: its annotation, and what still waits.
+fn column_label(catalog: &Catalog, table: &Table, column: ColumnIndex) -> String {
+    let mut parts: Vec<String> = table
+        .foreign_keys
+        .iter()
+        .filter(|key| key.columns == [column])
+        .filter_map(|key| {
+            let word = match key.annotation {
+                Some(kind) => edge_word(kind),
+                None if key.only => "REFERENCES ONLY",
+                None => return None,
+            };
+            Some(format!("{word} {}", target(catalog, key)))
+        })
+        .collect();
+    parts.extend(pending_texts(catalog, table.id, Some(column)));
+    parts.join("; ")
+}
+
+/// What a table's label says: DATA_SUBJECT, composite edges, rules, and what still waits.
+fn table_label(catalog: &Catalog, table: &Table) -> String {
+    let mut parts = Vec::new();
+    if table.data_subject {
+        parts.push("DATA_SUBJECT".to_string());
+    }
+    for key in table.foreign_keys.iter().filter(|key| key.columns.len() > 1) {
+        let word = match key.annotation {
+            Some(kind) => edge_word(kind),
+            None if key.only => "REFERENCES ONLY",
+            None => continue,
+        };
+        let columns = names(table, &key.columns);
+        parts.push(format!("FOREIGN KEY ({columns}) {word} {}", target(catalog, key)));
+    }
+    for rule in &table.rules {
+        let edge = crate::ownership::edge_in_rules(catalog, table.id, rule.edge);
+        let action = match &rule.action {
+            RuleAction::Anon(columns) => format!("ANON ({})", names(table, columns)),
+            RuleAction::DeleteRow => "DELETE_ROW".to_string(),
+        };
+        parts.push(format!("ON {} {edge} {action}", event_word(rule.event)));
+    }
+    parts.extend(pending_texts(catalog, table.id, None));
+    parts.join("; ")
+}
+
+fn pending_texts(catalog: &Catalog, table: RelationId, column: Option<ColumnIndex>) -> Vec<String> {
+    let pending = catalog.pending_annotations.get(&table).map(Vec::as_slice).unwrap_or_default();
+    pending.iter().filter(|entry| entry.column == column).map(|entry| entry.text.clone()).collect()
+}
+
+fn target(catalog: &Catalog, key: &crate::catalog::ForeignKey) -> String {
+    match catalog.table(key.target) {
+        Some(target) => {
+            format!("{}({})", crate::ownership::quote_identifier(&target.name), names(target, &key.target_columns))
+        }
+        None => String::new(),
+    }
+}
+
+fn names(table: &Table, columns: &[ColumnIndex]) -> String {
+    columns
+        .iter()
+        .map(|&column| crate::ownership::quote_identifier(&table.columns[column].name))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl Change<'_> {
+    pub(super) fn security_label(
+        &mut self,
+        provider: Option<&str>,
+        object: &LabelledObject,
+        label: Option<&str>,
+    ) -> Result<&'static str, PlanError> {
+        const TAG: &str = "SECURITY LABEL";
+        if let Some(provider) = provider
+            && provider != "dogwood"
+        {
+            return Err(PlanError::new("22023", format!("security label provider \"{provider}\" is not loaded")));
+        }
+        let (id, column) = match object {
+            LabelledObject::Object(ObjectKind::Table, name) => (self.table(name)?, None),
+            LabelledObject::Column(table, column) => {
+                let id = self.table(table)?;
+                (id, Some(self.column(id, column)?))
+            }
+            LabelledObject::Object(..)
+            | LabelledObject::Constraint(..)
+            | LabelledObject::Database(_)
+            | LabelledObject::Other(_) => {
+                return Err(PlanError::unsupported("a security label on this kind of object")
+                    .hint("label tables and columns"));
+            }
+        };
+        let annotations = match label {
+            Some(label) => parse_label(label)?,
+            None => Vec::new(),
+        };
+        if let Some(column) = column
+            && annotations.iter().filter(|found| matches!(found, Annotation::Edge(_))).count() > 1
+        {
+            let name = &self.get(id).columns[column].name;
+            return Err(PlanError::new("42710", format!("the label gives column \"{name}\" more than one annotation")));
+        }
+        self.clear_annotations(id, column, &annotations);
+        for (annotation, text) in annotations.iter().zip(texts(label.unwrap_or_default())) {
+            self.annotate(id, column, annotation, text)?;
+        }
+        Ok(TAG)
+    }
+
+    /// Applies an annotation now, or keeps it until what it names is there.
+    fn annotate(
+        &mut self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        annotation: &Annotation,
+        text: String,
+    ) -> Result<(), PlanError> {
+        if let Applied::Waits = self.apply_annotation(id, column, annotation)? {
+            self.catalog.pending_annotations.entry(id).or_default().push(PendingAnnotation { column, text });
+        }
+        Ok(())
+    }
+
+    /// What the object was labelled before and the new label does not repeat.
+    fn clear_annotations(&mut self, id: RelationId, column: Option<ColumnIndex>, new: &[Annotation]) {
+        if let Some(pending) = self.catalog.pending_annotations.get_mut(&id) {
+            pending.retain(|entry| entry.column != column);
+        }
+        let table = Arc::clone(self.get(id));
+        let repeated = |key: &crate::catalog::ForeignKey, change: &Self| {
+            new.iter().any(|annotation| match annotation {
+                Annotation::Edge(references) | Annotation::CompositeEdge(_, references) => {
+                    change.get(key.target).name == references.table.name && key.annotation == references.annotation
+                }
+                Annotation::DataSubject | Annotation::Rule(_) => false,
+            })
+        };
+        for key in &table.foreign_keys {
+            let own = match column {
+                Some(column) => key.columns == [column],
+                None => key.columns.len() > 1,
+            };
+            if own && key.annotation.is_some() && !repeated(key, self) {
+                self.take_annotation(EdgeRef { table: id, foreign_key: key.constraint.id });
+            }
+        }
+        if column.is_none() {
+            let table = self.edit(id);
+            table.data_subject = false;
+            table.rules.clear();
+        }
+    }
+
+    pub(super) fn comment(&mut self, object: &LabelledObject, text: Option<&str>) -> Result<&'static str, PlanError> {
+        const TAG: &str = "COMMENT";
+        let text_owned = text.filter(|text| !text.is_empty()).map(str::to_string);
+        match object {
+            LabelledObject::Object(ObjectKind::Table, name) => {
+                let id = self.table(name)?;
+                self.comment_tags(id, None, text)?;
+                self.edit(id).comment = text_owned;
+            }
+            LabelledObject::Column(table, column) => {
+                let id = self.table(table)?;
+                let index = self.column(id, column)?;
+                self.comment_tags(id, Some(index), text)?;
+                self.edit(id).columns[index].comment = text_owned;
+            }
+            LabelledObject::Object(kind, name) => {
+                let oid = self.oid_of(*kind, name)?;
+                self.set_comment(oid, text_owned);
+            }
+            LabelledObject::Constraint(name, table) => {
+                let id = self.table(table)?;
+                let table = self.get(id);
+                let constraints = table
+                    .checks
+                    .iter()
+                    .map(|check| &check.constraint)
+                    .chain(table.foreign_keys.iter().map(|key| &key.constraint))
+                    .chain(table.indexes.iter().filter_map(|index| index.constraint.as_ref()));
+                let oid = constraints.into_iter().find(|found| found.name == name.name).map(|found| found.id);
+                let Some(oid) = oid else {
+                    return Err(PlanError::new(
+                        "42704",
+                        format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name),
+                    )
+                    .at(Some(name.position)));
+                };
+                self.set_comment(oid, text_owned);
+            }
+            LabelledObject::Database(_) => {}
+            // pg_dump comments on the extensions that every PostgreSQL has.
+            LabelledObject::Other(kind) if kind == "extension" || kind == "role" || kind == "tablespace" => {}
+            LabelledObject::Other(kind) => {
+                return Err(PlanError::unsupported(format!("COMMENT ON {}", kind.to_uppercase())));
+            }
+        }
+        Ok(TAG)
+    }
+
+    fn set_comment(&mut self, oid: repr::Id, text: Option<String>) {
+        match text {
+            Some(text) => self.catalog.comments.insert(oid, text),
+            None => self.catalog.comments.remove(&oid),
+        };
+    }
+
+    fn oid_of(&self, kind: ObjectKind, name: &crate::parse::statement::ObjectName) -> Result<repr::Id, PlanError> {
+        let missing = |code: &'static str, what: &str| {
+            PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position))
+        };
+        match kind {
+            ObjectKind::Table => Ok(self.table(name)?.0),
+            ObjectKind::Sequence => Ok(self.sequence(name)?.0),
+            ObjectKind::Index => {
+                public_name(name)?;
+                Ok(self.find_index(&name.name).ok_or_else(|| missing("42P01", "relation"))?.1.0)
+            }
+            ObjectKind::Type => self.enum_type(name),
+            // The OID of `public`.
+            ObjectKind::Schema if name.name == "public" => Ok(2200),
+            ObjectKind::Schema => Err(missing("3F000", "schema")),
+            ObjectKind::View | ObjectKind::MaterializedView => Err(missing("42P01", "relation")),
+        }
+    }
+
+    /// A comment's tags: they add, and never take away or change.
+    fn comment_tags(&mut self, id: RelationId, column: Option<ColumnIndex>, text: Option<&str>) -> Result<(), PlanError> {
+        let annotations = parse_comment_tags(text.unwrap_or_default())?;
+        let table = Arc::clone(self.get(id));
+        let old = match column {
+            Some(column) => table.columns[column].comment.clone(),
+            None => table.comment.clone(),
+        };
+        let old_tags = parse_comment_tags(old.as_deref().unwrap_or_default()).unwrap_or_default();
+        let means_same = |one: &Annotation, other: &Annotation| canonical(one) == canonical(other);
+        if old_tags.iter().any(|old| !annotations.iter().any(|new| means_same(old, new))) {
+            return Err(removal(&table, column));
+        }
+        for annotation in &annotations {
+            if let (Annotation::Edge(references), Some(column)) = (annotation, column) {
+                let annotated = table.foreign_keys.iter().find(|key| key.columns == [column] && key.annotation.is_some());
+                if let Some(key) = annotated
+                    && (key.annotation != references.annotation || self.get(key.target).name != references.table.name)
+                {
+                    return Err(removal(&table, Some(column)));
+                }
+            }
+            let known = self.catalog.pending_annotations.get(&id).is_some_and(|pending| {
+                pending.iter().any(|entry| entry.column == column && entry.text == canonical(annotation))
+            });
+            if !known {
+                self.annotate(id, column, annotation, canonical(annotation))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries again what waited: after every definition.
+    pub(super) fn apply_pending(&mut self) -> Result<(), PlanError> {
+        let waiting: Vec<RelationId> = self.catalog.pending_annotations.keys().copied().collect();
+        for id in waiting {
+            let entries = self.catalog.pending_annotations.remove(&id).unwrap_or_default();
+            if !self.catalog.relations.contains_key(&id) {
+                continue;
+            }
+            // Edges before the rules that name them.
+            let (edges, rules): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.text.starts_with("ON "));
+            for entry in edges.into_iter().chain(rules) {
+                for annotation in parse_label(&entry.text)? {
+                    self.annotate(id, entry.column, &annotation, entry.text.clone())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn removal(table: &Table, column: Option<ColumnIndex>) -> PlanError {
+    let what = match column {
+        Some(column) => format!("column \"{}\" of table \"{}\"", table.columns[column].name, table.name),
+        None => format!("table \"{}\"", table.name),
+    };
+    PlanError::new("42P16", format!("a comment cannot remove or change an annotation of {what}"))
+        .hint("use SECURITY LABEL FOR dogwood ON … or ALTER TABLE; then comment")
+}
+
+/// The pieces of a label, in canonical spelling.
+fn texts(label: &str) -> Vec<String> {
+    parse_label(label).unwrap_or_default().iter().map(canonical).collect()
+}
+
+/// An annotation in the spelling of labels.
+fn canonical(annotation: &Annotation) -> String {
+    use crate::ownership::quote_identifier as quote;
+    use crate::parse::definition::RuleActionDefinition;
+    use crate::parse::statement::Identifier;
+    let list = |columns: &[Identifier]| columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ");
+    let edge = |references: &crate::parse::definition::References| {
+        let word = references.annotation.map_or("REFERENCES ONLY", edge_word);
+        let columns = if references.columns.is_empty() { String::new() } else { format!("({})", list(&references.columns)) };
+        format!("{word} {}{columns}", quote(&references.table.name))
+    };
+    match annotation {
+        Annotation::DataSubject => "DATA_SUBJECT".to_string(),
+        Annotation::Edge(references) => edge(references),
+        Annotation::CompositeEdge(columns, references) => format!("FOREIGN KEY ({}) {}", list(columns), edge(references)),
+        Annotation::Rule(rule) => {
+            let name = match (&rule.edge.table, rule.edge.columns.as_slice()) {
+                (Some(table), columns) => format!("{}({})", quote(&table.name), list(columns)),
+                (None, [only]) => quote(&only.name),
+                (None, columns) => format!("({})", list(columns)),
+            };
+            let action = match &rule.action {
+                Some(RuleActionDefinition::Anon(columns)) => format!("ANON ({})", list(columns)),
+                Some(RuleActionDefinition::DeleteRow) => "DELETE_ROW".to_string(),
+                None => String::new(),
+            };
+            format!("ON {} {name} {action}", event_word(rule.event))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Column names inside expressions that are kept as text: which are used, and renaming them.
+//!
+//! Works on tokens: a word is a column's name unless what stands around it makes it something else.
+
+use crate::catalog::Table;
+use crate::parse::dialect::DogwoodDialect;
+use repr::ColumnIndex;
+use sqlparser::tokenizer::{Token, Tokenizer, Word};
+
+/// The live columns that an expression over the table names, in order of position, each once.
+pub(super) fn columns_used(text: &str, table: &Table) -> Vec<ColumnIndex> {
+    let tokens = tokens(text);
+    let mut used: Vec<ColumnIndex> = (0..tokens.len())
+        .filter(|&at| is_column_place(&tokens, at))
+        .filter_map(|at| word(&tokens[at]))
+        .filter_map(|word| table.column_by_name(&folded(word)).map(|(index, _)| index))
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// The expression with one column's name replaced.
+pub(super) fn rename_column(text: &str, old: &str, new: &str) -> String {
+    let tokens = tokens(text);
+    let quoted = format!("\"{}\"", new.replace('"', "\"\""));
+    (0..tokens.len())
+        .map(|at| match word(&tokens[at]) {
+            Some(word) if folded(word) == old && is_column_place(&tokens, at) => quoted.clone(),
+            Some(_) | None => tokens[at].to_string(),
+        })
+        .collect()
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    // Stored expressions were parsed when they were declared; `without unescape` keeps literals as written.
+    Tokenizer::new(&DogwoodDialect, text).with_unescape(false).tokenize().unwrap_or_default()
+}
+
+fn word(token: &Token) -> Option<&Word> {
+    match token {
+        Token::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn folded(word: &Word) -> String {
+    if word.quote_style.is_some() { word.value.clone() } else { word.value.to_lowercase() }
+}
+
+/// Whether a word at this place may be a column: not a function, a type, a schema or a field's keyword.
+fn is_column_place(tokens: &[Token], at: usize) -> bool {
+    let visible = |token: &&Token| !matches!(token, Token::Whitespace(_));
+    let before = tokens[..at].iter().rev().find(visible);
+    let after = tokens[at + 1..].iter().find(visible);
+    let is_word = |token: Option<&Token>, text: &str| {
+        token.and_then(word).is_some_and(|word| word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+    };
+    let type_or_function = matches!(before, Some(Token::DoubleColon))
+        || is_word(before, "AS")
+        || is_word(before, "COLLATE")
+        || matches!(after, Some(Token::LParen | Token::Period))
+        || matches!(after, Some(Token::SingleQuotedString(_)));
+    // `table.column` is a column; `schema.function(` was excluded above.
+    let extract_field = is_word(after, "FROM")
+        && tokens[..at].iter().rev().filter(visible).nth(1).and_then(word).is_some_and(|word| {
+            word.value.eq_ignore_ascii_case("extract")
+        });
+    !type_or_function && !extract_field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rename_column;
+
+    #[test]
+    fn renames_columns_and_nothing_else() {
+        for (text, expected) in [
+            ("price > 0", "\"cost\" > 0"),
+            ("Price > 0 AND note <> 'price'", "\"cost\" > 0 AND note <> 'price'"),
+            ("price(price) = x::price", "price(\"cost\") = x::price"),
+            ("CAST(price AS price)", "CAST(\"cost\" AS price)"),
+            ("t.price <> E'a\\'b'", "t.\"cost\" <> E'a\\'b'"),
+            ("extract(price FROM price)", "extract(price FROM \"cost\")"),
+            ("\"Price\" = 1", "\"Price\" = 1"),
+        ] {
+            assert_eq!(rename_column(text, "price", "cost"), expected);
+        }
+    }
+}

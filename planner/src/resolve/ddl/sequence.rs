@@ -1,0 +1,240 @@
+//! Sequences: free ones, and those behind serial and identity columns.
+
+use super::change::{Change, public_name};
+use super::column::ColumnSequence;
+use super::DdlEffect;
+use crate::catalog::{DefaultValue, Sequence, Table};
+use crate::error::PlanError;
+use crate::parse::definition::SequenceOptions;
+use crate::parse::statement::{Identifier, ObjectName};
+use repr::{ColumnIndex, RelationId, ScalarType, SequenceId};
+use std::sync::Arc;
+
+impl Change<'_> {
+    pub(super) fn create_sequence(
+        &mut self,
+        if_not_exists: bool,
+        temporary: bool,
+        name: &ObjectName,
+        options: &SequenceOptions,
+    ) -> Result<&'static str, PlanError> {
+        public_name(name)?;
+        if temporary {
+            return Err(PlanError::unsupported("a temporary sequence"));
+        }
+        if if_not_exists && self.kind_of_relation(&name.name).is_some() {
+            self.notice("42P07", format!("relation \"{}\" already exists, skipping", name.name));
+            return Ok("CREATE SEQUENCE");
+        }
+        self.require_free(&name.name).map_err(|error| error.at(Some(name.position)))?;
+        let scalar = self.sequence_type(options)?.unwrap_or(ScalarType::Int8);
+        let owned_by = self.sequence_owner(options)?.flatten();
+        self.insert_sequence(name.name.clone(), scalar, options, owned_by)?;
+        Ok("CREATE SEQUENCE")
+    }
+
+    pub(super) fn alter_sequence(
+        &mut self,
+        if_exists: bool,
+        name: &ObjectName,
+        options: &SequenceOptions,
+    ) -> Result<&'static str, PlanError> {
+        if if_exists && self.kind_of_relation(&name.name).is_none() {
+            self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+            return Ok("ALTER SEQUENCE");
+        }
+        let id = self.sequence(name)?;
+        self.change_sequence(id, options)?;
+        Ok("ALTER SEQUENCE")
+    }
+
+    /// The sequence of a serial or identity column, and what the column's default becomes.
+    pub(super) fn create_column_sequence(
+        &mut self,
+        id: RelationId,
+        column: ColumnIndex,
+        sequence: &ColumnSequence,
+    ) -> Result<DefaultValue, PlanError> {
+        let table: Arc<Table> = Arc::clone(self.get(id));
+        let name = match &sequence.options.name {
+            Some(name) => {
+                public_name(name)?;
+                self.require_free(&name.name).map_err(|error| error.at(Some(name.position)))?;
+                name.name.clone()
+            }
+            None => self.relation_name(&table.name, &table.columns[column].name, "seq", &table),
+        };
+        let scalar = self.sequence_type(&sequence.options)?.unwrap_or_else(|| sequence.scalar.clone());
+        let sequence_id = self.insert_sequence(name, scalar, &sequence.options, Some((id, column)))?;
+        Ok(match sequence.identity {
+            Some(always) => DefaultValue::Identity { sequence: sequence_id, always },
+            None => DefaultValue::Serial(sequence_id),
+        })
+    }
+
+    fn insert_sequence(
+        &mut self,
+        name: String,
+        scalar: ScalarType,
+        options: &SequenceOptions,
+        owned_by: Option<(RelationId, ColumnIndex)>,
+    ) -> Result<SequenceId, PlanError> {
+        let id = SequenceId(self.next_id());
+        let increment = options.increment.unwrap_or(1);
+        let (low, high) = bounds(&scalar);
+        let ascending = increment > 0;
+        let min_value = options.min_value.flatten().unwrap_or(if ascending { 1 } else { low });
+        let max_value = options.max_value.flatten().unwrap_or(if ascending { high } else { -1 });
+        let start = options.start.unwrap_or(if ascending { min_value } else { max_value });
+        let sequence = Sequence {
+            id,
+            name: name.clone(),
+            data_type: scalar,
+            start,
+            increment,
+            min_value,
+            max_value,
+            cycle: options.cycle.unwrap_or(false),
+            owned_by,
+        };
+        check_sequence(&sequence, options)?;
+        self.catalog.sequence_names.insert(name, id);
+        self.catalog.sequences.insert(id, Arc::new(sequence));
+        self.effects.push(DdlEffect::CreateSequence(id));
+        if let Some(Some(restart)) = options.restart {
+            self.effects.push(DdlEffect::ResetSequence { sequence: id, next: restart });
+        }
+        Ok(id)
+    }
+
+    /// ALTER SEQUENCE, and SET … of identity columns.
+    pub(super) fn change_sequence(&mut self, id: SequenceId, options: &SequenceOptions) -> Result<(), PlanError> {
+        let scalar = self.sequence_type(options)?;
+        let owner = self.sequence_owner(options)?;
+        let entry = self.catalog.sequences.get(&id).expect("ids come from this catalog");
+        let mut sequence = Sequence::clone(entry);
+        if owner.is_some() && self.is_identity_sequence(&sequence) {
+            return Err(PlanError::new("0A000", "cannot change ownership of identity sequence")
+                .detail(format!("Sequence \"{}\" belongs to an identity column.", sequence.name)));
+        }
+        if let Some(scalar) = scalar {
+            let (old_low, old_high) = bounds(&sequence.data_type);
+            let (low, high) = bounds(&scalar);
+            if sequence.max_value == old_high {
+                sequence.max_value = high;
+            }
+            if sequence.min_value == old_low {
+                sequence.min_value = low;
+            }
+            sequence.data_type = scalar;
+        }
+        if let Some(increment) = options.increment {
+            sequence.increment = increment;
+        }
+        let (low, high) = bounds(&sequence.data_type);
+        let ascending = sequence.increment > 0;
+        if let Some(min_value) = options.min_value {
+            sequence.min_value = min_value.unwrap_or(if ascending { 1 } else { low });
+        }
+        if let Some(max_value) = options.max_value {
+            sequence.max_value = max_value.unwrap_or(if ascending { high } else { -1 });
+        }
+        sequence.start = options.start.unwrap_or(sequence.start);
+        sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
+        if let Some(owner) = owner {
+            sequence.owned_by = owner;
+        }
+        check_sequence(&sequence, options)?;
+        if let Some(restart) = options.restart {
+            let next = restart.unwrap_or(sequence.start);
+            self.effects.push(DdlEffect::ResetSequence { sequence: id, next });
+        }
+        self.catalog.sequences.insert(id, Arc::new(sequence));
+        Ok(())
+    }
+
+    /// Takes a sequence out of the catalog.
+    pub(super) fn remove_sequence(&mut self, id: SequenceId) {
+        if let Some(sequence) = self.catalog.sequences.remove(&id) {
+            self.catalog.sequence_names.remove(&sequence.name);
+            self.effects.push(DdlEffect::DropSequence(id));
+        }
+    }
+
+    /// Whether the sequence stands behind an identity column (then it goes only with the column).
+    pub(super) fn is_identity_sequence(&self, sequence: &Sequence) -> bool {
+        let Some((table, column)) = sequence.owned_by else { return false };
+        let Some(table) = self.catalog.relations.get(&table) else { return false };
+        matches!(table.columns[column].default, Some(DefaultValue::Identity { sequence: id, .. }) if id == sequence.id)
+    }
+
+    fn sequence_type(&self, options: &SequenceOptions) -> Result<Option<ScalarType>, PlanError> {
+        let Some(type_name) = &options.data_type else { return Ok(None) };
+        match self.column_type(type_name)?.scalar {
+            scalar @ (ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8) => Ok(Some(scalar)),
+            _ => Err(PlanError::new("22023", "sequence type must be smallint, integer, or bigint")
+                .at(Some(type_name.position))),
+        }
+    }
+
+    #[allow(clippy::type_complexity)] // OWNED BY absent, NONE, or a column.
+    fn sequence_owner(
+        &self,
+        options: &SequenceOptions,
+    ) -> Result<Option<Option<(RelationId, ColumnIndex)>>, PlanError> {
+        let owner: &Option<(ObjectName, Identifier)> = match &options.owned_by {
+            None => return Ok(None),
+            Some(owner) => owner,
+        };
+        match owner {
+            None => Ok(Some(None)),
+            Some((table, column)) => {
+                let table = self.table(table)?;
+                Ok(Some(Some((table, self.column(table, column)?))))
+            }
+        }
+    }
+}
+
+fn bounds(scalar: &ScalarType) -> (i64, i64) {
+    match scalar {
+        ScalarType::Int2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        ScalarType::Int4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+fn check_sequence(sequence: &Sequence, options: &SequenceOptions) -> Result<(), PlanError> {
+    let refuse = |message: String| Err(PlanError::new("22023", message));
+    let (low, high) = bounds(&sequence.data_type);
+    let type_name = sequence.data_type.name();
+    if sequence.increment == 0 {
+        return refuse("INCREMENT must not be zero".to_string());
+    }
+    if options.cache.is_some_and(|cache| cache < 1) {
+        return refuse(format!("CACHE ({}) must be greater than zero", options.cache.unwrap_or_default()));
+    }
+    if sequence.max_value < low || sequence.max_value > high {
+        return refuse(format!("MAXVALUE ({}) is out of range for sequence data type {type_name}", sequence.max_value));
+    }
+    if sequence.min_value < low || sequence.min_value > high {
+        return refuse(format!("MINVALUE ({}) is out of range for sequence data type {type_name}", sequence.min_value));
+    }
+    if sequence.min_value >= sequence.max_value {
+        return refuse(format!(
+            "MINVALUE ({}) must be less than MAXVALUE ({})",
+            sequence.min_value, sequence.max_value
+        ));
+    }
+    let restart = options.restart.flatten();
+    for (word, value) in [("START", Some(sequence.start)), ("RESTART", restart)] {
+        let Some(value) = value else { continue };
+        if value < sequence.min_value {
+            return refuse(format!("{word} value ({value}) cannot be less than MINVALUE ({})", sequence.min_value));
+        }
+        if value > sequence.max_value {
+            return refuse(format!("{word} value ({value}) cannot be greater than MAXVALUE ({})", sequence.max_value));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,415 @@
+//! INSERT, and COPY FROM as an INSERT of parameters.
+
+use super::dml::{is_default, null_of, source_query};
+use super::levels::has_subquery;
+use super::query::{Outputs, rows_relation};
+use super::scope::{Clause, Frame, fold};
+use super::{Resolver, Typed};
+use crate::catalog::{DefaultValue, Table};
+use crate::error::PlanError;
+use crate::hir::{ConflictUpdateHir, Hir, HirExpr, HirNode, HirQuery, InsertHir, OnConflictHir, OutputColumn};
+use crate::scalar::Order;
+use repr::{ColumnIndex, ColumnType, Datum, IndexId, ScalarType};
+use sqlparser::ast::{ConflictTarget, Expr, Insert, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, TableObject};
+
+/// Which values of identity columns a user may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overriding {
+    /// Those of BY DEFAULT columns.
+    Nothing,
+    /// COPY and OVERRIDING SYSTEM VALUE: all.
+    System,
+}
+
+impl Resolver<'_> {
+    pub(super) fn insert(&mut self, insert: &Insert) -> Result<InsertHir, PlanError> {
+        let foreign = insert.or.is_some()
+            || insert.ignore
+            || insert.overwrite
+            || insert.partitioned.is_some()
+            || insert.replace_into
+            || insert.priority.is_some()
+            || insert.insert_alias.is_some()
+            || insert.output.is_some()
+            || !insert.assignments.is_empty()
+            || !insert.after_columns.is_empty()
+            || insert.has_table_keyword;
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(PlanError::new("42601", "syntax error in INSERT"));
+        };
+        if foreign || !insert.into {
+            return Err(PlanError::new("42601", "syntax error in INSERT"));
+        }
+        let table = self.written_table(name)?;
+        let alias = insert.table_alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.alias));
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        for column in &insert.columns {
+            let Some(ident) = column.0.last().and_then(|part| part.as_ident()) else {
+                return Err(PlanError::new("42601", format!("syntax error at or near \"{column}\"")));
+            };
+            let index = self.written_column(&table, &fold(ident), self.at(ident.span))?;
+            if columns.contains(&index) {
+                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", fold(ident)))
+                    .at(self.at(ident.span)));
+            }
+            columns.push(index);
+        }
+        let named = !columns.is_empty();
+        if !named {
+            columns = table.live_columns().map(|(index, _)| index).collect();
+        }
+        let source = match &insert.source {
+            None => self.insert_rows(&table, &[], &[vec![]], named)?,
+            Some(query) => match plain_values(query) {
+                Some(rows) => self.insert_rows(&table, &columns, &rows, named)?,
+                None => self.insert_query(&table, &columns, query, named)?,
+            },
+        };
+        let checks = self.row_checks(&table)?;
+        let on_conflict = match &insert.on {
+            None => None,
+            Some(OnInsert::OnConflict(conflict)) => Some(self.on_conflict(&table, &alias, conflict)?),
+            Some(_) => return Err(PlanError::new("42601", "syntax error at or near \"ON\"")),
+        };
+        let binding = self.table_binding(&table, &alias, 0);
+        let frame = Frame { columns: binding.columns.clone(), tables: vec![binding], ..Frame::default() };
+        let returning = self.returning(insert.returning.as_deref(), frame)?;
+        Ok(InsertHir { table: table.id, source, checks, on_conflict, returning })
+    }
+
+    /// Refuses a value for a column that makes its own.
+    fn check_given(&self, table: &Table, index: ColumnIndex, overriding: Overriding) -> Result<(), PlanError> {
+        let column = &table.columns[index];
+        let refused = PlanError::new("428C9", format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name));
+        match &column.default {
+            Some(DefaultValue::Generated(_)) => Err(refused.detail(format!("Column \"{}\" is a generated column.", column.name))),
+            Some(DefaultValue::Identity { always: true, .. }) if overriding == Overriding::Nothing => Err(refused
+                .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+                .hint("Use OVERRIDING SYSTEM VALUE to override.")),
+            Some(DefaultValue::Identity { .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => Ok(()),
+        }
+    }
+
+    /// INSERT … VALUES.
+    fn insert_rows(&mut self, table: &Table, columns: &[ColumnIndex], rows: &[Vec<&Expr>], named: bool) -> Result<HirQuery, PlanError> {
+        let width = rows.first().map_or(0, Vec::len);
+        self.check_width(columns, width, named, rows.first().and_then(|row| row.get(columns.len()).copied()))?;
+        let columns = &columns[..width];
+        let frame = Frame::default().clause(Clause::Values);
+        let (values, _) = self.with_frame(frame, |resolver| {
+            let mut values: Vec<Vec<Given>> = Vec::with_capacity(rows.len());
+            for row in rows {
+                if row.len() != width {
+                    let position = row.first().and_then(|expr| resolver.position_of(expr));
+                    return Err(PlanError::new("42601", "VALUES lists must all be the same length").at(position));
+                }
+                let mut given = Vec::with_capacity(width);
+                for (&index, expr) in columns.iter().zip(row) {
+                    if is_default(expr) {
+                        given.push(Given { typed: None, position: None });
+                        continue;
+                    }
+                    resolver.check_given(table, index, Overriding::Nothing)?;
+                    let position = resolver.position_of(expr);
+                    given.push(Given { typed: Some(resolver.expr(expr)?), position });
+                }
+                values.push(given);
+            }
+            Ok(values)
+        })?;
+        let relation = self.given_rows(table, columns, values)?;
+        let places: Vec<usize> = (0..width).collect();
+        self.complete_rows(table, columns, relation, places, Vec::new())
+    }
+
+    /// The given values as a relation, cast to their columns' types.
+    fn given_rows(&mut self, table: &Table, columns: &[ColumnIndex], mut values: Vec<Vec<Given>>) -> Result<Hir, PlanError> {
+        let types: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+        // Long lists of literals stay constants: each column of one type, cast once for all rows.
+        if values.len() > 1
+            && let Some(literal_types) = literal_columns(&values, columns.len())
+        {
+            let rows = values.iter().map(|row| row.iter().map(Given::datum).collect()).collect();
+            let constants = Hir { node: HirNode::Constant(rows), types: literal_types.clone() };
+            let mut casts = Vec::with_capacity(columns.len());
+            for (place, (&index, literal_type)) in columns.iter().zip(&literal_types).enumerate() {
+                let position = values[0][place].position;
+                let column = Typed::column(place, literal_type.clone());
+                let to = ColumnType { nullable: true, ..types[place].clone() };
+                casts.push(self.assign(column, &to, &table.columns[index].name, position)?);
+            }
+            let (relation, places) = constants.with_columns(casts);
+            return Ok(relation.project(places));
+        }
+        let mut rows = Vec::with_capacity(values.len());
+        for row in values.drain(..) {
+            let mut assigned = Vec::with_capacity(row.len());
+            for (&index, given) in columns.iter().zip(row) {
+                assigned.push(match given.typed {
+                    None => self.default_value(table, index)?,
+                    Some(typed) => {
+                        let column = &table.columns[index];
+                        self.assign(typed, &column.column_type, &column.name, given.position)?
+                    }
+                });
+            }
+            rows.push(assigned);
+        }
+        let types = types
+            .into_iter()
+            .enumerate()
+            .map(|(place, column)| ColumnType { nullable: rows.iter().any(|row| row[place].column_type.nullable), ..column })
+            .collect();
+        Ok(rows_relation(rows, types))
+    }
+
+    /// INSERT … SELECT.
+    fn insert_query(&mut self, table: &Table, columns: &[ColumnIndex], query: &Query, named: bool) -> Result<HirQuery, PlanError> {
+        let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+        if !query.locks.is_empty() {
+            return Err(PlanError::unsupported("FOR UPDATE in INSERT … SELECT"));
+        }
+        let resolved = self.query(query, Outputs::Hinted(&hints))?;
+        self.check_width(columns, resolved.project.len(), named, None)?;
+        let columns = &columns[..resolved.project.len()];
+        for &index in columns {
+            self.check_given(table, index, Overriding::Nothing)?;
+        }
+        let HirQuery { mut relation, order_by, limit, offset, project, .. } = resolved;
+        // Defaults are taken for the rows that are inserted only.
+        if limit.is_some() || offset.is_some() {
+            relation = relation.top_k(Vec::new(), order_by.clone(), limit, offset);
+        }
+        let mut assigned = Vec::with_capacity(columns.len());
+        for (&index, &place) in columns.iter().zip(&project) {
+            let column = &table.columns[index];
+            let typed = Typed::column(place, relation.types[place].clone());
+            assigned.push(self.assign(typed, &column.column_type, &column.name, None)?);
+        }
+        let (relation, places) = relation.with_columns(assigned);
+        self.complete_rows(table, columns, relation, places, order_by)
+    }
+
+    fn check_width(&self, columns: &[ColumnIndex], given: usize, named: bool, extra: Option<&Expr>) -> Result<(), PlanError> {
+        if given > columns.len() {
+            return Err(PlanError::new("42601", "INSERT has more expressions than target columns")
+                .at(extra.and_then(|expr| self.position_of(expr))));
+        }
+        if named && given < columns.len() {
+            return Err(PlanError::new("42601", "INSERT has more target columns than expressions"));
+        }
+        Ok(())
+    }
+
+    /// One value per physical column: given ones, and defaults of the others.
+    fn complete_rows(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        relation: Hir,
+        places: Vec<usize>,
+        order_by: Vec<Order>,
+    ) -> Result<HirQuery, PlanError> {
+        let mut row = Vec::with_capacity(table.columns.len());
+        for (index, column) in table.columns.iter().enumerate() {
+            row.push(match columns.iter().position(|&given| given == index) {
+                Some(given) => Typed::column(places[given], relation.types[places[given]].clone()),
+                None if column.dropped => null_of(&column.column_type),
+                None => self.default_value(table, index)?,
+            });
+        }
+        // Two serial columns are two calls: no expression is shared here.
+        let arity = relation.arity();
+        let mut added = Vec::new();
+        let mut project = Vec::with_capacity(row.len());
+        for value in row {
+            match super::from::plain_column(&value.expr) {
+                Some(place) => project.push(place),
+                None => {
+                    project.push(arity + added.len());
+                    added.push(value);
+                }
+            }
+        }
+        let query = source_query(relation.map(added), project);
+        Ok(HirQuery { order_by, ..query })
+    }
+
+    fn on_conflict(&mut self, table: &Table, alias: &str, conflict: &OnConflict) -> Result<OnConflictHir, PlanError> {
+        let arbiters: Vec<IndexId> = match &conflict.conflict_target {
+            None => Vec::new(),
+            Some(ConflictTarget::Columns(names)) => {
+                let mut columns = Vec::with_capacity(names.len());
+                for name in names {
+                    let position = self.at(name.span);
+                    let folded = fold(name);
+                    let (index, _) = table
+                        .column_by_name(&folded)
+                        .ok_or_else(|| PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position))?;
+                    if !columns.contains(&index) {
+                        columns.push(index);
+                    }
+                }
+                let found: Vec<IndexId> = table
+                    .indexes
+                    .iter()
+                    .filter(|index| {
+                        index.unique
+                            && index.columns.len() == columns.len()
+                            && columns.iter().all(|column| index.columns.contains(column))
+                            && !index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable)
+                    })
+                    .map(|index| index.id)
+                    .collect();
+                if found.is_empty() {
+                    return Err(PlanError::new(
+                        "42P10",
+                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+                    ));
+                }
+                found
+            }
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                let found = table
+                    .indexes
+                    .iter()
+                    .find(|index| index.constraint.as_ref().is_some_and(|constraint| constraint.name == wanted))
+                    .ok_or_else(|| {
+                        PlanError::new("42704", format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name))
+                    })?;
+                if found.constraint.as_ref().is_some_and(|constraint| constraint.deferrable) {
+                    return Err(PlanError::new(
+                        "55000",
+                        "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+                    ));
+                }
+                vec![found.id]
+            }
+        };
+        let update = match &conflict.action {
+            OnConflictAction::DoNothing => None,
+            OnConflictAction::DoUpdate(_) if arbiters.is_empty() => {
+                return Err(PlanError::new("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name")
+                    .hint("For example, ON CONFLICT (column_name)."));
+            }
+            OnConflictAction::DoUpdate(update) => {
+                let existing = self.table_binding(table, alias, 0);
+                let mut excluded = self.table_binding(table, "excluded", table.columns.len());
+                excluded.hidden_name = None;
+                excluded.relation = None;
+                for column in &mut excluded.columns {
+                    column.column_type.nullable = true;
+                }
+                let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
+                let frame = Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
+                let (resolved, _) = self.with_frame(frame, |resolver| {
+                    let assignments = resolver.assignments(table, &update.assignments)?;
+                    let condition = match &update.selection {
+                        None => None,
+                        Some(condition) => {
+                            let position = resolver.position_of(condition);
+                            let typed = resolver.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
+                            Some(resolver.condition(typed, "WHERE", position)?)
+                        }
+                    };
+                    Ok((assignments, condition))
+                })?;
+                let (assignments, condition) = resolved;
+                let assignments: Vec<(ColumnIndex, HirExpr)> =
+                    assignments.into_iter().map(|(index, typed)| (index, typed.expr)).collect();
+                if assignments.iter().map(|(_, expr)| expr).chain(&condition).any(has_subquery) {
+                    return Err(PlanError::unsupported("a subquery in ON CONFLICT DO UPDATE"));
+                }
+                Some(ConflictUpdateHir { assignments, condition })
+            }
+        };
+        Ok(OnConflictHir { arbiters, update })
+    }
+
+    /// COPY table (columns) FROM: each value is a parameter of its column's type.
+    pub(super) fn copy_from(&mut self, table: &Table, columns: &[ColumnIndex]) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
+        let mut row = Vec::with_capacity(columns.len());
+        let mut outputs = Vec::with_capacity(columns.len());
+        for (number, &index) in columns.iter().enumerate() {
+            let column = &table.columns[index];
+            if matches!(column.default, Some(DefaultValue::Generated(_))) {
+                return Err(PlanError::new("42P10", format!("column \"{}\" is a generated column", column.name))
+                    .detail("Generated columns cannot be used in COPY."));
+            }
+            self.check_given(table, index, Overriding::System)?;
+            outputs.push(OutputColumn {
+                name: column.name.clone(),
+                column_type: column.column_type.clone(),
+                origin: Some((table.id, index)),
+            });
+            self.params.push(Some(column.column_type.scalar.clone()));
+            let param = self.param(number);
+            row.push(self.assign(param, &column.column_type, &column.name, None)?);
+        }
+        let places = (0..row.len()).collect();
+        let source = self.complete_rows(table, columns, Hir::unit().map(row), places, Vec::new())?;
+        let checks = self.row_checks(table)?;
+        Ok((InsertHir { table: table.id, source, checks, on_conflict: None, returning: None }, outputs))
+    }
+}
+
+/// A value of a VALUES list; `None` is DEFAULT.
+struct Given {
+    typed: Option<Typed>,
+    position: Option<u32>,
+}
+
+impl Given {
+    fn datum(&self) -> Datum {
+        match &self.typed {
+            Some(Typed { expr: HirExpr::Literal(datum, _), .. }) => datum.clone(),
+            Some(_) | None => Datum::Null,
+        }
+    }
+}
+
+/// The type of each column, if all values are literals and those of a column are of one type.
+fn literal_columns(values: &[Vec<Given>], width: usize) -> Option<Vec<ColumnType>> {
+    let mut types = vec![ScalarType::Unknown; width];
+    let mut strings = vec![false; width];
+    for row in values {
+        for (place, given) in row.iter().enumerate() {
+            let typed = given.typed.as_ref()?;
+            let HirExpr::Literal(datum, _) = &typed.expr else { return None };
+            if *datum == Datum::Null {
+                continue;
+            }
+            if typed.is_unknown() {
+                strings[place] = true;
+            } else if types[place] == ScalarType::Unknown {
+                types[place] = typed.scalar().clone();
+            } else if types[place] != *typed.scalar() {
+                return None;
+            }
+            if strings[place] && types[place] != ScalarType::Unknown {
+                return None;
+            }
+        }
+    }
+    Some(types.into_iter().map(ColumnType::nullable).collect())
+}
+
+/// The rows of a query that is just VALUES.
+fn plain_values(query: &Query) -> Option<Vec<Vec<&Expr>>> {
+    if query.with.is_some() || query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some() {
+        return None;
+    }
+    match &*query.body {
+        SetExpr::Values(values) => Some(values.rows.iter().map(|row| row.content.iter().collect()).collect()),
+        SetExpr::Query(inner) => plain_values(inner),
+        SetExpr::Select(_)
+        | SetExpr::SetOperation { .. }
+        | SetExpr::Insert(_)
+        | SetExpr::Update(_)
+        | SetExpr::Delete(_)
+        | SetExpr::Merge(_)
+        | SetExpr::Table(_) => None,
+    }
+}
+

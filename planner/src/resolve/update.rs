@@ -1,0 +1,106 @@
+//! UPDATE and DELETE: a source with the target's rows and row keys, and what is done to them.
+
+use super::dml::source_query;
+use super::from::FromItem;
+use super::levels::has_subquery;
+use super::scope::{Clause, fold};
+use super::{Resolver, Typed};
+use crate::catalog::Table;
+use crate::error::PlanError;
+use crate::hir::{DeleteHir, Hir, HirExpr, UpdateHir};
+use repr::ColumnIndex;
+use sqlparser::ast::{Delete, Expr, FromTable, TableFactor, TableWithJoins, Update, UpdateTableFromKind};
+use std::sync::Arc;
+
+impl Resolver<'_> {
+    pub(super) fn update(&mut self, update: &Update) -> Result<UpdateHir, PlanError> {
+        if update.or.is_some() || update.output.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+            return Err(PlanError::new("42601", "syntax error in UPDATE"));
+        }
+        let (table, alias) = self.write_target(&update.table)?;
+        let others: &[TableWithJoins] = match &update.from {
+            None => &[],
+            Some(UpdateTableFromKind::AfterSet(items)) => items,
+            Some(UpdateTableFromKind::BeforeSet(_)) => return Err(PlanError::new("42601", "syntax error at or near \"FROM\"")),
+        };
+        let item = self.write_source(&table, &alias, others)?;
+        let frame = item.frame();
+        let (resolved, _) = self.with_frame(item.frame(), |resolver| {
+            let assignments =
+                resolver.in_clause(Clause::UpdateSet, |resolver| resolver.assignments(&table, &update.assignments))?;
+            let condition = resolver.where_clause(update.selection.as_ref())?;
+            Ok((assignments, condition))
+        })?;
+        let (assignments, condition) = resolved;
+        let (relation, assignments) = with_subqueries(item.hir.filter(condition), assignments);
+        let checks = self.row_checks(&table)?;
+        let returning = self.returning(update.returning.as_deref(), frame)?;
+        let project = (0..relation.arity()).collect();
+        Ok(UpdateHir { table: table.id, source: source_query(relation, project), assignments, checks, returning })
+    }
+
+    pub(super) fn delete(&mut self, delete: &Delete) -> Result<DeleteHir, PlanError> {
+        if !delete.tables.is_empty() || delete.output.is_some() || !delete.order_by.is_empty() || delete.limit.is_some() {
+            return Err(PlanError::new("42601", "syntax error in DELETE"));
+        }
+        let target = match &delete.from {
+            FromTable::WithFromKeyword(items) => match items.as_slice() {
+                [target] => target,
+                _ => return Err(PlanError::new("42601", "syntax error at or near \",\"")),
+            },
+            FromTable::WithoutKeyword(_) => return Err(PlanError::new("42601", "syntax error in DELETE")),
+        };
+        let (table, alias) = self.write_target(target)?;
+        let item = self.write_source(&table, &alias, delete.using.as_deref().unwrap_or_default())?;
+        let frame = item.frame();
+        let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
+        let relation = item.hir.filter(condition);
+        let returning = self.returning(delete.returning.as_deref(), frame)?;
+        let project = (0..relation.arity()).collect();
+        Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning })
+    }
+
+    fn write_target(&mut self, written: &TableWithJoins) -> Result<(Arc<Table>, String), PlanError> {
+        let TableFactor::Table { name, alias, args: None, .. } = &written.relation else {
+            return Err(PlanError::new("42601", "a write needs a table"));
+        };
+        if !written.joins.is_empty() {
+            return Err(PlanError::new("42601", "syntax error at or near \"JOIN\""));
+        }
+        let table = self.written_table(name)?;
+        let alias = alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
+        Ok((table, alias))
+    }
+
+    fn write_source(&mut self, table: &Table, alias: &str, others: &[TableWithJoins]) -> Result<FromItem, PlanError> {
+        let floor = std::mem::replace(&mut self.lateral_floor, self.frames.len());
+        let mut item = Ok(self.target_item(table, alias));
+        for other in others {
+            item = item.and_then(|left| self.cross(left, other));
+        }
+        self.lateral_floor = floor;
+        item
+    }
+
+    fn where_clause(&mut self, condition: Option<&Expr>) -> Result<Vec<HirExpr>, PlanError> {
+        let Some(condition) = condition else { return Ok(Vec::new()) };
+        let position = self.position_of(condition);
+        let typed = self.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
+        Ok(super::build::conjuncts(self.condition(typed, "WHERE", position)?))
+    }
+}
+
+/// Assignments that look into other tables become columns of the source.
+fn with_subqueries(relation: Hir, assignments: Vec<(ColumnIndex, Typed)>) -> (Hir, Vec<(ColumnIndex, HirExpr)>) {
+    let (mut columns, mut computed) = (Vec::with_capacity(assignments.len()), Vec::new());
+    for (index, typed) in assignments {
+        if has_subquery(&typed.expr) {
+            let place = relation.arity() + computed.len();
+            columns.push((index, Typed::column(place, typed.column_type.clone()).expr));
+            computed.push(typed);
+        } else {
+            columns.push((index, typed.expr));
+        }
+    }
+    (relation.map(computed), columns)
+}

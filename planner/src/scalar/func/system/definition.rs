@@ -1,0 +1,139 @@
+//! pg_get_*: objects of the catalog as the SQL that makes them. Unknown OIDs give NULL, as in PostgreSQL.
+
+use super::super::arguments::{integer, oid, string, text};
+use super::super::text::{parse_identifier, quote_identifier};
+use super::super::{Definition, strict};
+use super::{Answer, EvalContext};
+use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
+use repr::{ColumnIndex, Datum, IndexId, SequenceId, ValueError};
+
+fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
+    let names = columns.iter().filter_map(|column| table.columns.get(*column));
+    names.map(|column| quote_identifier(&column.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn timing(constraint: &ConstraintName) -> &'static str {
+    match (constraint.deferrable, constraint.initially_deferred) {
+        (_, true) => " DEFERRABLE INITIALLY DEFERRED",
+        (true, false) => " DEFERRABLE",
+        (false, false) => "",
+    }
+}
+
+fn action(event: &str, action: ReferentialAction) -> String {
+    match action {
+        ReferentialAction::NoAction => String::new(),
+        ReferentialAction::Restrict => format!(" {event} RESTRICT"),
+        ReferentialAction::Cascade => format!(" {event} CASCADE"),
+        ReferentialAction::SetNull => format!(" {event} SET NULL"),
+        ReferentialAction::SetDefault => format!(" {event} SET DEFAULT"),
+    }
+}
+
+fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
+    let (name, columns) = match catalog.table(key.target) {
+        Some(target) => (quote_identifier(&target.name), column_list(target, &key.target_columns)),
+        None => (key.target.to_string(), String::new()),
+    };
+    format!(
+        "FOREIGN KEY ({}) REFERENCES {name}({columns}){}{}{}",
+        column_list(table, &key.columns),
+        action("ON UPDATE", key.on_update),
+        action("ON DELETE", key.on_delete),
+        timing(&key.constraint)
+    )
+}
+
+/// The constraint with that OID, written as in ALTER TABLE … ADD CONSTRAINT.
+fn constraint(ctx: &EvalContext, id: u32) -> Option<String> {
+    let catalog = ctx.environment.catalog();
+    for table in catalog.relations.values() {
+        for index in &table.indexes {
+            if let Some(constraint) = index.constraint.as_ref().filter(|constraint| constraint.id == id) {
+                let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
+                return Some(format!("{kind} ({}){}", column_list(table, &index.columns), timing(constraint)));
+            }
+        }
+        if let Some(check) = table.checks.iter().find(|check| check.constraint.id == id) {
+            return Some(format!("CHECK (({}))", check.expression));
+        }
+        if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
+            return Some(foreign_key(catalog, table, key));
+        }
+    }
+    None
+}
+
+fn find_index(catalog: &Catalog, id: IndexId) -> Option<(&Table, &Index)> {
+    catalog.relations.values().find_map(|table| table.index(id).map(|index| (table.as_ref(), index)))
+}
+
+/// CREATE INDEX, or one of its columns.
+fn index(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let Some((table, index)) = find_index(ctx.environment.catalog(), IndexId(oid(&args[0])?)) else {
+        return Ok(Datum::Null);
+    };
+    let column = args.get(1).map_or(Ok(0), integer)?;
+    if column != 0 {
+        let place = usize::try_from(column - 1).ok().and_then(|place| index.columns.get(place));
+        return match place.and_then(|column| table.columns.get(*column)) {
+            Some(column) => string(quote_identifier(&column.name)),
+            None => Ok(Datum::Null),
+        };
+    }
+    string(format!(
+        "CREATE {}INDEX {} ON public.{} USING btree ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quote_identifier(&index.name),
+        quote_identifier(&table.name),
+        column_list(table, &index.columns)
+    ))
+}
+
+/// The sequence behind a serial or identity column.
+fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let (table_name, column_name) = (text(&args[0])?, text(&args[1])?);
+    let catalog = ctx.environment.catalog();
+    let missing = || ValueError::new("42P01", format!("relation \"{table_name}\" does not exist"));
+    let parts = parse_identifier(table_name, true)?;
+    let table = parts.last().and_then(|name| catalog.table_by_name(name)).ok_or_else(missing)?;
+    let (place, column) = table.column_by_name(column_name).ok_or_else(|| {
+        ValueError::new("42703", format!("column \"{column_name}\" of relation \"{}\" does not exist", table.name))
+    })?;
+    let from_default: Option<SequenceId> = match &column.default {
+        Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => Some(*sequence),
+        Some(DefaultValue::Expr(_) | DefaultValue::Generated(_)) | None => None,
+    };
+    let sequence = from_default.and_then(|id| catalog.sequences.get(&id)).or_else(|| {
+        catalog.sequences.values().find(|sequence| sequence.owned_by == Some((table.id, place)))
+    });
+    sequence.map_or(Ok(Datum::Null), |sequence| string(format!("public.{}", quote_identifier(&sequence.name))))
+}
+
+fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
+    Ok(Datum::Null)
+}
+
+pub(in super::super) const DEFINITIONS: &[Definition] = &[
+    // Expressions are kept as SQL.
+    strict("pg_get_expr(text, oid, bool?) text", |_, a, _| Ok(a[0].clone())).stable(),
+    strict("pg_get_constraintdef(oid, bool?) text", |ctx, a, _| {
+        constraint(ctx, oid(&a[0])?).map_or(Ok(Datum::Null), string)
+    })
+    .stable(),
+    strict("pg_get_indexdef(oid) text", |ctx, a, _| index(ctx, a)).stable(),
+    strict("pg_get_indexdef(oid, int4, bool) text", |ctx, a, _| index(ctx, a)).stable(),
+    strict("pg_get_serial_sequence(text, text) text", |ctx, a, _| serial_sequence(ctx, a)).stable(),
+    // There are no triggers, rules, partitions, extended statistics or user functions whose OID could be given.
+    strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
+    strict("pg_get_ruledef(oid, bool?) text", nothing).stable(),
+    strict("pg_get_partkeydef(oid) text", nothing).stable(),
+    strict("pg_get_partition_constraintdef(oid) text", nothing).stable(),
+    strict("pg_get_statisticsobjdef(oid) text", nothing).stable(),
+    strict("pg_get_statisticsobjdef_columns(oid) text", nothing).stable(),
+    strict("pg_get_functiondef(oid) text", nothing).stable(),
+    strict("pg_get_function_arguments(oid) text", nothing).stable(),
+    strict("pg_get_function_identity_arguments(oid) text", nothing).stable(),
+    strict("pg_get_function_result(oid) text", nothing).stable(),
+    strict("pg_tablespace_location(oid) text", |_, _, _| string("")).stable(),
+];

@@ -1,0 +1,98 @@
+//! Members of JSON documents as rows.
+
+use super::{Definition, TableRows, column, known, strict};
+use crate::scalar::func::arguments::{jsonb, text};
+use crate::scalar::func::document::{Kind, elements, entries, kind, unquoted};
+use repr::{Datum, Jsonb, ValueError};
+
+type Rows = Result<TableRows, ValueError>;
+
+/// A part of a json text as text: strings bare, null as NULL.
+fn bare(part: &str) -> Result<Datum, ValueError> {
+    Ok(match kind(part) {
+        Kind::Null => Datum::Null,
+        Kind::String => Datum::text(unquoted(part)?),
+        Kind::Object | Kind::Array | Kind::Number | Kind::Boolean => Datum::text(part),
+    })
+}
+
+fn members(source: &str, function: &str, as_text: bool) -> Rows {
+    match kind(source) {
+        Kind::Object => {}
+        Kind::Array => return Err(ValueError::new("22023", "cannot deconstruct an array as an object")),
+        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+            let _ = function;
+            return Err(ValueError::new("22023", "cannot deconstruct a scalar"));
+        }
+    }
+    let row = |(name, value): (String, &str)| {
+        Ok(vec![Datum::text(name), if as_text { bare(value)? } else { Datum::text(value) }])
+    };
+    known(entries(source)?.into_iter().map(row).collect::<Result<_, ValueError>>()?)
+}
+
+fn items(source: &str, function: &str, as_text: bool) -> Rows {
+    match kind(source) {
+        Kind::Array => {}
+        Kind::Object => return Err(ValueError::new("22023", format!("cannot call {function} on a non-array"))),
+        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+            return Err(ValueError::new("22023", format!("cannot call {function} on a scalar")));
+        }
+    }
+    let item = |item: &str| if as_text { bare(item) } else { Ok(Datum::text(item)) };
+    column(elements(source)?.into_iter().map(item).collect::<Result<_, ValueError>>()?)
+}
+
+fn keys(source: &str) -> Rows {
+    match kind(source) {
+        Kind::Object => {}
+        Kind::Array => return Err(ValueError::new("22023", "cannot call json_object_keys on an array")),
+        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+            return Err(ValueError::new("22023", "cannot call json_object_keys on a scalar"));
+        }
+    }
+    column(entries(source)?.into_iter().map(|(name, _)| Datum::text(name)).collect())
+}
+
+/// As text: strings bare, null as NULL.
+fn value_text(value: &Jsonb) -> Datum {
+    value.as_text().map_or(Datum::Null, Datum::text)
+}
+
+fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
+    let row = |(name, value): &(std::sync::Arc<str>, Jsonb)| {
+        vec![Datum::Text(name.clone()), if as_text { value_text(value) } else { Datum::Jsonb(value.clone()) }]
+    };
+    known(source.each(function)?.iter().map(row).collect())
+}
+
+pub(super) const FUNCTIONS: &[Definition] = &[
+    ("json_each(json) (key text, value json)", |_, args, _| {
+        strict(args, |args| members(text(&args[0])?, "json_each", false))
+    }),
+    ("json_each_text(json) (key text, value text)", |_, args, _| {
+        strict(args, |args| members(text(&args[0])?, "json_each_text", true))
+    }),
+    ("json_array_elements(json) (value json)", |_, args, _| {
+        strict(args, |args| items(text(&args[0])?, "json_array_elements", false))
+    }),
+    ("json_array_elements_text(json) (value text)", |_, args, _| {
+        strict(args, |args| items(text(&args[0])?, "json_array_elements_text", true))
+    }),
+    ("json_object_keys(json) text", |_, args, _| strict(args, |args| keys(text(&args[0])?))),
+    ("jsonb_each(jsonb) (key text, value jsonb)", |_, args, _| {
+        strict(args, |args| pairs(jsonb(&args[0])?, "jsonb_each", false))
+    }),
+    ("jsonb_each_text(jsonb) (key text, value text)", |_, args, _| {
+        strict(args, |args| pairs(jsonb(&args[0])?, "jsonb_each_text", true))
+    }),
+    ("jsonb_array_elements(jsonb) (value jsonb)", |_, args, _| {
+        strict(args, |args| column(jsonb(&args[0])?.array_elements()?.iter().cloned().map(Datum::Jsonb).collect()))
+    }),
+    ("jsonb_array_elements_text(jsonb) (value text)", |_, args, _| {
+        strict(args, |args| column(jsonb(&args[0])?.array_elements()?.iter().map(value_text).collect()))
+    }),
+    ("jsonb_object_keys(jsonb) text", |_, args, _| {
+        strict(args, |args| column(jsonb(&args[0])?.object_keys()?.into_iter().map(Datum::Text).collect()))
+    }),
+];

@@ -1,0 +1,78 @@
+//! Rows from arrays and texts: unnest, splits, matches; and PostgreSQL's lists of words.
+
+use super::{Definition, TableRows, column, known, strict};
+use crate::scalar::func::arguments::{array, text, text_array};
+use crate::scalar::func::{groups, options, compile, split, split_pieces};
+use repr::{Datum, ValueError};
+use sqlparser::keywords::ALL_KEYWORDS;
+use std::sync::Arc;
+
+type Rows = Result<TableRows, ValueError>;
+
+fn unnest(args: &[Datum]) -> Rows {
+    let array = Arc::clone(array(&args[0])?);
+    let mut next = 0;
+    Ok(Box::new(std::iter::from_fn(move || {
+        next += 1;
+        array.elements.get(next - 1).map(|element| Ok(vec![element.clone()]))
+    })))
+}
+
+fn matches(args: &[Datum]) -> Rows {
+    let options = args.get(2).map_or_else(|| options(""), |flags| options(text(flags)?))?;
+    let regex = compile(text(&args[1])?, options)?;
+    let found = regex.captures_iter(text(&args[0])?);
+    let limit = if options.global { usize::MAX } else { 1 };
+    column(found.take(limit).map(|found| groups(&found)).collect())
+}
+
+/// An array's elements with their places: what information_schema's views are built on.
+fn expand_array(args: &[Datum]) -> Rows {
+    let array = array(&args[0])?;
+    let numbered = array.elements.iter().zip(1..);
+    known(numbered.map(|(element, number)| vec![element.clone(), Datum::Int4(number)]).collect())
+}
+
+fn options_to_table(args: &[Datum]) -> Rows {
+    let options = text_array(&args[0])?;
+    let row = |option: &str| match option.split_once('=') {
+        Some((name, value)) => vec![Datum::text(name), Datum::text(value)],
+        None => vec![Datum::text(option), Datum::Null],
+    };
+    known(options.into_iter().flatten().map(row).collect())
+}
+
+/// Words that may not be names without quotes, as `quote_ident` knows them, are reserved; the parser's other words are not.
+fn keywords() -> Rows {
+    let row = |word: &&str| {
+        let word = word.to_lowercase();
+        let reserved = crate::scalar::func::quote_identifier(&word) != word;
+        let (code, description) = if reserved { ("R", "reserved") } else { ("U", "unreserved") };
+        let label = if reserved { "requires AS" } else { "can be bare label" };
+        vec![
+            Datum::text(word),
+            Datum::text(code),
+            Datum::Bool(!reserved),
+            Datum::text(description),
+            Datum::text(label),
+        ]
+    };
+    known(ALL_KEYWORDS.iter().filter(|word| word.chars().all(|c| c.is_ascii_alphabetic() || c == '_')).map(row).collect())
+}
+
+pub(super) const FUNCTIONS: &[Definition] = &[
+    ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
+    ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
+    ("regexp_split_to_table(text, text, text?) text", |_, args, _| {
+        strict(args, |args| column(split_pieces(args)?))
+    }),
+    ("string_to_table(text, text, text?) text", |_, args, _| column(split(args)?.unwrap_or_default())),
+    ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),
+    ("pg_options_to_table(text[]) (option_name text, option_value text)", |_, args, _| strict(args, options_to_table)),
+    (
+        "pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)",
+        |_, _, _| keywords(),
+    ),
+    // Tables have no partitions: each is its only ancestor.
+    ("pg_partition_ancestors(regclass) (relid regclass)", |_, args, _| strict(args, |args| column(args.to_vec()))),
+];

@@ -1,0 +1,172 @@
+//! The rows of catalog relations, computed from the catalog.
+//!
+//! One builder fills columns by name; what a relation does not say of its columns is false, 0 or NULL,
+//! as PostgreSQL would have it. Relations without rows here are those of features that we do not have.
+
+mod constraint;
+mod information;
+mod object;
+mod server;
+mod types;
+mod view;
+
+use super::{SystemRelation, find_by_id};
+use crate::catalog::Catalog;
+use crate::scalar::Environment;
+use repr::{Array, Datum, RelationId, Row, ScalarType};
+use std::sync::Arc;
+
+/// OID of schema pg_catalog.
+pub(super) const PG_CATALOG: u32 = 11;
+/// OID of schema public.
+pub(super) const PUBLIC: u32 = 2200;
+/// OID of schema information_schema.
+pub(super) const INFORMATION_SCHEMA: u32 = 13_223;
+/// OID of the one role.
+pub(super) const OWNER: u32 = 10;
+/// OID of the one database.
+pub(super) const DATABASE: u32 = 5;
+/// OID of the access method `heap`.
+pub(super) const HEAP: u32 = 2;
+/// OID of the access method that indexes are shown with, `btree`.
+pub(super) const BTREE: u32 = 403;
+
+/// All rows of a catalog relation, in no particular order; none for an unknown one.
+pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment) -> Vec<Row> {
+    let Some(found) = find_by_id(relation) else { return Vec::new() };
+    let mut table = Rows { relation: found, rows: Vec::new() };
+    let source = Source { catalog, environment };
+    match (found.schema, found.name) {
+        ("pg_catalog", "pg_class") => source.classes(&mut table),
+        ("pg_catalog", "pg_attribute") => source.attributes(&mut table),
+        ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
+        ("pg_catalog", "pg_index") => source.indexes(&mut table),
+        ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
+        ("pg_catalog", "pg_description") => source.descriptions(&mut table),
+        ("pg_catalog", "pg_depend") => source.dependencies(&mut table),
+        ("pg_catalog", "pg_constraint") => source.constraints(&mut table),
+        ("pg_catalog", "pg_seclabels") => source.labels(&mut table),
+        ("pg_catalog", "pg_type") => source.types(&mut table),
+        ("pg_catalog", "pg_enum") => source.enum_labels(&mut table),
+        ("pg_catalog", "pg_namespace") => source.namespaces(&mut table),
+        ("pg_catalog", "pg_am") => source.access_methods(&mut table),
+        ("pg_catalog", "pg_collation") => source.collations(&mut table),
+        ("pg_catalog", "pg_database") => source.databases(&mut table),
+        ("pg_catalog", "pg_tablespace") => source.tablespaces(&mut table),
+        ("pg_catalog", "pg_roles" | "pg_authid") => source.roles(&mut table),
+        ("pg_catalog", "pg_user" | "pg_shadow") => source.users(&mut table),
+        ("pg_catalog", "pg_language") => source.languages(&mut table),
+        ("pg_catalog", "pg_settings") => source.settings(&mut table),
+        ("pg_catalog", "pg_proc") => source.functions(&mut table),
+        ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
+        ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
+        ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),
+        ("pg_catalog", "pg_sequences") => source.sequences_view(&mut table),
+        ("information_schema", name) => source.information_schema(name, &mut table),
+        (_, _) => {}
+    }
+    table.rows
+}
+
+/// What rows are computed from.
+struct Source<'a> {
+    catalog: &'a Catalog,
+    environment: &'a dyn Environment,
+}
+
+/// The rows of one relation while they are made.
+struct Rows {
+    relation: &'static SystemRelation,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    /// Adds a row of the named columns; a column that the relation has not is left out.
+    fn add(&mut self, values: &[(&str, Datum)]) {
+        let is_view = self.relation.is_view;
+        let row: Vec<Datum> = self
+            .relation
+            .columns
+            .iter()
+            .map(|column| match values.iter().find(|(name, _)| *name == column.name) {
+                Some((_, value)) => value.clone(),
+                None if is_view => Datum::Null,
+                None => blank(&column.scalar),
+            })
+            .collect();
+        self.rows.push(Row::pack(&row));
+    }
+}
+
+/// What PostgreSQL's fixed-width columns have when there is nothing to say.
+fn blank(scalar: &ScalarType) -> Datum {
+    match scalar {
+        ScalarType::Bool => Datum::Bool(false),
+        ScalarType::Int2 => Datum::Int2(0),
+        ScalarType::Int4 => Datum::Int4(0),
+        ScalarType::Int8 => Datum::Int8(0),
+        ScalarType::Float4 => Datum::Float4(0.0),
+        ScalarType::Oid
+        | ScalarType::Xid
+        | ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regnamespace => Datum::Oid(0),
+        ScalarType::Char => text(""),
+        ScalarType::Float8
+        | ScalarType::Numeric
+        | ScalarType::Text
+        | ScalarType::Varchar
+        | ScalarType::Bpchar
+        | ScalarType::Name
+        | ScalarType::Bytea
+        | ScalarType::Date
+        | ScalarType::Time
+        | ScalarType::Timestamp
+        | ScalarType::Timestamptz
+        | ScalarType::Interval
+        | ScalarType::Uuid
+        | ScalarType::Json
+        | ScalarType::Jsonb
+        | ScalarType::Int2Vector
+        | ScalarType::OidVector
+        | ScalarType::Void
+        | ScalarType::Unknown
+        | ScalarType::Enum(_)
+        | ScalarType::Record(_)
+        | ScalarType::Array(_) => Datum::Null,
+    }
+}
+
+fn text(content: &str) -> Datum {
+    Datum::Text(content.into())
+}
+
+fn optional(content: Option<&str>) -> Datum {
+    content.map_or(Datum::Null, text)
+}
+
+fn flag(value: bool) -> Datum {
+    Datum::Bool(value)
+}
+
+fn small(value: usize) -> Datum {
+    Datum::Int2(i16::try_from(value).unwrap_or(i16::MAX))
+}
+
+/// int2vector and oidvector count from 0.
+fn vector(elements: Vec<Datum>) -> Datum {
+    let dimensions = if elements.is_empty() { Vec::new() } else { vec![(elements.len(), 0)] };
+    Datum::Array(Arc::new(Array { dimensions, elements }))
+}
+
+fn array(elements: Vec<Datum>) -> Datum {
+    Datum::Array(Arc::new(Array::vector(elements)))
+}
+
+/// A name as SQL must spell it.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = name.chars().next().is_some_and(|first| first.is_ascii_lowercase() || first == '_')
+        && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}

@@ -1,0 +1,111 @@
+//! pg_constraint, and pg_seclabels with the annotations of tables and columns.
+
+use super::{PUBLIC, Rows, Source, array, flag, small, text};
+use crate::catalog::{ConstraintName, EdgeKind, ForeignKey, ReferentialAction, Table};
+use repr::{ColumnIndex, Datum};
+
+fn action(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "a",
+        ReferentialAction::Restrict => "r",
+        ReferentialAction::Cascade => "c",
+        ReferentialAction::SetNull => "n",
+        ReferentialAction::SetDefault => "d",
+    }
+}
+
+fn numbers(columns: &[ColumnIndex]) -> Datum {
+    array(columns.iter().map(|&column| small(column + 1)).collect())
+}
+
+fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static str, Datum)> {
+    vec![
+        ("oid", Datum::Oid(constraint.id)),
+        ("conname", text(&constraint.name)),
+        ("connamespace", Datum::Oid(PUBLIC)),
+        ("contype", text(kind)),
+        ("condeferrable", flag(constraint.deferrable)),
+        ("condeferred", flag(constraint.initially_deferred)),
+        ("convalidated", flag(true)),
+        ("conrelid", Datum::Oid(table.id.0)),
+        ("conislocal", flag(true)),
+        ("connoinherit", flag(kind != "c")),
+    ]
+}
+
+impl Source<'_> {
+    pub(super) fn constraints(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for index in &table.indexes {
+                let Some(constraint) = &index.constraint else { continue };
+                let kind = if table.primary_key == Some(index.id) { "p" } else { "u" };
+                let mut values = base(table, constraint, kind);
+                values.extend([("conindid", Datum::Oid(index.id.0)), ("conkey", numbers(&index.columns))]);
+                rows.add(&values);
+            }
+            for check in &table.checks {
+                let mut values = base(table, &check.constraint, "c");
+                values.push(("conbin", text(&check.expression)));
+                rows.add(&values);
+            }
+            for key in &table.foreign_keys {
+                let mut values = base(table, &key.constraint, "f");
+                let target = self.catalog.table(key.target);
+                let index = target.and_then(|target| target.indexes.iter().find(|index| index.unique && same(&index.columns, &key.target_columns)));
+                values.extend([
+                    ("conindid", Datum::Oid(index.map_or(0, |index| index.id.0))),
+                    ("confrelid", Datum::Oid(key.target.0)),
+                    ("confupdtype", text(action(key.on_update))),
+                    ("confdeltype", text(action(key.on_delete))),
+                    ("confmatchtype", text("s")),
+                    ("conkey", numbers(&key.columns)),
+                    ("confkey", numbers(&key.target_columns)),
+                ]);
+                rows.add(&values);
+            }
+        }
+    }
+
+    /// Labels that give the same annotations when they are run, as pg_dump does.
+    pub(super) fn labels(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            if table.data_subject {
+                label(rows, table, 0, "table", &super::quoted(&table.name), "DATA_SUBJECT");
+            }
+            for key in &table.foreign_keys {
+                let (Some(annotation), [column]) = (self.annotation(key), key.columns.as_slice()) else { continue };
+                let name = format!("{}.{}", super::quoted(&table.name), super::quoted(&table.columns[*column].name));
+                label(rows, table, column + 1, "column", &name, &annotation);
+            }
+        }
+    }
+
+    fn annotation(&self, key: &ForeignKey) -> Option<String> {
+        let word = match key.annotation? {
+            EdgeKind::OwnedBy => "OWNED_BY",
+            EdgeKind::Owns => "OWNS",
+            EdgeKind::AccessedBy => "ACCESSED_BY",
+            EdgeKind::Accesses => "ACCESSES",
+        };
+        let target = self.catalog.table(key.target)?;
+        let columns: Vec<String> = key.target_columns.iter().map(|&column| super::quoted(&target.columns[column].name)).collect();
+        Some(format!("{word} {}({})", super::quoted(&target.name), columns.join(", ")))
+    }
+}
+
+fn same(left: &[ColumnIndex], right: &[ColumnIndex]) -> bool {
+    left.len() == right.len() && left.iter().all(|column| right.contains(column))
+}
+
+fn label(rows: &mut Rows, table: &Table, number: usize, kind: &str, name: &str, label: &str) {
+    rows.add(&[
+        ("objoid", Datum::Oid(table.id.0)),
+        ("classoid", Datum::Oid(1259)),
+        ("objsubid", Datum::Int4(i32::try_from(number).unwrap_or(i32::MAX))),
+        ("objtype", text(kind)),
+        ("objnamespace", Datum::Oid(PUBLIC)),
+        ("objname", text(name)),
+        ("provider", text("dogwood")),
+        ("label", text(label)),
+    ]);
+}

@@ -1,0 +1,247 @@
+//! information_schema: tables, columns, constraints, schemata, sequences.
+
+use super::object::default_text;
+use super::{Rows, Source, optional, text};
+use crate::catalog::{Column, DefaultValue, ReferentialAction, Table};
+use repr::{Datum, ScalarType};
+
+fn yes(value: bool) -> Datum {
+    text(if value { "YES" } else { "NO" })
+}
+
+fn number(value: usize) -> Datum {
+    Datum::Int4(i32::try_from(value).unwrap_or(i32::MAX))
+}
+
+fn rule(action: ReferentialAction) -> &'static str {
+    match action {
+        ReferentialAction::NoAction => "NO ACTION",
+        ReferentialAction::Restrict => "RESTRICT",
+        ReferentialAction::Cascade => "CASCADE",
+        ReferentialAction::SetNull => "SET NULL",
+        ReferentialAction::SetDefault => "SET DEFAULT",
+    }
+}
+
+impl Source<'_> {
+    pub(super) fn information_schema(&self, name: &str, rows: &mut Rows) {
+        let database = self.environment.database();
+        match name {
+            "information_schema_catalog_name" => rows.add(&[("catalog_name", text(&database))]),
+            "schemata" => {
+                for schema in ["pg_catalog", "public", "information_schema"] {
+                    rows.add(&[
+                        ("catalog_name", text(&database)),
+                        ("schema_name", text(schema)),
+                        ("schema_owner", text(&self.environment.session_user())),
+                    ]);
+                }
+            }
+            "tables" => self.information_tables(&database, rows),
+            "columns" => {
+                for table in self.catalog.relations.values() {
+                    for (ordinal, (_, column)) in table.live_columns().enumerate() {
+                        self.information_column(&database, table, ordinal, column, rows);
+                    }
+                }
+            }
+            "table_constraints" | "key_column_usage" | "constraint_column_usage" | "referential_constraints" | "check_constraints" => {
+                for table in self.catalog.relations.values() {
+                    self.information_constraints(&database, table, rows);
+                }
+            }
+            "sequences" => {
+                for sequence in self.catalog.sequences.values() {
+                    rows.add(&[
+                        ("sequence_catalog", text(&database)),
+                        ("sequence_schema", text("public")),
+                        ("sequence_name", text(&sequence.name)),
+                        ("data_type", text(&sequence.data_type.format_type(-1))),
+                        ("start_value", text(&sequence.start.to_string())),
+                        ("minimum_value", text(&sequence.min_value.to_string())),
+                        ("maximum_value", text(&sequence.max_value.to_string())),
+                        ("increment", text(&sequence.increment.to_string())),
+                        ("cycle_option", yes(sequence.cycle)),
+                    ]);
+                }
+            }
+            "enabled_roles" => rows.add(&[("role_name", text(&self.environment.session_user()))]),
+            _ => {}
+        }
+    }
+
+    fn information_tables(&self, database: &str, rows: &mut Rows) {
+        let system = crate::system::relations()
+            .iter()
+            .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
+        let ours = self.catalog.relations.values().map(|table| ("public", table.name.as_str(), "BASE TABLE"));
+        for (schema, name, kind) in system.chain(ours) {
+            rows.add(&[
+                ("table_catalog", text(database)),
+                ("table_schema", text(schema)),
+                ("table_name", text(name)),
+                ("table_type", text(kind)),
+                ("is_insertable_into", yes(schema == "public")),
+                ("is_typed", yes(false)),
+            ]);
+        }
+    }
+
+    fn information_column(&self, database: &str, table: &Table, ordinal: usize, column: &Column, rows: &mut Rows) {
+        let scalar = &column.column_type.scalar;
+        let modifier = column.column_type.modifier;
+        let (data_type, schema, udt) = match scalar {
+            ScalarType::Array(element) => {
+                let name = match &**element {
+                    ScalarType::Enum(id) => self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name)),
+                    _ => scalar.type_name(),
+                };
+                ("ARRAY".to_owned(), "pg_catalog", name)
+            }
+            ScalarType::Enum(id) => {
+                let name = self.catalog.enums.get(id).map_or_else(String::new, |found| found.name.clone());
+                ("USER-DEFINED".to_owned(), "public", name)
+            }
+            other => (other.format_type(-1), "pg_catalog", other.type_name()),
+        };
+        let generated = match &column.default {
+            Some(DefaultValue::Generated(expression)) => Some(expression.as_str()),
+            Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Identity { .. }) | None => None,
+        };
+        let identity = match &column.default {
+            Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
+            Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
+        };
+        let default = if generated.is_some() { None } else { default_text(self, column) };
+        let length = match scalar {
+            ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
+            _ => Datum::Null,
+        };
+        let (precision, scale) = match scalar {
+            ScalarType::Int2 => (Datum::Int4(16), Datum::Int4(0)),
+            ScalarType::Int4 => (Datum::Int4(32), Datum::Int4(0)),
+            ScalarType::Int8 => (Datum::Int4(64), Datum::Int4(0)),
+            ScalarType::Numeric => match repr::types::decode_numeric_modifier(modifier) {
+                Some((precision, scale)) => (Datum::Int4(precision), Datum::Int4(scale)),
+                None => (Datum::Null, Datum::Null),
+            },
+            _ => (Datum::Null, Datum::Null),
+        };
+        rows.add(&[
+            ("table_catalog", text(database)),
+            ("table_schema", text("public")),
+            ("table_name", text(&table.name)),
+            ("column_name", text(&column.name)),
+            ("ordinal_position", number(ordinal + 1)),
+            ("column_default", optional(default.as_deref())),
+            ("is_nullable", yes(column.column_type.nullable)),
+            ("data_type", text(&data_type)),
+            ("character_maximum_length", length),
+            ("numeric_precision", precision),
+            ("numeric_scale", scale),
+            ("udt_catalog", text(database)),
+            ("udt_schema", text(schema)),
+            ("udt_name", text(&udt)),
+            ("dtd_identifier", text(&(ordinal + 1).to_string())),
+            ("is_identity", yes(identity.is_some())),
+            ("identity_generation", optional(identity)),
+            ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
+            ("generation_expression", optional(generated)),
+            ("is_updatable", yes(true)),
+        ]);
+    }
+
+    /// The constraint views share their first columns; each keeps those that it has.
+    fn information_constraints(&self, database: &str, table: &Table, rows: &mut Rows) {
+        let view = rows.relation.name;
+        let row = |rows: &mut Rows, name: &str, more: &[(&str, Datum)]| {
+            let mut values = vec![
+                ("constraint_catalog", text(database)),
+                ("constraint_schema", text("public")),
+                ("constraint_name", text(name)),
+                ("table_catalog", text(database)),
+                ("table_schema", text("public")),
+            ];
+            values.extend(more.iter().cloned());
+            rows.add(&values);
+        };
+        let in_table = |kind: &str, deferrable: bool, deferred: bool| {
+            [
+                ("table_name", text(&table.name)),
+                ("constraint_type", text(kind)),
+                ("is_deferrable", yes(deferrable)),
+                ("initially_deferred", yes(deferred)),
+                ("enforced", yes(true)),
+            ]
+        };
+        let columns = |rows: &mut Rows, name: &str, owner: &Table, columns: &[usize], positions: Option<&[usize]>| {
+            for (place, &column) in columns.iter().enumerate() {
+                let position = positions.map_or(Datum::Null, |positions| number(positions[place]));
+                row(
+                    rows,
+                    name,
+                    &[
+                        ("table_name", text(&owner.name)),
+                        ("column_name", text(&owner.columns[column].name)),
+                        ("ordinal_position", number(place + 1)),
+                        ("position_in_unique_constraint", position),
+                    ],
+                );
+            }
+        };
+        for index in &table.indexes {
+            let Some(constraint) = &index.constraint else { continue };
+            let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
+            match view {
+                "table_constraints" => row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred)),
+                "key_column_usage" | "constraint_column_usage" => columns(rows, &constraint.name, table, &index.columns, None),
+                _ => {}
+            }
+        }
+        for check in &table.checks {
+            match view {
+                "table_constraints" => row(rows, &check.constraint.name, &in_table("CHECK", false, false)),
+                "check_constraints" => row(rows, &check.constraint.name, &[("check_clause", text(&check.expression))]),
+                _ => {}
+            }
+        }
+        for key in &table.foreign_keys {
+            let constraint = &key.constraint;
+            let Some(target) = self.catalog.table(key.target) else { continue };
+            let unique = target
+                .indexes
+                .iter()
+                .find(|index| index.unique && index.columns.len() == key.target_columns.len() && key.target_columns.iter().all(|column| index.columns.contains(column)));
+            match view {
+                "table_constraints" => {
+                    row(rows, &constraint.name, &in_table("FOREIGN KEY", constraint.deferrable, constraint.initially_deferred));
+                }
+                "key_column_usage" => {
+                    let positions: Vec<usize> = key
+                        .target_columns
+                        .iter()
+                        .map(|column| unique.and_then(|index| index.columns.iter().position(|other| other == column)).map_or(1, |place| place + 1))
+                        .collect();
+                    columns(rows, &constraint.name, table, &key.columns, Some(&positions));
+                }
+                "constraint_column_usage" => columns(rows, &constraint.name, target, &key.target_columns, None),
+                "referential_constraints" => row(
+                    rows,
+                    &constraint.name,
+                    &[
+                        ("unique_constraint_catalog", text(database)),
+                        ("unique_constraint_schema", text("public")),
+                        (
+                            "unique_constraint_name",
+                            optional(unique.and_then(|index| index.constraint.as_ref()).map(|constraint| constraint.name.as_str())),
+                        ),
+                        ("match_option", text("NONE")),
+                        ("update_rule", text(rule(key.on_update))),
+                        ("delete_rule", text(rule(key.on_delete))),
+                    ],
+                ),
+                _ => {}
+            }
+        }
+    }
+}

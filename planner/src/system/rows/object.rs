@@ -1,0 +1,247 @@
+//! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend.
+
+use super::{BTREE, HEAP, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
+use crate::catalog::{Column, DefaultValue, Index, Table};
+use crate::system::{SystemRelation, relations};
+use repr::{ColumnType, Datum, ScalarType};
+
+/// OID of the relation pg_class, of things that hang on tables.
+const PG_CLASS: u32 = 1259;
+
+/// A default's own OID: it has none in the catalog, so that of its table and column serves.
+fn default_id(table: &Table, column: usize) -> u32 {
+    // Above all OIDs that are handed out one by one, and stable.
+    0x8000_0000 | (table.id.0 << 11) | (column as u32 & 0x7ff)
+}
+
+/// What pg_get_expr shows of a column's default.
+pub(super) fn default_text(source: &Source<'_>, column: &Column) -> Option<String> {
+    match &column.default {
+        Some(DefaultValue::Expr(expression) | DefaultValue::Generated(expression)) => Some(expression.clone()),
+        Some(DefaultValue::Serial(sequence)) => {
+            let name = source.catalog.sequences.get(sequence).map(|found| super::quoted(&found.name))?;
+            Some(format!("nextval('{name}'::regclass)"))
+        }
+        Some(DefaultValue::Identity { .. }) | None => None,
+    }
+}
+
+pub(super) fn schema_id(relation: &SystemRelation) -> u32 {
+    if relation.schema == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA }
+}
+
+fn collation(scalar: &ScalarType) -> u32 {
+    match scalar {
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Unknown => 100,
+        ScalarType::Name => 950,
+        ScalarType::Array(element) => collation(element),
+        _ => 0,
+    }
+}
+
+fn storage(scalar: &ScalarType) -> &'static str {
+    match scalar {
+        ScalarType::Numeric => "m",
+        other if other.length() == -1 => "x",
+        _ => "p",
+    }
+}
+
+impl Source<'_> {
+    pub(super) fn classes(&self, rows: &mut Rows) {
+        let class = |rows: &mut Rows, id: u32, name: &str, schema: u32, kind: &str, more: &[(&str, Datum)]| {
+            let mut values = vec![
+                ("oid", Datum::Oid(id)),
+                ("relname", text(name)),
+                ("relnamespace", Datum::Oid(schema)),
+                ("relowner", Datum::Oid(OWNER)),
+                ("relfilenode", Datum::Oid(id)),
+                ("reltuples", Datum::Float4(-1.0)),
+                ("relpersistence", text("p")),
+                ("relkind", text(kind)),
+                ("relispopulated", flag(true)),
+                ("relreplident", text(if kind == "r" { "d" } else { "n" })),
+            ];
+            values.extend(more.iter().cloned());
+            rows.add(&values);
+        };
+        for relation in relations() {
+            let kind = if relation.is_view { "v" } else { "r" };
+            let more = [("relnatts", small(relation.columns.len())), ("relam", Datum::Oid(if relation.is_view { 0 } else { HEAP }))];
+            class(rows, relation.id.0, relation.name, schema_id(relation), kind, &more);
+        }
+        for table in self.catalog.relations.values() {
+            let keys = !table.foreign_keys.is_empty();
+            let more = [
+                ("relnatts", small(table.columns.len())),
+                ("relam", Datum::Oid(HEAP)),
+                ("relhasindex", flag(shown_indexes(table).next().is_some())),
+                ("relchecks", small(table.checks.len())),
+                ("relhastriggers", flag(keys)),
+            ];
+            class(rows, table.id.0, &table.name, PUBLIC, "r", &more);
+            for index in shown_indexes(table) {
+                let more = [("relnatts", small(index.columns.len())), ("relam", Datum::Oid(BTREE))];
+                class(rows, index.id.0, &index.name, PUBLIC, "i", &more);
+            }
+        }
+        for sequence in self.catalog.sequences.values() {
+            class(rows, sequence.id.0, &sequence.name, PUBLIC, "S", &[("relnatts", small(3))]);
+        }
+    }
+
+    pub(super) fn attributes(&self, rows: &mut Rows) {
+        for relation in relations() {
+            for (place, column) in relation.columns.iter().enumerate() {
+                attribute(rows, relation.id.0, place, column.name, &ColumnType::nullable(column.scalar.clone()), &[]);
+            }
+        }
+        for table in self.catalog.relations.values() {
+            for (place, column) in table.columns.iter().enumerate() {
+                let mut more = vec![
+                    ("attnotnull", flag(!column.column_type.nullable && !column.dropped)),
+                    ("attisdropped", flag(column.dropped)),
+                    ("atthasmissing", flag(column.missing.is_some())),
+                ];
+                if column.dropped {
+                    more.push(("atttypid", Datum::Oid(0)));
+                }
+                match &column.default {
+                    Some(DefaultValue::Identity { always, .. }) => more.push(("attidentity", text(if *always { "a" } else { "d" }))),
+                    Some(DefaultValue::Generated(_)) => {
+                        more.push(("attgenerated", text("s")));
+                        more.push(("atthasdef", flag(true)));
+                    }
+                    Some(DefaultValue::Expr(_) | DefaultValue::Serial(_)) => more.push(("atthasdef", flag(true))),
+                    None => {}
+                }
+                attribute(rows, table.id.0, place, &column.name, &column.column_type, &more);
+            }
+            for index in shown_indexes(table) {
+                for (place, &column) in index.columns.iter().enumerate() {
+                    let column = &table.columns[column];
+                    attribute(rows, index.id.0, place, &column.name, &column.column_type, &[]);
+                }
+            }
+        }
+    }
+
+    pub(super) fn defaults(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for (place, column) in table.live_columns() {
+                if let Some(expression) = default_text(self, column) {
+                    rows.add(&[
+                        ("oid", Datum::Oid(default_id(table, place))),
+                        ("adrelid", Datum::Oid(table.id.0)),
+                        ("adnum", small(place + 1)),
+                        ("adbin", text(&expression)),
+                    ]);
+                }
+            }
+        }
+    }
+
+    pub(super) fn indexes(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for index in shown_indexes(table) {
+                let primary = table.primary_key == Some(index.id);
+                let columns: Vec<&Column> = index.columns.iter().map(|&column| &table.columns[column]).collect();
+                rows.add(&[
+                    ("indexrelid", Datum::Oid(index.id.0)),
+                    ("indrelid", Datum::Oid(table.id.0)),
+                    ("indnatts", small(columns.len())),
+                    ("indnkeyatts", small(columns.len())),
+                    ("indisunique", flag(index.unique)),
+                    ("indisprimary", flag(primary)),
+                    ("indimmediate", flag(!index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable))),
+                    ("indisvalid", flag(true)),
+                    ("indisready", flag(true)),
+                    ("indislive", flag(true)),
+                    ("indkey", vector(index.columns.iter().map(|&column| small(column + 1)).collect())),
+                    (
+                        "indcollation",
+                        vector(columns.iter().map(|column| Datum::Oid(collation(&column.column_type.scalar))).collect()),
+                    ),
+                    ("indclass", vector(columns.iter().map(|_| Datum::Oid(0)).collect())),
+                    ("indoption", vector(columns.iter().map(|_| Datum::Int2(0)).collect())),
+                ]);
+            }
+        }
+    }
+
+    pub(super) fn sequences(&self, rows: &mut Rows) {
+        for sequence in self.catalog.sequences.values() {
+            rows.add(&[
+                ("seqrelid", Datum::Oid(sequence.id.0)),
+                ("seqtypid", Datum::Oid(sequence.data_type.oid())),
+                ("seqstart", Datum::Int8(sequence.start)),
+                ("seqincrement", Datum::Int8(sequence.increment)),
+                ("seqmax", Datum::Int8(sequence.max_value)),
+                ("seqmin", Datum::Int8(sequence.min_value)),
+                ("seqcache", Datum::Int8(1)),
+                ("seqcycle", flag(sequence.cycle)),
+            ]);
+        }
+    }
+
+    pub(super) fn descriptions(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            let columns = table.live_columns().map(|(place, column)| (place + 1, &column.comment));
+            for (number, comment) in std::iter::once((0, &table.comment)).chain(columns) {
+                if comment.is_some() {
+                    rows.add(&[
+                        ("objoid", Datum::Oid(table.id.0)),
+                        ("classoid", Datum::Oid(PG_CLASS)),
+                        ("objsubid", Datum::Int4(number as i32)),
+                        ("description", optional(comment.as_deref())),
+                    ]);
+                }
+            }
+        }
+    }
+
+    /// Sequences hang on the columns that own them: auto for serial, internal for identity.
+    pub(super) fn dependencies(&self, rows: &mut Rows) {
+        for sequence in self.catalog.sequences.values() {
+            let Some((table, column)) = sequence.owned_by else { continue };
+            let identity = self.catalog.table(table).is_some_and(|table| {
+                table.columns.get(column).is_some_and(|column| matches!(column.default, Some(DefaultValue::Identity { .. })))
+            });
+            rows.add(&[
+                ("classid", Datum::Oid(PG_CLASS)),
+                ("objid", Datum::Oid(sequence.id.0)),
+                ("refclassid", Datum::Oid(PG_CLASS)),
+                ("refobjid", Datum::Oid(table.0)),
+                ("refobjsubid", Datum::Int4(i32::try_from(column + 1).unwrap_or(i32::MAX))),
+                ("deptype", text(if identity { "i" } else { "a" })),
+            ]);
+        }
+    }
+}
+
+/// The indexes that users made; automatic ones stay out of sight.
+pub(super) fn shown_indexes(table: &Table) -> impl Iterator<Item = &Index> {
+    table.indexes.iter().filter(|index| !index.automatic)
+}
+
+fn attribute(rows: &mut Rows, relation: u32, place: usize, name: &str, column_type: &ColumnType, more: &[(&str, Datum)]) {
+    let scalar = &column_type.scalar;
+    let mut values: Vec<(&str, Datum)> = more.to_vec();
+    values.extend([
+        ("attrelid", Datum::Oid(relation)),
+        ("attname", text(name)),
+        ("atttypid", Datum::Oid(scalar.oid())),
+        ("attstattarget", Datum::Int4(-1)),
+        ("attlen", Datum::Int2(scalar.length())),
+        ("attnum", small(place + 1)),
+        ("attndims", Datum::Int4(i32::from(scalar.is_array()))),
+        ("attcacheoff", Datum::Int4(-1)),
+        ("atttypmod", Datum::Int4(column_type.modifier)),
+        ("attbyval", flag((1..=8).contains(&scalar.length()))),
+        ("attalign", text("i")),
+        ("attstorage", text(storage(scalar))),
+        ("attislocal", flag(true)),
+        ("attcollation", Datum::Oid(collation(scalar))),
+    ]);
+    rows.add(&values);
+}

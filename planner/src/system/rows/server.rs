@@ -1,0 +1,185 @@
+//! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
+
+use super::{BTREE, DATABASE, HEAP, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text};
+use crate::scalar::registry;
+use repr::Datum;
+
+/// Settings that pg_settings shows, if the session has them.
+const SETTINGS: [&str; 26] = [
+    "application_name",
+    "bytea_output",
+    "client_encoding",
+    "client_min_messages",
+    "datestyle",
+    "default_transaction_isolation",
+    "default_transaction_read_only",
+    "extra_float_digits",
+    "idle_in_transaction_session_timeout",
+    "integer_datetimes",
+    "intervalstyle",
+    "is_superuser",
+    "lock_timeout",
+    "max_connections",
+    "max_identifier_length",
+    "max_index_keys",
+    "search_path",
+    "server_encoding",
+    "server_version",
+    "server_version_num",
+    "session_authorization",
+    "standard_conforming_strings",
+    "statement_timeout",
+    "timezone",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
+impl Source<'_> {
+    pub(super) fn namespaces(&self, rows: &mut Rows) {
+        for (id, name) in [(PG_CATALOG, "pg_catalog"), (PUBLIC, "public"), (INFORMATION_SCHEMA, "information_schema")] {
+            rows.add(&[("oid", Datum::Oid(id)), ("nspname", text(name)), ("nspowner", Datum::Oid(OWNER))]);
+        }
+    }
+
+    pub(super) fn access_methods(&self, rows: &mut Rows) {
+        for (id, name, handler, kind) in [(HEAP, "heap", 3, "t"), (BTREE, "btree", 330, "i")] {
+            rows.add(&[
+                ("oid", Datum::Oid(id)),
+                ("amname", text(name)),
+                ("amhandler", Datum::Oid(handler)),
+                ("amtype", text(kind)),
+            ]);
+        }
+    }
+
+    pub(super) fn collations(&self, rows: &mut Rows) {
+        for (id, name, provider) in [(100, "default", "d"), (950, "C", "c"), (951, "POSIX", "c")] {
+            rows.add(&[
+                ("oid", Datum::Oid(id)),
+                ("collname", text(name)),
+                ("collnamespace", Datum::Oid(PG_CATALOG)),
+                ("collowner", Datum::Oid(OWNER)),
+                ("collprovider", text(provider)),
+                ("collisdeterministic", flag(true)),
+                ("collencoding", Datum::Int4(-1)),
+                ("collcollate", optional((provider == "c").then_some(name))),
+                ("collctype", optional((provider == "c").then_some(name))),
+            ]);
+        }
+    }
+
+    pub(super) fn databases(&self, rows: &mut Rows) {
+        rows.add(&[
+            ("oid", Datum::Oid(DATABASE)),
+            ("datname", text(&self.environment.database())),
+            ("datdba", Datum::Oid(OWNER)),
+            ("encoding", Datum::Int4(6)),
+            ("datlocprovider", text("c")),
+            ("datallowconn", flag(true)),
+            ("datconnlimit", Datum::Int4(-1)),
+            ("dattablespace", Datum::Oid(1663)),
+            ("datcollate", text("C")),
+            ("datctype", text("C")),
+        ]);
+    }
+
+    pub(super) fn tablespaces(&self, rows: &mut Rows) {
+        for (id, name) in [(1663, "pg_default"), (1664, "pg_global")] {
+            rows.add(&[("oid", Datum::Oid(id)), ("spcname", text(name)), ("spcowner", Datum::Oid(OWNER))]);
+        }
+    }
+
+    pub(super) fn roles(&self, rows: &mut Rows) {
+        rows.add(&[
+            ("oid", Datum::Oid(OWNER)),
+            ("rolname", text(&self.environment.session_user())),
+            ("rolsuper", flag(true)),
+            ("rolinherit", flag(true)),
+            ("rolcreaterole", flag(true)),
+            ("rolcreatedb", flag(true)),
+            ("rolcanlogin", flag(true)),
+            ("rolreplication", flag(false)),
+            ("rolconnlimit", Datum::Int4(-1)),
+            ("rolpassword", Datum::Null),
+            ("rolbypassrls", flag(true)),
+        ]);
+    }
+
+    pub(super) fn users(&self, rows: &mut Rows) {
+        rows.add(&[
+            ("usename", text(&self.environment.session_user())),
+            ("usesysid", Datum::Oid(OWNER)),
+            ("usecreatedb", flag(true)),
+            ("usesuper", flag(true)),
+            ("userepl", flag(false)),
+            ("usebypassrls", flag(true)),
+        ]);
+    }
+
+    pub(super) fn languages(&self, rows: &mut Rows) {
+        for (id, name) in [(12, "internal"), (14, "sql")] {
+            rows.add(&[("oid", Datum::Oid(id)), ("lanname", text(name)), ("lanowner", Datum::Oid(OWNER)), ("lanpltrusted", flag(id == 14))]);
+        }
+    }
+
+    pub(super) fn settings(&self, rows: &mut Rows) {
+        for name in SETTINGS {
+            if let Some(value) = self.environment.setting(name) {
+                let shown = match name {
+                    "timezone" => "TimeZone",
+                    "datestyle" => "DateStyle",
+                    "intervalstyle" => "IntervalStyle",
+                    other => other,
+                };
+                rows.add(&[
+                    ("name", text(shown)),
+                    ("setting", text(&value)),
+                    ("category", text("Dogwood")),
+                    ("context", text("user")),
+                    ("vartype", text("string")),
+                    ("source", text("default")),
+                    ("boot_val", text(&value)),
+                    ("reset_val", text(&value)),
+                    ("pending_restart", flag(false)),
+                ]);
+            }
+        }
+    }
+
+    /// One row per overload; OIDs are ours, by position.
+    pub(super) fn functions(&self, rows: &mut Rows) {
+        const FIRST: usize = 8_000;
+        for (place, (name, _, _)) in registry::function_signatures().enumerate() {
+            rows.add(&[
+                ("oid", Datum::Oid((FIRST + place) as u32)),
+                ("proname", text(name)),
+                ("pronamespace", Datum::Oid(PG_CATALOG)),
+                ("proowner", Datum::Oid(OWNER)),
+                ("prolang", Datum::Oid(12)),
+                ("procost", Datum::Float4(1.0)),
+                ("prokind", text("f")),
+                ("provolatile", text("i")),
+                ("proparallel", text("s")),
+                ("pronargs", small(0)),
+                ("proargtypes", super::vector(Vec::new())),
+                ("prosrc", text(name)),
+            ]);
+        }
+    }
+
+    /// This session alone: others are not this one's to see.
+    pub(super) fn activity(&self, rows: &mut Rows) {
+        rows.add(&[
+            ("datid", Datum::Oid(DATABASE)),
+            ("datname", text(&self.environment.database())),
+            ("pid", Datum::Int4(self.environment.backend_pid())),
+            ("usesysid", Datum::Oid(OWNER)),
+            ("usename", text(&self.environment.session_user())),
+            ("application_name", optional(self.environment.setting("application_name").as_deref())),
+            ("xact_start", Datum::Timestamptz(self.environment.transaction_timestamp())),
+            ("query_start", Datum::Timestamptz(self.environment.statement_timestamp())),
+            ("state", text("active")),
+            ("backend_type", text("client backend")),
+        ]);
+    }
+}

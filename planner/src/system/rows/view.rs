@@ -1,0 +1,70 @@
+//! pg_tables, pg_indexes, pg_sequences.
+
+use super::object::shown_indexes;
+use super::{Rows, Source, flag, quoted, text};
+use crate::catalog::{Index, Table};
+use repr::Datum;
+
+/// CREATE INDEX as pg_get_indexdef shows it.
+fn index_definition(table: &Table, index: &Index) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let columns: Vec<String> = index.columns.iter().map(|&column| quoted(&table.columns[column].name)).collect();
+    format!("CREATE {unique}INDEX {} ON public.{} USING btree ({})", quoted(&index.name), quoted(&table.name), columns.join(", "))
+}
+
+impl Source<'_> {
+    pub(super) fn tables_view(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            rows.add(&[
+                ("schemaname", text("public")),
+                ("tablename", text(&table.name)),
+                ("tableowner", text(&self.environment.session_user())),
+                ("hasindexes", flag(shown_indexes(table).next().is_some())),
+                ("hasrules", flag(false)),
+                ("hastriggers", flag(!table.foreign_keys.is_empty())),
+                ("rowsecurity", flag(false)),
+            ]);
+        }
+        for relation in crate::system::relations().iter().filter(|relation| !relation.is_view) {
+            rows.add(&[
+                ("schemaname", text(relation.schema)),
+                ("tablename", text(relation.name)),
+                ("tableowner", text(&self.environment.session_user())),
+                ("hasindexes", flag(false)),
+                ("hasrules", flag(false)),
+                ("hastriggers", flag(false)),
+                ("rowsecurity", flag(false)),
+            ]);
+        }
+    }
+
+    pub(super) fn indexes_view(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for index in shown_indexes(table) {
+                rows.add(&[
+                    ("schemaname", text("public")),
+                    ("tablename", text(&table.name)),
+                    ("indexname", text(&index.name)),
+                    ("indexdef", text(&index_definition(table, index))),
+                ]);
+            }
+        }
+    }
+
+    pub(super) fn sequences_view(&self, rows: &mut Rows) {
+        for sequence in self.catalog.sequences.values() {
+            rows.add(&[
+                ("schemaname", text("public")),
+                ("sequencename", text(&sequence.name)),
+                ("sequenceowner", text(&self.environment.session_user())),
+                ("data_type", Datum::Oid(sequence.data_type.oid())),
+                ("start_value", Datum::Int8(sequence.start)),
+                ("min_value", Datum::Int8(sequence.min_value)),
+                ("max_value", Datum::Int8(sequence.max_value)),
+                ("increment_by", Datum::Int8(sequence.increment)),
+                ("cycle", flag(sequence.cycle)),
+                ("cache_size", Datum::Int8(1)),
+            ]);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Golden plans: SQL, and the rungs that planning it goes through. `UPDATE_GOLDEN=1` rewrites the files.
+//!
+//! A file is a series of cases: a line `-- rungs` (any of hir, mir, optimized, plan), the statement, a line
+//! `----`, the expected text, an empty line.
+
+mod support;
+
+use planner::lower::{lower_query, plan_query};
+use planner::resolve::{Resolved, SessionInfo, resolve};
+use planner::{explain, parse, transform};
+use repr::RelationId;
+use std::fmt::Write;
+
+fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
+    let catalog = support::catalog::catalog();
+    let parsed = parse::parse(sql)?;
+    let (resolved, _) = resolve(&parsed[0], &catalog, &SessionInfo::default(), &[])?;
+    let Resolved::Query(hir) = resolved else { panic!("the golden files hold queries only: {sql}") };
+    // Tags are impersonal: their keys stand in order.
+    let forms = |relation: RelationId| relation == support::catalog::table_id(3);
+    let mut out = String::new();
+    for rung in wanted.split_whitespace() {
+        match rung {
+            "hir" => out += &explain::hir(&hir, &catalog),
+            "mir" => out += &explain::mir(&lower_query(&hir, &catalog)?, &catalog),
+            "optimized" => out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog),
+            "plan" => out += &explain::plan(&plan_query(&hir, &catalog, &forms)?, &catalog),
+            other => panic!("no such rung: {other}"),
+        }
+    }
+    Ok(out)
+}
+
+fn check(path: &str) {
+    let file = format!("{}/tests/plans/{path}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&file).expect("the golden file is there");
+    let mut actual = String::new();
+    for case in text.split("\n\n").map(str::trim).filter(|case| !case.is_empty()) {
+        let (head, _) = case.split_once("\n----").unwrap_or((case, ""));
+        let (wanted, sql) = head.split_once('\n').expect("a case has rungs and a statement");
+        let wanted = wanted.trim_start_matches("--");
+        let shown = rungs(sql, wanted).unwrap_or_else(|error| format!("error {}: {error}\n", error.code));
+        let _ = write!(actual, "{head}\n----\n{shown}\n");
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, actual).expect("the golden file can be written");
+        return;
+    }
+    assert_eq!(text, actual, "plans differ; see UPDATE_GOLDEN in this file's head");
+}
+
+#[test]
+fn access_paths() {
+    check("access.golden");
+}
+
+#[test]
+fn joins() {
+    check("joins.golden");
+}
+
+#[test]
+fn subqueries() {
+    check("subqueries.golden");
+}
+
+#[test]
+fn everything_else() {
+    check("other.golden");
+}

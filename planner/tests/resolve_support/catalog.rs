@@ -1,0 +1,128 @@
+//! A small catalog: users (a data subject), stories, votes, and one table of all kinds of columns.
+
+use planner::catalog::{Catalog, Check, Column, ConstraintName, DefaultValue, EnumType, Index, Sequence, Table};
+use repr::{ColumnType, IndexId, RelationId, ScalarType, SequenceId};
+use std::sync::Arc;
+
+fn column(name: &str, scalar: ScalarType, nullable: bool) -> Column {
+    Column {
+        name: name.to_owned(),
+        column_type: ColumnType { scalar, modifier: -1, nullable },
+        default: None,
+        missing: None,
+        dropped: false,
+        comment: None,
+    }
+}
+
+fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
+    let suffix = if primary { "pkey" } else { "key" };
+    Index {
+        id: IndexId(id),
+        name: format!("{table}_{suffix}"),
+        columns,
+        unique: true,
+        automatic: false,
+        constraint: Some(ConstraintName { name: format!("{table}_{suffix}"), deferrable: false, initially_deferred: false, id: id + 500 }),
+    }
+}
+
+fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Table {
+    Table {
+        id: RelationId(id),
+        name: name.to_owned(),
+        columns,
+        primary_key: indexes.first().map(|index| index.id),
+        indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        data_subject: name == "users",
+        rules: Vec::new(),
+        comment: None,
+        schema_version: 1,
+        pending: None,
+    }
+}
+
+/// The catalog.
+pub fn catalog() -> Catalog {
+    let mut catalog = Catalog::default();
+    let mut add = |table: Table| {
+        catalog.relation_names.insert(table.name.clone(), table.id);
+        catalog.relations.insert(table.id, Arc::new(table));
+    };
+    add(table(
+        16400,
+        "users",
+        vec![
+            column("id", ScalarType::Int4, false),
+            column("name", ScalarType::Text, true),
+            column("email", ScalarType::Text, true),
+        ],
+        vec![key(16401, "users", vec![0], true), key(16402, "users_email", vec![2], false)],
+    ));
+    let mut dropped = column("........pg.dropped.2........", ScalarType::Text, true);
+    dropped.dropped = true;
+    let mut serial = column("id", ScalarType::Int4, false);
+    serial.default = Some(DefaultValue::Serial(SequenceId(16420)));
+    add(table(
+        16410,
+        "stories",
+        vec![
+            serial,
+            dropped,
+            column("title", ScalarType::Text, true),
+            column("author", ScalarType::Int4, true),
+            column("score", ScalarType::Numeric, true),
+            column("created", ScalarType::Timestamptz, true),
+        ],
+        vec![key(16411, "stories", vec![0], true)],
+    ));
+    let mut always = column("id", ScalarType::Int8, false);
+    always.default = Some(DefaultValue::Identity { sequence: SequenceId(16430), always: true });
+    let mut generated = column("twice", ScalarType::Int4, true);
+    generated.default = Some(DefaultValue::Generated("n * 2".to_owned()));
+    let mut defaulted = column("n", ScalarType::Int4, false);
+    defaulted.default = Some(DefaultValue::Expr("1 + 1".to_owned()));
+    let mut short = column("code", ScalarType::Varchar, true);
+    short.column_type.modifier = 7;
+    let mut kinds = table(
+        16440,
+        "kinds",
+        vec![
+            always,
+            defaulted,
+            generated,
+            short,
+            column("tags", ScalarType::Array(Box::new(ScalarType::Text)), true),
+            column("doc", ScalarType::Jsonb, true),
+            column("day", ScalarType::Date, true),
+            column("mood", ScalarType::Enum(16450), true),
+            column("flag", ScalarType::Bool, true),
+        ],
+        vec![key(16441, "kinds", vec![0], true)],
+    );
+    kinds.checks.push(Check {
+        constraint: ConstraintName { name: "kinds_n_check".to_owned(), deferrable: false, initially_deferred: false, id: 16442 },
+        expression: "n > 0".to_owned(),
+    });
+    add(kinds);
+    for (id, name) in [(16420, "stories_id_seq"), (16430, "kinds_id_seq")] {
+        let sequence = Sequence {
+            id: SequenceId(id),
+            name: name.to_owned(),
+            data_type: ScalarType::Int8,
+            start: 1,
+            increment: 1,
+            min_value: 1,
+            max_value: i64::MAX,
+            cycle: false,
+            owned_by: None,
+        };
+        catalog.sequence_names.insert(name.to_owned(), sequence.id);
+        catalog.sequences.insert(sequence.id, Arc::new(sequence));
+    }
+    let mood = EnumType { id: 16450, name: "mood".to_owned(), labels: vec!["sad".to_owned(), "ok".to_owned()] };
+    catalog.enums.insert(16450, Arc::new(mood));
+    catalog
+}

@@ -1,0 +1,4 @@
+//! What the planner's golden tests share.
+
+pub mod catalog;
+pub mod print;

@@ -1,0 +1,116 @@
+//! The tables of the tests, as DDL would make them.
+
+use planner::catalog::{Catalog, Column, ConstraintName, Index, Table};
+use repr::{ColumnType, Id, IndexId, RelationId, ScalarType};
+use std::sync::Arc;
+
+/// (table, columns, primary key, other indexes as (columns, unique)).
+type Definition = (&'static str, &'static [(&'static str, ScalarType)], &'static [usize], &'static [(&'static [usize], bool)]);
+
+/// The tables; ids count from 16384 in this order, by hundreds.
+pub const TABLES: &[Definition] = &[
+    (
+        "users",
+        &[("id", ScalarType::Int4), ("name", ScalarType::Text), ("email", ScalarType::Varchar), ("karma", ScalarType::Int4)],
+        &[0],
+        &[(&[2], true)],
+    ),
+    (
+        "stories",
+        &[
+            ("id", ScalarType::Int8),
+            ("author", ScalarType::Int4),
+            ("title", ScalarType::Text),
+            ("score", ScalarType::Int4),
+            ("weight", ScalarType::Numeric),
+        ],
+        &[0],
+        &[(&[1], false)],
+    ),
+    (
+        "votes",
+        &[("story_id", ScalarType::Int8), ("user_id", ScalarType::Int4), ("vote", ScalarType::Int2)],
+        &[0, 1],
+        &[(&[0], false), (&[1], false)],
+    ),
+    ("tags", &[("id", ScalarType::Int4), ("tag", ScalarType::Text)], &[0], &[(&[1], true)]),
+    (
+        "taggings",
+        &[("story_id", ScalarType::Int8), ("tag_id", ScalarType::Int4)],
+        &[],
+        &[(&[0], false), (&[1], false)],
+    ),
+    (
+        "comments",
+        &[
+            ("id", ScalarType::Int4),
+            ("story_id", ScalarType::Int8),
+            ("parent", ScalarType::Int4),
+            ("author", ScalarType::Int4),
+            ("body", ScalarType::Text),
+        ],
+        &[0],
+        &[(&[1], false), (&[2], false)],
+    ),
+];
+
+/// The id of the nth table.
+pub fn table_id(index: usize) -> RelationId {
+    RelationId(16_384 + 100 * index as Id)
+}
+
+/// All of them.
+pub fn catalog() -> Catalog {
+    let mut catalog = Catalog { version: 1, next_id: 20_000, ..Catalog::default() };
+    for (at, (name, columns, key, indexes)) in TABLES.iter().enumerate() {
+        let id = table_id(at);
+        let column = |index: usize, (name, scalar): &(&str, ScalarType)| Column {
+            name: (*name).to_owned(),
+            column_type: ColumnType { scalar: scalar.clone(), modifier: -1, nullable: !key.contains(&index) },
+            default: None,
+            missing: None,
+            dropped: false,
+            comment: None,
+        };
+        let constraint = |name: String, id: Id| ConstraintName { name, deferrable: false, initially_deferred: false, id };
+        let mut all = Vec::new();
+        if !key.is_empty() {
+            all.push(Index {
+                id: IndexId(id.0 + 1),
+                name: format!("{name}_pkey"),
+                columns: key.to_vec(),
+                unique: true,
+                automatic: false,
+                constraint: Some(constraint(format!("{name}_pkey"), id.0 + 51)),
+            });
+        }
+        for (number, (own, unique)) in indexes.iter().enumerate() {
+            let names: Vec<&str> = own.iter().map(|column| columns[*column].0).collect();
+            all.push(Index {
+                id: IndexId(id.0 + 2 + number as Id),
+                name: format!("{name}_{}_idx", names.join("_")),
+                columns: own.to_vec(),
+                unique: *unique,
+                automatic: false,
+                constraint: None,
+            });
+        }
+        let table = Table {
+            id,
+            name: (*name).to_owned(),
+            columns: columns.iter().enumerate().map(|(index, definition)| column(index, definition)).collect(),
+            primary_key: (!key.is_empty()).then_some(IndexId(id.0 + 1)),
+            indexes: all,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            data_subject: false,
+            rules: Vec::new(),
+            comment: None,
+            schema_version: 1,
+            pending: None,
+        };
+        catalog.relations.insert(id, Arc::new(table));
+        catalog.relation_names.insert((*name).to_owned(), id);
+    }
+    catalog
+}

@@ -1,0 +1,50 @@
+//! The small parts of dates' and times' input: fractions, clock times and numeric offsets.
+
+use super::Failure;
+use crate::datetime::{DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
+
+pub(super) fn fraction_micros(fraction: &str) -> Result<i64, Failure> {
+    let digits = fraction.strip_prefix('.').unwrap_or(fraction);
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Failure::Syntax);
+    }
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    let value: f64 = format!("0.{digits}").parse().map_err(|_| Failure::Syntax)?;
+    Ok((value * 1_000_000.0).round_ties_even() as i64)
+}
+
+pub(super) fn clock_micros(hour: i64, minute: i64, second: i64, fraction: i64) -> Result<i64, Failure> {
+    let is_valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+    let micros = hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
+    if !is_valid || micros > DAY_MICROS {
+        return Err(Failure::Field);
+    }
+    Ok(micros)
+}
+
+/// `hh`, `hhmm`, `hh:mm` or `hh:mm:ss` of a numeric zone.
+pub(super) fn offset_seconds(text: &str) -> Result<i32, Failure> {
+    let number = |text: &str| text.parse::<i32>().map_err(|_| Failure::Syntax);
+    let (hour, minute, second) = if text.contains(':') {
+        let mut pieces = text.split(':');
+        let mut next = || pieces.next().map_or(Ok(0), number);
+        let clock = (next()?, next()?, next()?);
+        if pieces.next().is_some() {
+            return Err(Failure::Syntax);
+        }
+        clock
+    } else {
+        match text.len() {
+            1 | 2 => (number(text)?, 0, 0),
+            3 | 4 => (number(&text[..text.len() - 2])?, number(&text[text.len() - 2..])?, 0),
+            6 => (number(&text[..2])?, number(&text[2..4])?, number(&text[4..])?),
+            _ => return Err(Failure::Syntax),
+        }
+    };
+    if hour > 15 || minute > 59 || second > 59 {
+        return Err(Failure::Displacement);
+    }
+    Ok(hour * 3600 + minute * 60 + second)
+}

@@ -1,0 +1,506 @@
+//! `to_char` of numbers, and `to_number`.
+
+use super::ordinal;
+use crate::{Numeric, ValueError};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Piece {
+    Nine,
+    Zero,
+    Point,
+    Comma,
+    Currency,
+    Minus,
+    Plus,
+    Signed,
+    Roman(bool),
+    Ordinal(bool),
+    Literal(char),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Anchor {
+    None,
+    Before,
+    After,
+}
+
+/// A number's template, taken apart.
+struct Template {
+    pieces: Vec<Piece>,
+    /// Digits before and after the point.
+    whole: usize,
+    decimals: usize,
+    /// Digits shifted by `V`.
+    shift: usize,
+    has_shift: bool,
+    has_point: bool,
+    is_filled: bool,
+    is_bracketed: bool,
+    has_minus: bool,
+    has_plus: bool,
+    is_scientific: bool,
+    is_roman: bool,
+    sign: Anchor,
+    /// Digits before the `S`.
+    digits_before_sign: usize,
+    /// Position of the first and last `0`, from 1.
+    zero_start: Option<usize>,
+    zero_end: usize,
+}
+
+fn invalid(message: &str) -> ValueError {
+    ValueError::new("42601", message)
+}
+
+impl Template {
+    fn parse(text: &str) -> Result<Template, ValueError> {
+        let mut template = Template {
+            pieces: Vec::new(),
+            whole: 0,
+            decimals: 0,
+            shift: 0,
+            has_shift: false,
+            has_point: false,
+            is_filled: false,
+            is_bracketed: false,
+            has_minus: false,
+            has_plus: false,
+            is_scientific: false,
+            is_roman: false,
+            sign: Anchor::None,
+            digits_before_sign: 0,
+            zero_start: None,
+            zero_end: 0,
+        };
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let is = |word: &str| rest.starts_with(word) || rest.starts_with(&word.to_ascii_lowercase());
+            let words = ["EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "TH", "B", "D", "G", "L", "S", "V", "9", "0", ".", ","];
+            if first == '"' {
+                let end = rest[1..].find('"').map_or(rest.len(), |end| end + 2);
+                let inside = &rest[1..if end == rest.len() && !rest[1..].ends_with('"') { end } else { end - 1 }];
+                template.pieces.extend(inside.chars().map(Piece::Literal));
+                rest = &rest[end..];
+                continue;
+            }
+            match words.into_iter().find(|word| is(word)) {
+                Some(word) => {
+                    template.word(word, &rest[..word.len()])?;
+                    rest = &rest[word.len()..];
+                }
+                None => {
+                    template.pieces.push(Piece::Literal(first));
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        Ok(template)
+    }
+
+    fn word(&mut self, word: &str, spelling: &str) -> Result<(), ValueError> {
+        let is_upper = spelling == word;
+        if self.is_scientific {
+            return Err(invalid("\"EEEE\" must be the last pattern used"));
+        }
+        match word {
+            "9" => {
+                if self.is_bracketed {
+                    return Err(invalid("\"9\" must be ahead of \"PR\""));
+                }
+                if self.has_shift {
+                    self.shift += 1;
+                } else if self.has_point {
+                    self.decimals += 1;
+                } else {
+                    self.whole += 1;
+                }
+                self.pieces.push(Piece::Nine);
+            }
+            "0" => {
+                if self.is_bracketed {
+                    return Err(invalid("\"0\" must be ahead of \"PR\""));
+                }
+                if self.zero_start.is_none() && !self.has_point {
+                    self.zero_start = Some(self.whole + 1);
+                }
+                if self.has_point {
+                    self.decimals += 1;
+                } else {
+                    self.whole += 1;
+                }
+                self.zero_end = self.whole + self.decimals;
+                self.pieces.push(Piece::Zero);
+            }
+            "." | "D" => {
+                if self.has_point {
+                    return Err(invalid("multiple decimal points"));
+                }
+                if self.has_shift {
+                    return Err(invalid("cannot use \"V\" and decimal point together"));
+                }
+                self.has_point = true;
+                self.pieces.push(Piece::Point);
+            }
+            "," | "G" => self.pieces.push(Piece::Comma),
+            "L" => self.pieces.push(Piece::Currency),
+            "FM" => self.is_filled = true,
+            // Blanks for zero are what PostgreSQL reads and does not do.
+            "B" => {}
+            "S" => {
+                if self.sign != Anchor::None {
+                    return Err(invalid("cannot use \"S\" twice"));
+                }
+                if self.has_minus || self.has_plus || self.is_bracketed {
+                    return Err(invalid("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together"));
+                }
+                self.sign = if self.has_point { Anchor::After } else { Anchor::Before };
+                self.digits_before_sign = self.whole;
+            }
+            "MI" | "PL" | "SG" => {
+                if self.sign != Anchor::None {
+                    return Err(invalid(&format!("cannot use \"S\" and \"{word}\" together")));
+                }
+                self.has_minus |= word != "PL";
+                self.has_plus |= word != "MI";
+                self.pieces.push(match word {
+                    "MI" => Piece::Minus,
+                    "PL" => Piece::Plus,
+                    _ => Piece::Signed,
+                });
+            }
+            "PR" => {
+                if self.sign != Anchor::None || self.has_plus || self.has_minus {
+                    return Err(invalid("cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together"));
+                }
+                self.is_bracketed = true;
+            }
+            "RN" => {
+                self.is_roman = true;
+                self.pieces.push(Piece::Roman(is_upper));
+            }
+            "TH" => self.pieces.push(Piece::Ordinal(is_upper)),
+            "V" => {
+                if self.has_point {
+                    return Err(invalid("cannot use \"V\" and decimal point together"));
+                }
+                self.has_shift = true;
+            }
+            _ => self.is_scientific = true,
+        }
+        Ok(())
+    }
+}
+
+/// `to_char(double precision, template)`: fifteen significant digits.
+pub fn float_to_char(value: f64, template: &str) -> Result<String, ValueError> {
+    numeric_to_char(&Numeric::from_f64(value)?, template)
+}
+
+/// `to_char(numeric, template)`; integers come as numerics too.
+pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueError> {
+    let mut template = Template::parse(template)?;
+    if template.is_scientific {
+        return Ok(scientific(value, template.decimals));
+    }
+    if template.is_roman {
+        return Writer::roman(&template, value);
+    }
+    template.whole += template.shift;
+    let shifted = if template.has_shift {
+        value.mul(&Numeric::new(crate::numeric::power_of_ten(template.shift), 0)?)?
+    } else {
+        value.clone()
+    };
+    let rounded = shifted.round(template.decimals as i32)?;
+    let (is_negative, text) = match rounded.to_string() {
+        text if text.starts_with('-') => (true, text[1..].to_owned()),
+        text => (false, text),
+    };
+    let whole_length = text.find('.').unwrap_or(text.len());
+    let (text, spaces) = if whole_length > template.whole {
+        let mut filled = "#".repeat(template.whole);
+        if template.has_point {
+            filled.push('.');
+            filled.push_str(&"#".repeat(template.decimals));
+        }
+        (filled, 0)
+    } else {
+        let spaces = template.whole - whole_length;
+        (text, spaces)
+    };
+    Ok(Writer::new(&mut template, &text, is_negative, spaces).finish())
+}
+
+fn scientific(value: &Numeric, decimals: usize) -> String {
+    let Numeric::Finite { unscaled, scale } = value else {
+        // PostgreSQL writes '#' for what has no digits.
+        return format!(" #.{}", "#".repeat(decimals + 4));
+    };
+    let digits = unscaled.magnitude().to_string();
+    let is_zero = digits == "0";
+    let exponent = if is_zero { 0 } else { digits.len() as i64 - 1 - i64::from(*scale) };
+    let scaled = crate::numeric::round_scaled(unscaled, i64::from(*scale) + exponent, decimals as i64);
+    let shown = format!("{:0>width$}", scaled.magnitude().to_string(), width = decimals + 1);
+    // What rounds up to ten stays ten, as in PostgreSQL.
+    let (whole, fraction) = shown.split_at(shown.len() - decimals);
+    let sign = if value.is_negative() { '-' } else { ' ' };
+    let point = if decimals > 0 { "." } else { "" };
+    let exponent_sign = if exponent < 0 { '-' } else { '+' };
+    format!("{sign}{whole}{point}{fraction}e{exponent_sign}{:02}", exponent.abs())
+}
+
+struct Writer<'a> {
+    template: &'a Template,
+    out: String,
+    digits: &'a [u8],
+    /// The next digit to write.
+    next: usize,
+    /// The position within the template's digits.
+    position: usize,
+    spaces: usize,
+    zero_start: Option<usize>,
+    /// With FM, the last digit after the point that is not cut.
+    last_relevant: Option<usize>,
+    is_negative: bool,
+    is_bracketed: bool,
+    sign: Anchor,
+    sign_written: bool,
+    digit_written: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(template: &'a mut Template, text: &'a str, is_negative: bool, spaces: usize) -> Writer<'a> {
+        let template: &'a Template = template;
+        let digits = text.as_bytes();
+        let mut last_relevant = None;
+        if template.is_filled && template.has_point {
+            last_relevant = text.find('.').map(|point| {
+                let relevant = digits[point..].iter().rposition(|digit| *digit != b'0').unwrap_or(0);
+                point + relevant
+            });
+            if let Some(last) = &mut last_relevant
+                && template.zero_end > spaces
+            {
+                *last = (*last).max((digits.len() - 1).min(template.zero_end - spaces));
+            }
+        }
+        let mut sign = template.sign;
+        let mut is_bracketed = template.is_bracketed;
+        let sign_written = if template.has_plus || template.has_minus {
+            !template.has_plus || template.has_minus
+        } else {
+            if !is_negative && template.is_filled {
+                is_bracketed = false;
+            }
+            if sign == Anchor::Before && template.whole == template.digits_before_sign {
+                sign = Anchor::After;
+            }
+            !is_negative && template.is_filled && template.sign == Anchor::None
+        };
+        let zero_start = template.zero_start.map(|start| start - 1);
+        Writer {
+            template,
+            out: String::new(),
+            digits,
+            next: 0,
+            position: 0,
+            spaces,
+            zero_start,
+            last_relevant,
+            is_negative,
+            is_bracketed,
+            sign,
+            sign_written,
+            digit_written: false,
+        }
+    }
+
+    fn roman(template: &Template, value: &Numeric) -> Result<String, ValueError> {
+        let number = Some(i64::from(value.to_i32()?)).filter(|number| (1..=3999).contains(number));
+        let text = number.map_or("#".repeat(15), roman_numeral);
+        let mut out = String::new();
+        for piece in &template.pieces {
+            match piece {
+                Piece::Roman(is_upper) => {
+                    let text = if *is_upper { text.clone() } else { text.to_lowercase() };
+                    out.push_str(&if template.is_filled { text } else { format!("{text:>15}") });
+                }
+                Piece::Literal(character) => out.push(*character),
+                _ => {}
+            }
+        }
+        Ok(out)
+    }
+
+    fn sign_character(&self) -> char {
+        if self.is_negative { '-' } else { '+' }
+    }
+
+    fn unless_filled(&mut self, character: char) {
+        if !self.template.is_filled {
+            self.out.push(character);
+        }
+    }
+
+    fn finish(mut self) -> String {
+        for piece in &self.template.pieces {
+            match *piece {
+                Piece::Nine => self.digit(false),
+                Piece::Zero => self.digit(true),
+                Piece::Point => self.digit(false),
+                Piece::Comma if self.digit_written => self.out.push(','),
+                Piece::Comma | Piece::Currency => self.unless_filled(' '),
+                Piece::Minus if self.is_negative => self.out.push('-'),
+                Piece::Plus if !self.is_negative => self.out.push('+'),
+                Piece::Minus | Piece::Plus => self.unless_filled(' '),
+                Piece::Signed => self.out.push(self.sign_character()),
+                Piece::Ordinal(is_upper) => {
+                    let has_none = self.is_negative || self.template.has_point || self.digits.first() == Some(&b'#');
+                    if !has_none {
+                        let ending = ordinal(std::str::from_utf8(self.digits).unwrap_or(""));
+                        self.out.push_str(&if is_upper { ending.to_uppercase() } else { ending.to_owned() });
+                    }
+                }
+                Piece::Literal(character) => self.out.push(character),
+                Piece::Roman(_) => {}
+            }
+        }
+        self.out
+    }
+
+    /// A leading zero that gives way to the point: `9.9` of 0.1.
+    fn is_silent_zero(&self) -> bool {
+        self.zero_start.is_none() && self.next == 0 && self.digits.first() == Some(&b'0') && self.template.decimals != 0
+    }
+
+    fn last_is_point(&self) -> bool {
+        self.last_relevant.is_some_and(|last| self.digits.get(last) == Some(&b'.'))
+    }
+
+    fn write_sign(&mut self) {
+        let at_number = self.position >= self.spaces || self.zero_start == Some(self.position);
+        if self.sign_written || !at_number || (self.is_silent_zero() && !self.last_is_point()) {
+            return;
+        }
+        if self.template.sign != Anchor::None {
+            if self.sign == Anchor::Before {
+                self.out.push(self.sign_character());
+                self.sign_written = true;
+            }
+        } else if self.is_bracketed {
+            self.out.push(if self.is_negative { '<' } else { ' ' });
+            self.sign_written = true;
+        } else {
+            if self.is_negative {
+                self.out.push('-');
+            } else {
+                self.unless_filled(' ');
+            }
+            self.sign_written = true;
+        }
+    }
+
+    fn digit(&mut self, is_zero: bool) {
+        self.write_sign();
+        let has_started = self.zero_start.is_some_and(|start| start <= self.position);
+        if self.position < self.spaces && !has_started {
+            self.unless_filled(' ');
+        } else if self.position < self.spaces {
+            self.out.push('0');
+            self.digit_written = true;
+        } else {
+            match self.digits.get(self.next) {
+                // A point that FM leaves last is written as well: `FM9.9` of 5 is `5.`.
+                Some(b'.') => self.out.push('.'),
+                Some(_) if self.last_relevant.is_some_and(|last| self.next > last) && !is_zero => {}
+                Some(_) if self.is_silent_zero() => {
+                    if !self.template.is_filled {
+                        self.out.push(' ');
+                    } else if self.last_is_point() {
+                        self.out.push('0');
+                    }
+                }
+                Some(digit) => {
+                    self.out.push(char::from(*digit));
+                    self.digit_written = true;
+                }
+                None => {}
+            }
+            self.next = (self.next + 1).min(self.digits.len());
+        }
+        let count = (self.template.whole + self.template.decimals) as i64 - 1;
+        let mut end = count + i64::from(self.spaces > 0) + i64::from(self.template.has_point);
+        if self.last_relevant == Some(self.next) {
+            end = self.position as i64;
+        }
+        if self.position as i64 + 1 == end + i64::from(self.spaces == 0) {
+            self.write_trailing_sign();
+        }
+        self.position += 1;
+    }
+
+    fn write_trailing_sign(&mut self) {
+        if self.sign_written && self.is_bracketed {
+            self.out.push(if self.is_negative { '>' } else { ' ' });
+        } else if self.template.sign != Anchor::None && self.sign == Anchor::After {
+            self.out.push(self.sign_character());
+        }
+    }
+}
+
+fn roman_numeral(mut number: i64) -> String {
+    let steps = [
+        (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
+        (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
+    ];
+    let mut out = String::new();
+    for (value, letters) in steps {
+        while number >= value {
+            out.push_str(letters);
+            number -= value;
+        }
+    }
+    out
+}
+
+/// `to_number(text, template)`: the digits, point and sign that the text has where the template allows them.
+pub fn to_number(text: &str, template: &str) -> Result<Numeric, ValueError> {
+    let template = Template::parse(template)?;
+    if template.is_roman {
+        return Err(ValueError::new("0A000", "\"RN\" not supported for input"));
+    }
+    if template.is_scientific {
+        return Err(ValueError::new("0A000", "\"EEEE\" not supported for input"));
+    }
+    let mut digits = String::new();
+    let mut is_negative = false;
+    let mut whole = 0;
+    let mut decimals = None;
+    for character in text.chars() {
+        match character {
+            '-' | '<' => is_negative = true,
+            '0'..='9' => match &mut decimals {
+                Some(count) if *count < template.decimals => {
+                    *count += 1;
+                    digits.push(character);
+                }
+                None if whole < template.whole => {
+                    whole += 1;
+                    digits.push(character);
+                }
+                Some(_) | None => {}
+            },
+            '.' if template.has_point && decimals.is_none() => {
+                decimals = Some(0);
+                digits.push('.');
+            }
+            _ => {}
+        }
+    }
+    if !digits.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Err(ValueError::new("22P02", format!("invalid input syntax for type numeric: \"{}\"", if digits.is_empty() { " " } else { &digits })));
+    }
+    let value: Numeric = digits.parse()?;
+    Ok(if is_negative { value.negate() } else { value })
+}

@@ -1,0 +1,247 @@
+//! Erasure and its receipts: the key is gone at once, the bytes after a reclamation, and a crash in between is rolled forward.
+
+#[path = "support/folder.rs"]
+mod support;
+
+use std::fs;
+
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use storage::audit::{
+    AuditEntry, AuditOperation, AuditPayload, Receipt, ReceiptRequest, ReceiptTable, VerifyError, verify_capsule,
+    verify_receipt,
+};
+use storage::{Batch, Reclaim, StorageError, Store};
+use support::{Folder, put, row};
+
+const PEOPLE: RelationId = RelationId(16_384);
+
+fn entry(operation: AuditOperation, subjects: &[MicroDbId]) -> AuditEntry {
+    AuditEntry {
+        time_us: 1_000_000,
+        commit: CommitTime(3),
+        actor: 10,
+        role: 11,
+        purpose: None,
+        operation,
+        statement: [1; 8],
+        tables: vec![PEOPLE],
+        subjects: subjects.to_vec(),
+        rows: 1,
+        payload: None,
+    }
+}
+
+fn receipt(store: &Store, subject: MicroDbId) -> Receipt {
+    let table = |table: &str| ReceiptTable { table: table.into(), deleted: 1, anonymized: 2, disowned: 3 };
+    store.sign_receipt(&ReceiptRequest {
+        time_us: 5,
+        subject,
+        tables: vec![table("people"), table("a \"b\" é")],
+        plan: [9; 32],
+    })
+}
+
+fn add_person(store: &Store, name: &str) -> (MicroDbId, RowKey) {
+    let person = store.allocate_microdb().expect("allocates");
+    let key = store.hash_key(PEOPLE, name.as_bytes());
+    let mut batch = Batch::default();
+    put(&mut batch, store, PEOPLE, &key, name.as_bytes(), &[person]);
+    batch.put_subject(PEOPLE, &key, person);
+    batch.append_audit(store, &entry(AuditOperation::Insert, &[person])).expect("records");
+    store.write(batch).expect("writes");
+    store.flush().expect("flushes");
+    (person, key)
+}
+
+/// The batch of an erasure, as the engine writes it.
+fn forget(store: &Store, person: MicroDbId, key: &RowKey) -> Receipt {
+    let receipt = receipt(store, person);
+    let mut batch = Batch::default();
+    batch.delete_copy(PEOPLE, key, person);
+    batch.delete_owner(PEOPLE, key, person);
+    batch.delete_subject(PEOPLE, key, person);
+    batch.append_receipt(store, &receipt, &entry(AuditOperation::Forget, &[person])).expect("records");
+    store.write(batch).expect("writes");
+    store.flush().expect("flushes");
+    receipt
+}
+
+#[test]
+fn a_crash_between_receipt_and_key_is_rolled_forward() {
+    let folder = Folder::new("forward");
+    let store = folder.open();
+    let (ann, ann_key) = add_person(&store, "ann canary QX7");
+    let (bob, bob_key) = add_person(&store, "bob canary QX8");
+    let receipt = forget(&store, ann, &ann_key);
+    assert!(store.key_exists(ann).expect("reads"));
+    drop(store);
+    let store = folder.open();
+    assert!(!store.key_exists(ann).expect("reads"), "the receipt destroys the key");
+    assert!(store.key_exists(bob).expect("reads"));
+    assert_eq!(store.snapshot().get_personal(PEOPLE, &bob_key).expect("reads"), Some(row(b"bob canary QX8")));
+    let stored = store.snapshot().receipt(&receipt.id()).expect("reads").expect("is there");
+    assert_eq!((stored.number, stored.text.as_str(), stored.microdb), (1, receipt.text(), ann));
+    assert_eq!(store.snapshot().receipts().count(), 1);
+}
+
+#[test]
+fn an_old_keyring_does_not_bring_a_person_back() {
+    let folder = Folder::new("old-keyring");
+    let store = folder.open();
+    let (ann, ann_key) = add_person(&store, "ann");
+    let (bob, bob_key) = add_person(&store, "bob");
+    let old = fs::read(folder.0.join("keyring")).expect("reads");
+    for (person, key) in [(ann, &ann_key), (bob, &bob_key)] {
+        forget(&store, person, key);
+        store.destroy_keys(&[person]).expect("destroys");
+    }
+    drop(store);
+    drop(folder.open());
+    fs::write(folder.0.join("keyring"), old).expect("restores the keyring of a backup");
+    let store = folder.open();
+    for person in [ann, bob] {
+        assert!(!store.key_exists(person).expect("reads"));
+    }
+}
+
+#[test]
+fn after_a_reclamation_no_file_holds_a_byte_of_the_person() {
+    let folder = Folder::new("canary");
+    let store = folder.open();
+    let name = "canary-7f3a91c2-erase-me";
+    let (ann, key) = add_person(&store, name);
+    let (bob, bob_key) = add_person(&store, "bob stays");
+    assert!(folder.find(name.as_bytes()).is_empty(), "never in clear");
+    // The sealed row and the wrapped key as an attacker who copied the disk before would know them.
+    let keyring = fs::read(folder.0.join("keyring")).expect("reads");
+    store.reclaim(&[Reclaim::Everything]).expect("flushes");
+    let held = store.snapshot();
+    forget(&store, ann, &key);
+    store.destroy_keys(&[ann]).expect("destroys");
+    let stale = held.get_personal(PEOPLE, &key);
+    assert!(matches!(stale, Err(StorageError::KeyDestroyed)), "an older snapshot cannot read it either");
+    drop(held);
+    // Ann has the first slot: both copies of her wrapped key.
+    for copy in [8192, 8192 + 4096] {
+        assert!(folder.find(&keyring[copy + 8..copy + 56]).is_empty(), "the wrapped key is gone at once");
+    }
+    let row_key: &[u8] = key.bytes();
+    store.reclaim(&[Reclaim::Everything]).expect("compacts");
+    assert_eq!(folder.find(row_key), Vec::<std::path::PathBuf>::new(), "nothing names the row any more");
+    assert!(!folder.find(bob_key.bytes()).is_empty(), "the search finds what is there");
+    assert_eq!(store.snapshot().get_personal(PEOPLE, &bob_key).expect("reads"), Some(row(b"bob stays")));
+    assert!(store.key_exists(bob).expect("reads"));
+}
+
+#[test]
+fn a_receipt_is_checked_offline_and_no_byte_of_it_can_change() {
+    let folder = Folder::new("receipt");
+    let store = folder.open();
+    let (ann, _) = add_person(&store, "ann");
+    let receipt = receipt(&store, ann);
+    let public = store.public_key();
+    let text = receipt.text().as_bytes();
+    let summary = verify_receipt(&public, text).expect("genuine");
+    assert_eq!((summary.id, summary.database), (receipt.id(), store.database_id()));
+    assert_eq!((summary.time_us, summary.plan, summary.subject), (5, [9; 32], store.pseudonym(ann)));
+    assert_eq!(summary.tables[1].table, "a \"b\" é");
+    assert_eq!((summary.tables[0].deleted, summary.tables[0].anonymized, summary.tables[0].disowned), (1, 2, 3));
+    assert_eq!(verify_receipt(&public, &[text, b"\n"].concat()), Ok(summary));
+    for position in 0..text.len() {
+        for bit in 0..8 {
+            let mut changed = text.to_vec();
+            changed[position] ^= 1 << bit;
+            let last = position == text.len() - 1;
+            // A closing brace that turns into white space leaves no closing brace: refused as well.
+            assert!(verify_receipt(&public, &changed).is_err(), "byte {position} bit {bit} last {last}");
+        }
+    }
+    for length in 0..text.len() {
+        assert!(verify_receipt(&public, &text[..length]).is_err());
+    }
+    let other = Folder::new("receipt-other");
+    let other = other.open();
+    let forged = self::receipt(&other, other.allocate_microdb().expect("allocates"));
+    assert_eq!(verify_receipt(&public, forged.text().as_bytes()), Err(VerifyError::Signature));
+}
+
+#[test]
+fn the_log_is_chained_found_by_person_and_sealed() {
+    let folder = Folder::new("log");
+    let store = folder.open();
+    let (ann, key) = add_person(&store, "ann");
+    let mut with_payload = entry(AuditOperation::Get, &[ann]);
+    with_payload.payload = Some(AuditPayload { owner: ann, bytes: b"what she asked for".to_vec() });
+    let mut batch = Batch::default();
+    batch.append_audit(&store, &with_payload).expect("records");
+    store.write(batch).expect("writes");
+    for _ in 0..3 {
+        // A group of 200: checkpoints fall inside groups.
+        let mut group = Batch::default();
+        for _ in 0..200 {
+            let mut one = Batch::default();
+            one.append_audit(&store, &entry(AuditOperation::Select, &[])).expect("records");
+            group.append(one);
+        }
+        store.write(group).expect("writes");
+    }
+    let snapshot = store.snapshot();
+    let records: Vec<_> = snapshot.audit(1).map(|record| record.expect("reads")).collect();
+    let numbers: Vec<u64> = records.iter().map(|record| record.sequence).collect();
+    assert_eq!(numbers, (1..=602).collect::<Vec<_>>());
+    assert_eq!(snapshot.audit(600).count(), 3);
+    let of_ann: Vec<u64> = snapshot.audit_of(ann).map(|number| number.expect("reads")).collect();
+    assert_eq!(of_ann, [1, 2]);
+    let get = snapshot.audit_record(2).expect("reads").expect("is there");
+    assert_eq!((get.operation, get.subjects.as_slice()), (AuditOperation::Get, [store.pseudonym(ann)].as_slice()));
+    assert_eq!(snapshot.audit_payload(&get).expect("opens"), Some(b"what she asked for".to_vec()));
+    let (public, head) = (store.public_key(), snapshot.audit_head().expect("reads"));
+    for (from, first) in [(1, 1), (256, 1), (257, 257), (600, 513)] {
+        let mut capsule = Vec::new();
+        assert!(snapshot.export_capsule(from, &mut capsule).expect("exports"));
+        let summary = verify_capsule(&public, &capsule, head).expect("genuine");
+        assert_eq!((summary.first, summary.last, Some((summary.last, summary.hash))), (first, 602, head));
+        assert!(verify_capsule(&[7; 32], &capsule, None).is_err());
+        for position in (0..capsule.len()).step_by(if first == 513 { 1 } else { 101 }) {
+            let mut changed = capsule.clone();
+            changed[position] ^= 4;
+            assert!(verify_capsule(&public, &changed, None).is_err(), "byte {position} from {from}");
+        }
+        assert!(verify_capsule(&public, &capsule[..capsule.len() - 1], None).is_err());
+    }
+    let mut older = Vec::new();
+    snapshot.export_capsule(1, &mut older).expect("exports");
+    forget(&store, ann, &key);
+    store.destroy_keys(&[ann]).expect("destroys");
+    let now = store.snapshot();
+    let published = now.audit_head().expect("reads");
+    assert_eq!(verify_capsule(&public, &older, published), Err(VerifyError::Truncated));
+    let mut capsule = Vec::new();
+    now.export_capsule(1, &mut capsule).expect("exports");
+    verify_capsule(&public, &capsule, published).expect("an erasure does not break the chain");
+    verify_capsule(&public, &capsule, head).expect("it still holds the head published before");
+    assert!(matches!(now.audit_payload(&get), Err(StorageError::KeyDestroyed)));
+    let last = now.audit(603).next().expect("the erasure").expect("reads");
+    assert_eq!(last.operation, AuditOperation::Forget);
+    assert!(last.commitment.is_some(), "the log vouches for the receipt");
+    // The chain goes on after reopening.
+    drop((snapshot, now, store));
+    let store = folder.open();
+    add_person(&store, "bob");
+    let mut capsule = Vec::new();
+    store.snapshot().export_capsule(1, &mut capsule).expect("exports");
+    assert_eq!(verify_capsule(&public, &capsule, published).expect("genuine").last, 604);
+}
+
+#[test]
+fn of_many_people_only_the_number_is_kept() {
+    let folder = Folder::new("many");
+    let store = folder.open();
+    let people: Vec<_> = (0..1500).map(|_| store.allocate_microdb().expect("allocates")).collect();
+    let mut batch = Batch::default();
+    batch.append_audit(&store, &entry(AuditOperation::Select, &people)).expect("records");
+    store.write(batch).expect("writes");
+    let record = store.snapshot().audit_record(1).expect("reads").expect("is there");
+    assert_eq!((record.subjects_total, record.subjects.len()), (1500, 0));
+    assert!(record.commitment.is_some());
+}
