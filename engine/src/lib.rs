@@ -3,10 +3,33 @@
 //! It never sees a socket (that is `wire`) and never SQL text beyond handing it to the planner. Everything is
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
+pub mod check;
+mod clock;
+mod commit;
+pub mod config;
+mod database;
+mod ddl;
+mod engine;
 pub mod error;
+mod layered;
+mod locks;
+mod marks;
 pub mod one_shot;
+mod overlay;
+mod ownership;
 pub mod protocol;
+mod published;
 pub mod reader;
 pub mod render;
+mod sar;
+mod sequence;
+pub mod session;
+mod settings;
+mod shape;
+mod system;
+mod transaction;
+mod write;
 
+pub use engine::Engine;
 pub use error::SqlError;
+pub use storage::audit::{ReceiptSummary, VerifyError, verify_receipt};

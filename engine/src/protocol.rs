@@ -117,6 +117,8 @@ pub struct Prepared {
     /// Characters of the query string before it.
     pub offset: u32,
     /// What the parser made of it; planned again when the catalog has moved on.
+    pub(crate) parsed: planner::parse::ParsedStatement,
+    /// The statement alone.
     pub statement: planner::parse::Statement,
     /// Parameter types, inferred or given.
     pub param_types: Vec<ScalarType>,

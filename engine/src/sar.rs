@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod erase;
+pub mod export;
 pub mod receipt;
 pub mod traverse;
 

@@ -4,11 +4,12 @@
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Every object of the one database, at one version.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Catalog {
     /// Grows by one with each DDL transaction.
     pub version: u64,
@@ -28,13 +29,14 @@ pub struct Catalog {
     /// Their tables are pending.
     pub pending_annotations: BTreeMap<RelationId, Vec<PendingAnnotation>>,
     /// Annotated foreign keys that no annotation clause in DDL declared; see `EdgeSource`.
+    #[serde(with = "edge_map")]
     pub labelled_edges: BTreeMap<EdgeRef, EdgeSource>,
     /// COMMENT ON of objects other than tables and columns, by their OID.
     pub comments: BTreeMap<Id, String>,
 }
 
 /// An annotation that waits for what it names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingAnnotation {
     /// The column that the label or comment is on; `None` for the table.
     pub column: Option<ColumnIndex>,
@@ -43,7 +45,7 @@ pub struct PendingAnnotation {
 }
 
 /// How an edge came to be, where it was not an annotation clause of CREATE or ALTER TABLE … ADD.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeSource {
     /// An annotation put on a foreign key that was declared by itself.
     Label,
@@ -52,7 +54,7 @@ pub enum EdgeSource {
 }
 
 /// A stored table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     /// Its id.
     pub id: RelationId,
@@ -82,7 +84,7 @@ pub struct Table {
 }
 
 /// A column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Column {
     /// Its name; of a dropped column, PostgreSQL's `........pg.dropped.N........`.
     pub name: String,
@@ -91,6 +93,7 @@ pub struct Column {
     /// DEFAULT.
     pub default: Option<DefaultValue>,
     /// The value in rows stored before the column was added.
+    #[serde(with = "packed_datum")]
     pub missing: Option<Datum>,
     /// Dropped: its values are never shown.
     pub dropped: bool,
@@ -99,7 +102,7 @@ pub struct Column {
 }
 
 /// Where a column's value comes from when INSERT names none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum DefaultValue {
     /// An expression, as SQL text (resolved when used; `pg_get_expr` shows it).
     Expr(String),
@@ -117,7 +120,7 @@ pub enum DefaultValue {
 }
 
 /// An index over one table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Index {
     /// Its id.
     pub id: IndexId,
@@ -134,7 +137,7 @@ pub struct Index {
 }
 
 /// A constraint's name and when it is checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConstraintName {
     /// The name; unique within the table.
     pub name: String,
@@ -147,7 +150,7 @@ pub struct ConstraintName {
 }
 
 /// CHECK (expression).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Check {
     /// Its name and OID.
     pub constraint: ConstraintName,
@@ -156,7 +159,7 @@ pub struct Check {
 }
 
 /// A foreign key, and if annotated a DOG edge.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ForeignKey {
     /// Its name, OID and deferral.
     pub constraint: ConstraintName,
@@ -179,7 +182,7 @@ pub struct ForeignKey {
 }
 
 /// What happens to referencing rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReferentialAction {
     /// Refused at the end of the statement, or of the transaction if deferred.
     NoAction,
@@ -194,7 +197,7 @@ pub enum ReferentialAction {
 }
 
 /// The four annotations on A(x) → B(y).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EdgeKind {
     /// Owners of the B row own the A row.
     OwnedBy,
@@ -207,7 +210,7 @@ pub enum EdgeKind {
 }
 
 /// `ON GET|DEL edge ANON (columns) | DELETE_ROW`, about rows of the table that holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// GET or DEL.
     pub event: RuleEvent,
@@ -218,7 +221,7 @@ pub struct Rule {
 }
 
 /// A DOG edge by its foreign key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EdgeRef {
     /// The referencing table.
     pub table: RelationId,
@@ -227,7 +230,7 @@ pub struct EdgeRef {
 }
 
 /// When a rule applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuleEvent {
     /// GDPR GET.
     Get,
@@ -236,7 +239,7 @@ pub enum RuleEvent {
 }
 
 /// What a rule does to the row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RuleAction {
     /// Hides (GET) or blanks (DEL) these columns.
     Anon(Vec<ColumnIndex>),
@@ -245,7 +248,7 @@ pub enum RuleAction {
 }
 
 /// A sequence. Its current value stands outside transactions, in storage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sequence {
     /// Its id.
     pub id: SequenceId,
@@ -268,7 +271,7 @@ pub struct Sequence {
 }
 
 /// CREATE TYPE … AS ENUM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EnumType {
     /// OID of its `pg_type` row.
     pub id: Id,
@@ -279,6 +282,16 @@ pub struct EnumType {
 }
 
 impl Catalog {
+    /// The catalog as storage keeps it.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a catalog has no map keys but numbers and strings")
+    }
+
+    /// A stored catalog; `None` if the bytes are not one.
+    pub fn decode(bytes: &[u8]) -> Option<Catalog> {
+        serde_json::from_slice(bytes).ok()
+    }
+
     /// The table or view of that name in `public`.
     pub fn table_by_name(&self, name: &str) -> Option<&Arc<Table>> {
         self.relations.get(self.relation_names.get(name)?)
@@ -309,5 +322,42 @@ impl Table {
     /// The live column of that name.
     pub fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
         self.live_columns().find(|(_, column)| column.name == name)
+    }
+}
+
+/// A datum as the bytes of a row of one.
+mod packed_datum {
+    use repr::{Datum, Row};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(datum: &Option<Datum>, serializer: S) -> Result<S::Ok, S::Error> {
+        datum.as_ref().map(|datum| Row::pack([datum]).bytes().to_vec()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Datum>, D::Error> {
+        let bytes: Option<Vec<u8>> = Option::deserialize(deserializer)?;
+        bytes
+            .map(|bytes| {
+                let row = Row::validate(bytes.into_boxed_slice()).map_err(serde::de::Error::custom)?;
+                row.unpack().pop().ok_or_else(|| serde::de::Error::custom("an empty row"))
+            })
+            .transpose()
+    }
+}
+
+/// A map with composite keys as a list of pairs.
+mod edge_map {
+    use super::{EdgeRef, EdgeSource};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<EdgeRef, EdgeSource>, serializer: S) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<EdgeRef, EdgeSource>, D::Error> {
+        Ok(Vec::<(EdgeRef, EdgeSource)>::deserialize(deserializer)?.into_iter().collect())
     }
 }

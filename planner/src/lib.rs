@@ -5,6 +5,7 @@
 //! ownership graph; `explain` prints every rung.
 
 pub mod catalog;
+pub mod entry;
 pub mod error;
 pub mod explain;
 pub mod hir;
@@ -18,3 +19,8 @@ pub mod resolve;
 pub mod scalar;
 pub mod system;
 pub mod transform;
+
+pub use entry::{
+    CopyInPlan, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default, plan_definition, plan_rewrite,
+    plan_row_checks, plan_statement, plan_type,
+};

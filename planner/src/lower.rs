@@ -34,7 +34,7 @@ use crate::transform;
 use env::{Env, OuterColumn};
 use std::collections::BTreeMap;
 
-pub use write::{plan_expr, plan_write};
+pub use write::{plan_checks, plan_expr, plan_write};
 
 /// Plans a SELECT: HIR → MIR → optimized MIR → physical plan.
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {

@@ -28,6 +28,7 @@ pub mod types;
 mod update;
 mod window;
 
+pub use dml::{default_expression, next_value_expression, row_checks};
 pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
 
 use crate::catalog::Catalog;

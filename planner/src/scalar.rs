@@ -69,6 +69,18 @@ pub enum ScalarExpr<C = usize> {
     },
 }
 
+/// A value as jsonb, by the session's text forms.
+///
+/// # Errors
+/// 22P02 and the like for values that JSON cannot hold.
+pub fn datum_to_jsonb(
+    datum: &Datum,
+    scalar: &ScalarType,
+    context: &EvalContext,
+) -> Result<repr::Jsonb, repr::ValueError> {
+    func::to_jsonb(datum, scalar, &context.text_context())
+}
+
 /// One ORDER BY item over the columns of a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {

@@ -15,7 +15,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
         WriteHir::Insert(insert) => WritePlan::Insert(InsertPlan {
             table: insert.table,
             source: super::plan_query(&insert.source, catalog, forms)?,
-            checks: checks(&insert.checks)?,
+            checks: plan_checks(&insert.checks)?,
             on_conflict: match &insert.on_conflict {
                 None => None,
                 Some(conflict) => Some(OnConflict {
@@ -35,7 +35,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
             table: update.table,
             source: super::plan_query(&update.source, catalog, forms)?,
             assignments: assignments(&update.assignments)?,
-            checks: checks(&update.checks)?,
+            checks: plan_checks(&update.checks)?,
             returning: returning(update.returning.as_ref())?,
         }),
         WriteHir::Delete(delete) => WritePlan::Delete(DeletePlan {
@@ -63,7 +63,8 @@ fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnInde
     assignments.iter().map(|(column, expr)| Ok((*column, plan_expr(expr)?))).collect()
 }
 
-fn checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
+/// What rows must pass, ready to be evaluated.
+pub fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     Ok(RowChecks {
         generated: assignments(&checks.generated)?,
         not_null: checks.not_null.clone(),

@@ -5,14 +5,45 @@ use super::levels::has_subquery;
 use super::operator::row_items;
 use super::query::{Limits, Outputs};
 use super::scope::{Binding, Clause, Frame, Visible, fold};
-use super::{Resolver, Typed};
-use crate::catalog::{DefaultValue, Table};
+use super::{Resolver, SessionInfo, Typed};
+use crate::catalog::{Catalog, DefaultValue, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn, ReturningHir, RowChecksHir};
 use crate::parse::parse_expression;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, SequenceId};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, SelectItem};
 use std::sync::Arc;
+
+/// What stored rows of a table must pass, for cascades and definitions.
+///
+/// # Errors
+/// Those of the stored expressions.
+pub fn row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecksHir, PlanError> {
+    Resolver::new(catalog, &SessionInfo::default(), "", &[]).row_checks(table)
+}
+
+/// A column's default; NULL if it has none.
+///
+/// # Errors
+/// Those of the stored expression.
+pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<HirExpr, PlanError> {
+    Ok(Resolver::new(catalog, &SessionInfo::default(), "", &[]).default_value(table, column)?.expr)
+}
+
+/// The next value of a sequence, cast to a column's type.
+///
+/// # Errors
+/// 42804 if the column is no number.
+pub fn next_value_expression(
+    catalog: &Catalog,
+    sequence: SequenceId,
+    to: &ColumnType,
+) -> Result<HirExpr, PlanError> {
+    let session = SessionInfo::default();
+    let mut resolver = Resolver::new(catalog, &session, "", &[]);
+    let next = resolver.next_value(sequence)?;
+    Ok(resolver.assign(next, to, "", None)?.expr)
+}
 
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.

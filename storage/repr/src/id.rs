@@ -1,5 +1,6 @@
 //! Identifiers. Each is a newtype, so that a table is never taken for an index.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An object id as PostgreSQL numbers them: built-in below 16384, ours from there, never reused.
@@ -11,7 +12,7 @@ pub const FIRST_USER_ID: Id = 16_384;
 macro_rules! object_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub struct $name(pub Id);
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,11 @@
 
 use crate::ValueError;
 use crate::id::Id;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A SQL type without its modifier.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ScalarType {
     /// `boolean`
     Bool,
@@ -78,7 +79,7 @@ pub enum ScalarType {
 }
 
 /// A column's or expression's type: scalar type, PostgreSQL type modifier and nullability.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ColumnType {
     /// The type itself.
     pub scalar: ScalarType,

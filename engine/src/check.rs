@@ -1,0 +1,423 @@
+//! `dogwood check`: whether a data folder is what it must be, looked at while no server has it open.
+//!
+//! First storage's own check (seals, files, the log); if that finds nothing, what only the schema can say: keys,
+//! index entries, foreign keys, and the owners of every row, derived anew from all rows and edges by brute force.
+//! Repairs nothing. Findings name tables and numbers, never keys, values or people.
+
+use crate::SqlError;
+use crate::commit::META_TIME;
+use crate::config::Config;
+use crate::database::{open_store, stored_catalog};
+use crate::layered::Layered;
+use crate::overlay::Owners;
+use crate::ownership::{far_value, near_value};
+use crate::published::Published;
+use crate::reader::Reader;
+use crate::shape::{Edge, Schema, TableShape};
+use planner::catalog::{Index, Table};
+use planner::ownership::graph::KeyForm;
+use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use storage::Snapshot;
+use storage::check::{CheckedRelation, PROBLEMS_MAX, Problem};
+
+/// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
+pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
+    // Opening would make a new database.
+    if !data.join("FORMAT").is_file() {
+        return Err(SqlError::new("58P01", format!("there is no database in {}", data.display()))
+            .hint("name the folder that the server is started with"));
+    }
+    let store = open_store(data, &Config::new(data.to_path_buf()))?;
+    let snapshot = store.snapshot();
+    let catalog = Arc::new(stored_catalog(&snapshot)?);
+    let schema = Arc::new(Schema::new(catalog));
+    let found = stored(&snapshot, &schema);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut findings = Findings::default();
+    let time = match snapshot.meta(META_TIME)?.map(<[u8; 8]>::try_from) {
+        Some(Ok(bytes)) => CommitTime(u64::from_be_bytes(bytes)),
+        Some(Err(_)) => {
+            findings.add("the commit time cannot be read".to_string());
+            CommitTime(0)
+        }
+        None => CommitTime(0),
+    };
+    let view = Layered::new(store, Arc::new(Published { time, schema: schema.clone(), snapshot: snapshot.clone() }));
+    for shape in schema.shapes().values() {
+        check_keys(&view, shape, &mut findings)?;
+        for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {
+            check_index(&view, &snapshot, shape, index, &mut findings)?;
+        }
+    }
+    for shape in schema.shapes().values() {
+        check_foreign_keys(&view, shape, &mut findings)?;
+    }
+    check_subjects(&view, &snapshot, &mut findings)?;
+    let mut owners = DerivedOwners::new();
+    for relation in schema.order() {
+        let shape = view.shape(*relation)?.clone();
+        let derived = derive(&view, &shape, &owners, &mut findings)?;
+        compare_owners(&view, &shape, &derived, &mut findings)?;
+        owners.insert(*relation, derived);
+    }
+    Ok(findings.sentences())
+}
+
+/// Findings with how often each was made, in the order of the first.
+#[derive(Default)]
+struct Findings {
+    order: Vec<String>,
+    counts: HashMap<String, usize>,
+}
+
+impl Findings {
+    fn add(&mut self, finding: String) {
+        let count = self.counts.entry(finding).or_insert_with_key(|finding| {
+            self.order.push(finding.clone());
+            0
+        });
+        *count += 1;
+    }
+
+    fn table(&mut self, table: &Table, finding: &str) {
+        self.add(format!("table \"{}\": {finding}", table.name));
+    }
+
+    fn index(&mut self, table: &Table, index: &Index, finding: &str) {
+        self.add(format!("index \"{}\" of table \"{}\": {finding}", index.name, table.name));
+    }
+
+    fn sentences(self) -> Vec<String> {
+        let sentence = |finding: &String| match self.counts[finding] {
+            1 => finding.clone(),
+            count => format!("{finding} ({count} times)"),
+        };
+        self.order.iter().map(sentence).collect()
+    }
+}
+
+/// What storage finds by itself.
+fn stored(snapshot: &Snapshot, schema: &Schema) -> Vec<String> {
+    let checked = |shape: &Arc<TableShape>| {
+        let table = shape.table();
+        let indexes = table.indexes.iter().map(|index| index.id).filter(|index| table.primary_key != Some(*index));
+        let (hashed, ordered) = match shape.key_form {
+            KeyForm::Hashed => (indexes.collect(), Vec::new()),
+            KeyForm::Ordered => (Vec::new(), indexes.collect()),
+        };
+        CheckedRelation { relation: shape.id(), personal: shape.personal, hashed, ordered }
+    };
+    let relations: Vec<CheckedRelation> = schema.shapes().values().map(checked).collect();
+    let report = storage::check::check(snapshot, &relations);
+    let full = report.problems.len() >= PROBLEMS_MAX;
+    let mut findings = Findings::default();
+    for problem in report.problems.iter().filter(|problem| !is_by_design(problem, schema)) {
+        findings.add(sentence(problem, schema));
+    }
+    let mut sentences = findings.sentences();
+    if full {
+        sentences.push(format!("there may be more: the check stops counting at {PROBLEMS_MAX} problems"));
+    }
+    sentences
+}
+
+/// Owners through self-references alone stand with 0 derivations: whether they are right is derived below.
+fn is_by_design(problem: &Problem, schema: &Schema) -> bool {
+    let Problem::NoDerivation(relation) = problem else { return false };
+    schema.shape(*relation).is_some_and(|shape| {
+        !shape.table().data_subject && shape.owner_edges.iter().any(Edge::is_self)
+    })
+}
+
+fn sentence(problem: &Problem, schema: &Schema) -> String {
+    let of_table = |relation: &RelationId, finding: &str| match schema.catalog().table(*relation) {
+        Some(table) => format!("table \"{}\": {finding}", table.name),
+        None => format!("relation {relation}: {finding}"),
+    };
+    let of_index = |id: &IndexId, finding: &str| {
+        let tables = schema.catalog().relations.values();
+        match tables.filter_map(|table| Some((table, table.index(*id)?))).next() {
+            Some((table, index)) => format!("index \"{}\" of table \"{}\": {finding}", index.name, table.name),
+            None => format!("index {id}: {finding}"),
+        }
+    };
+    match problem {
+        Problem::Unreadable { relation: Some(relation), error } => {
+            of_table(relation, &format!("reading stopped: {error}"))
+        }
+        Problem::Unreadable { relation: None, error } => format!("reading stopped: {error}"),
+        Problem::CopyWithoutOwner(relation) => of_table(relation, "a copy of a row has no ownership entry"),
+        Problem::OwnerWithoutCopy(relation) => of_table(relation, "an ownership entry has no copy of the row"),
+        Problem::CanonicalMark(relation) => of_table(relation, "the wrong copy of a row is marked as canonical"),
+        Problem::CopiesDiffer(relation) => of_table(relation, "the copies of a row differ"),
+        Problem::NoDerivation(relation) => of_table(relation, "an owner of a row has no derivation"),
+        Problem::DanglingIndexEntry(index) => of_index(index, "an entry points to no row"),
+        Problem::DanglingLocator(index) => of_index(index, "an entry points to a µDB that has no copy of the row"),
+        Problem::SubjectSides => "a data subject is found from its row or from its µDB only".to_string(),
+        Problem::SubjectWithoutKey => "the key of a data subject's µDB is gone".to_string(),
+        Problem::DamagedFile(path) => format!("file {} is damaged", path.display()),
+        Problem::Audit(error) => format!("audit log: {error}"),
+    }
+}
+
+/// Every row stands under the key that its values make.
+fn check_keys(view: &Layered, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+    if shape.table().primary_key.is_none() {
+        return Ok(());
+    }
+    for item in view.scan(shape.table())? {
+        let (row_key, row) = item?;
+        if shape.row_key(view.store(), &shape.unpack(&row), 0) != row_key {
+            findings.table(shape.table(), "a row is stored under another key than its primary key");
+        }
+    }
+    Ok(())
+}
+
+/// An index has one entry for every row with a value, and no other.
+fn check_index(
+    view: &Layered,
+    snapshot: &Snapshot,
+    shape: &TableShape,
+    index: &Index,
+    findings: &mut Findings,
+) -> Result<(), SqlError> {
+    let mut entries: HashMap<(Vec<u8>, RowKey), Option<MicroDbId>> = HashMap::new();
+    match shape.key_form {
+        KeyForm::Hashed => {
+            for entry in snapshot.scan_index_hashed_all(index.id) {
+                let (hash, row_key, locator) = entry?;
+                entries.insert((hash.to_vec(), row_key), locator);
+            }
+        }
+        KeyForm::Ordered => {
+            for entry in snapshot.scan_index_ordered_all(index.id) {
+                entries.insert(entry?, None);
+            }
+        }
+    }
+    let mut values: HashSet<Vec<u8>> = HashSet::new();
+    for item in view.scan(shape.table())? {
+        let (row_key, row) = item?;
+        let datums = shape.unpack(&row);
+        let Some(value) = shape.index_value(index, &datums) else { continue };
+        if index.unique && shape.values(&index.columns, &datums).is_some() && !values.insert(value.clone()) {
+            findings.index(shape.table(), index, "two rows have one value, though it is unique");
+        }
+        let stored = match shape.key_form {
+            KeyForm::Hashed => view.store().hash_index(index.id, &value).to_vec(),
+            KeyForm::Ordered => value,
+        };
+        let canonical = match shape.personal {
+            true => snapshot.canonical_owner(shape.id(), &row_key)?,
+            false => None,
+        };
+        match entries.remove(&(stored, row_key)) {
+            None => findings.index(shape.table(), index, "a row has no entry"),
+            Some(locator) if locator != canonical => {
+                findings.index(shape.table(), index, "an entry leads to another copy than the canonical one");
+            }
+            Some(_) => {}
+        }
+    }
+    for _ in &entries {
+        findings.index(shape.table(), index, "an entry has another value than its row");
+    }
+    Ok(())
+}
+
+/// Every reference without NULL leads to a row.
+fn check_foreign_keys(view: &Layered, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+    let table = shape.table();
+    let mut targets = Vec::with_capacity(table.foreign_keys.len());
+    for foreign_key in &table.foreign_keys {
+        let target = view.shape(foreign_key.target)?.clone();
+        let name = &foreign_key.constraint.name;
+        match target.unique_index(&foreign_key.target_columns).map(|index| index.id) {
+            Some(index) => targets.push((foreign_key, target, index)),
+            None => findings.table(table, &format!("foreign key \"{name}\" refers to columns without unique index")),
+        }
+    }
+    if targets.is_empty() {
+        return Ok(());
+    }
+    for item in view.scan(table)? {
+        let (_, row) = item?;
+        let datums = shape.unpack(&row);
+        for (foreign_key, target, index) in &targets {
+            let Some(values) = shape.values(&foreign_key.columns, &datums) else { continue };
+            if view.keys_by_value(target, *index, &key::encode_all(&values))?.is_empty() {
+                let name = &foreign_key.constraint.name;
+                findings.table(table, &format!("a row's foreign key \"{name}\" leads to no row"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every data subject has its row.
+fn check_subjects(view: &Layered, snapshot: &Snapshot, findings: &mut Findings) -> Result<(), SqlError> {
+    for subject in snapshot.scan_subjects() {
+        let (relation, row_key, _) = subject?;
+        match view.schema().shape(relation).filter(|shape| shape.table().data_subject).cloned() {
+            Some(shape) if view.exists(&shape, &row_key)? => {}
+            Some(shape) => findings.table(shape.table(), "a data subject's µDB is there, its row is not"),
+            None => findings.add("a data subject belongs to no data-subject table".to_string()),
+        }
+    }
+    Ok(())
+}
+
+type TableOwners = BTreeMap<RowKey, Owners>;
+type DerivedOwners = HashMap<RelationId, TableOwners>;
+
+/// The owners of a table's rows, as its edges and the owners of the tables before it make them. Reads no index.
+fn derive(
+    view: &Layered,
+    shape: &TableShape,
+    derived: &DerivedOwners,
+    findings: &mut Findings,
+) -> Result<TableOwners, SqlError> {
+    let table = shape.table();
+    let mut edges = Vec::with_capacity(shape.owner_edges.len());
+    for edge in &shape.owner_edges {
+        edges.push((edge, far_rows(view, edge)?));
+    }
+    let mut counts: BTreeMap<RowKey, BTreeMap<MicroDbId, u32>> = BTreeMap::new();
+    // Of references within a table that is not of data subjects: from a row to the rows that it gives owners to.
+    let mut flows: HashMap<RowKey, Vec<RowKey>> = HashMap::new();
+    for item in view.scan(table)? {
+        let (row_key, row) = item?;
+        let mut own: BTreeMap<MicroDbId, u32> = BTreeMap::new();
+        for (edge, far_rows) in &edges {
+            let Some(value) = near_value(shape, edge, &row) else { continue };
+            for far_key in far_rows.get(&value).into_iter().flatten() {
+                if edge.is_self() && !table.data_subject {
+                    flows.entry(far_key.clone()).or_default().push(row_key.clone());
+                    continue;
+                }
+                for holder in holders(view, edge.far, far_key, derived)? {
+                    *own.entry(holder).or_default() += 1;
+                }
+            }
+        }
+        if table.data_subject {
+            match view.subject(shape.id(), &row_key)? {
+                Some(microdb) => *own.entry(microdb).or_default() += 1,
+                None => findings.table(table, "a data subject's row has no µDB"),
+            }
+        }
+        counts.insert(row_key, own);
+    }
+    flow(&mut counts, &flows);
+    Ok(counts.into_iter().map(|(row_key, owners)| (row_key, owners.into_iter().collect())).collect())
+}
+
+/// The far rows of an edge by the value that they are met by.
+fn far_rows(view: &Layered, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>, SqlError> {
+    let far = view.shape(edge.far)?.clone();
+    let mut rows: HashMap<Vec<u8>, Vec<RowKey>> = HashMap::new();
+    for item in view.scan(far.table())? {
+        let (row_key, row) = item?;
+        if let Some(value) = far_value(&far, edge, &row) {
+            rows.entry(value).or_default().push(row_key);
+        }
+    }
+    Ok(rows)
+}
+
+/// Who holds a far row: a data subject's row itself, another row's owners.
+fn holders(
+    view: &Layered,
+    relation: RelationId,
+    row_key: &RowKey,
+    derived: &DerivedOwners,
+) -> Result<Vec<MicroDbId>, SqlError> {
+    if view.shape(relation)?.table().data_subject {
+        return Ok(view.subject(relation, row_key)?.into_iter().collect());
+    }
+    let owners = derived.get(&relation).and_then(|rows| rows.get(row_key));
+    Ok(owners.into_iter().flatten().map(|(owner, _)| *owner).collect())
+}
+
+/// The least fixpoint of owners along self-references; such owners stand with 0 derivations.
+fn flow(owners: &mut BTreeMap<RowKey, BTreeMap<MicroDbId, u32>>, flows: &HashMap<RowKey, Vec<RowKey>>) {
+    let mut open: Vec<RowKey> = flows.keys().cloned().collect();
+    while let Some(far_key) = open.pop() {
+        let (Some(near_keys), Some(far)) = (flows.get(&far_key), owners.get(&far_key)) else { continue };
+        let given: Vec<MicroDbId> = far.keys().copied().collect();
+        for near_key in near_keys {
+            let near = owners.entry(near_key.clone()).or_default();
+            let before = near.len();
+            for owner in &given {
+                near.entry(*owner).or_insert(0);
+            }
+            if near.len() > before {
+                open.push(near_key.clone());
+            }
+        }
+    }
+}
+
+/// No row without owner, and the stored owners are those derived.
+fn compare_owners(
+    view: &Layered,
+    shape: &TableShape,
+    derived: &TableOwners,
+    findings: &mut Findings,
+) -> Result<(), SqlError> {
+    let table = shape.table();
+    for (row_key, owners) in derived {
+        let stored = view.owners_of(shape.id(), row_key)?;
+        if owners.is_empty() {
+            findings.table(table, "a row has no owner by the ownership edges");
+        }
+        if stored == *owners {
+            continue;
+        }
+        let only_owners = |owners: &Owners| owners.iter().map(|(owner, _)| *owner).collect::<Vec<_>>();
+        findings.table(table, match only_owners(&stored) == only_owners(owners) {
+            true => "the number of derivations stored for a row's owner is wrong",
+            false => "the owners stored for a row are not those that the ownership edges give",
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Findings, flow};
+    use repr::{MicroDbId, RowKey};
+    use std::collections::{BTreeMap, HashMap};
+
+    #[test]
+    fn findings_are_counted_in_order() {
+        let mut findings = Findings::default();
+        for finding in ["b", "a", "b"] {
+            findings.add(finding.to_string());
+        }
+        assert_eq!(findings.sentences(), ["b (2 times)", "a"]);
+    }
+
+    #[test]
+    fn owners_flow_along_self_references_and_never_start_there() {
+        let row_key = |number: u8| RowKey(Box::new([number]));
+        let owner = MicroDbId([7; 16]);
+        // 1 is owned; 1 → 2 → 3 → 2; 4 → 5 → 4 have nobody.
+        let mut owners: BTreeMap<RowKey, BTreeMap<MicroDbId, u32>> =
+            (1..=5).map(|number| (row_key(number), BTreeMap::new())).collect();
+        owners.insert(row_key(1), BTreeMap::from([(owner, 2)]));
+        let flows = HashMap::from(
+            [(1, 2), (2, 3), (3, 2), (4, 5), (5, 4)].map(|(far, near)| (row_key(far), vec![row_key(near)])),
+        );
+        flow(&mut owners, &flows);
+        let counts: Vec<Option<u32>> =
+            (1..=5).map(|number| owners[&row_key(number)].get(&owner).copied()).collect();
+        assert_eq!(counts, [Some(2), Some(0), Some(0), None, None]);
+    }
+}

@@ -1,0 +1,29 @@
+//! The engine's door: open a data folder, connect sessions, stop.
+
+use crate::SqlError;
+use crate::config::Config;
+use crate::database::Database;
+use crate::session::{ConnectOptions, Session};
+use std::sync::Arc;
+
+/// A running engine.
+pub struct Engine {
+    database: Arc<Database>,
+}
+
+impl Engine {
+    /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
+    pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
+        Ok(Arc::new(Engine { database: Database::open(config)? }))
+    }
+
+    /// Opens a session for an authenticated login.
+    pub fn connect(&self, options: ConnectOptions) -> Result<Session, SqlError> {
+        Session::connect(&self.database, options)
+    }
+
+    /// Makes everything written durable; sessions that are still open hear 57P01 from `wire`.
+    pub fn shutdown(&self) -> Result<(), SqlError> {
+        Ok(self.database.store.flush()?)
+    }
+}

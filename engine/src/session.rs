@@ -1,0 +1,325 @@
+//! A client's session: its statements from text to response, its transaction, settings, cursors.
+//!
+//! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
+//! thread; everything here blocks.
+
+pub mod copy;
+pub mod cursor;
+pub mod env;
+mod gdpr;
+mod statement;
+mod utility;
+
+use crate::SqlError;
+use crate::clock;
+use crate::database::Database;
+use crate::locks::Patience;
+use crate::one_shot::QueryLimits;
+use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
+use crate::transaction::{Isolation, Modes, Transaction};
+use cursor::Cursor;
+use env::{SessionState, StatementEnvironment};
+use parking_lot::Mutex;
+use planner::catalog::Catalog;
+use planner::parse::statement::CtxCommand;
+use planner::parse::{ParsedStatement, Statement};
+use planner::scalar::EvalContext;
+use repr::text::TextContext;
+use repr::{CommitTime, Datum, ScalarType};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use statement::CachedPlan;
+
+/// Who connects, and with which settings.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    /// The login, authenticated by `wire`.
+    pub user: String,
+    /// The database's name as the client gave it.
+    pub database: String,
+    /// Settings of the startup packet.
+    pub settings: Vec<(String, String)>,
+    /// Whether the connection is encrypted.
+    pub secure: bool,
+}
+
+/// A session.
+pub struct Session {
+    database: Arc<Database>,
+    state: Arc<Mutex<SessionState>>,
+    user: Arc<str>,
+    database_name: Arc<str>,
+    backend: i32,
+    cancel: Arc<CancelFlag>,
+    active: Option<Active>,
+    notices: Vec<Notice>,
+    reported: BTreeMap<String, String>,
+    /// SQL-level PREPARE.
+    statements: HashMap<String, Arc<Prepared>>,
+    cursors: HashMap<String, Cursor>,
+    statement_started: i64,
+    deadline: Option<Instant>,
+}
+
+struct Active {
+    transaction: Transaction,
+    /// Begun by BEGIN, rather than for one statement.
+    block: bool,
+    failed: bool,
+}
+
+impl Session {
+    /// Opens a session for an authenticated login.
+    pub fn connect(database: &Arc<Database>, options: ConnectOptions) -> Result<Session, SqlError> {
+        let mut state = SessionState::default();
+        state.settings.force("session_authorization", options.user.clone());
+        for (name, value) in &options.settings {
+            state.settings.start(name, value)?;
+        }
+        let name = if options.database.is_empty() { options.user.clone() } else { options.database };
+        Ok(Session {
+            backend: database.next_backend(),
+            database: database.clone(),
+            reported: state.settings.reported().into_iter().collect(),
+            state: Arc::new(Mutex::new(state)),
+            user: options.user.into(),
+            database_name: name.into(),
+            cancel: Arc::default(),
+            active: None,
+            notices: Vec::new(),
+            statements: HashMap::new(),
+            cursors: HashMap::new(),
+            statement_started: clock::now_micros(),
+            deadline: None,
+        })
+    }
+
+    /// What the client is told at connection.
+    pub fn initial_parameters(&self) -> Vec<(String, String)> {
+        self.state.lock().settings.reported()
+    }
+
+    /// Settings that changed since the client was last told.
+    pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
+        if !self.state.lock().settings.take_changed() {
+            return Vec::new();
+        }
+        let now = self.state.lock().settings.reported();
+        let changed: Vec<_> = now.into_iter().filter(|(name, value)| self.reported.get(name) != Some(value)).collect();
+        self.reported.extend(changed.iter().cloned());
+        changed
+    }
+
+    /// Notices since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Raised by a CancelRequest.
+    pub fn cancel_flag(&self) -> Arc<CancelFlag> {
+        self.cancel.clone()
+    }
+
+    /// PostgreSQL's backend pid.
+    pub fn backend_id(&self) -> i32 {
+        self.backend
+    }
+
+    /// How values are written as text.
+    pub fn text_context(&self) -> TextContext {
+        self.eval_context(Arc::from([]), &self.catalog()).text_context()
+    }
+
+    /// Whether the session is in a transaction block.
+    pub fn status(&self) -> TransactionStatus {
+        match &self.active {
+            Some(Active { failed: true, .. }) => TransactionStatus::Failed,
+            Some(Active { block: true, .. }) => TransactionStatus::InTransaction,
+            Some(_) | None => TransactionStatus::Idle,
+        }
+    }
+
+    /// Splits a query string.
+    pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
+        Ok(planner::parse::parse(sql)?)
+    }
+
+    /// Resolves and plans a statement. Some parameter types may be known.
+    pub fn prepare(
+        &mut self,
+        parsed: ParsedStatement,
+        param_types: &[Option<ScalarType>],
+    ) -> Result<Arc<Prepared>, SqlError> {
+        if self.status() == TransactionStatus::Failed && !ends_failed_block(&parsed.statement) {
+            return Err(block_failed());
+        }
+        let catalog = self.catalog();
+        let mut prepared = statement::prepare(parsed, &catalog, param_types)?;
+        if let Some(columns) = self.late_columns(&prepared.statement) {
+            prepared.columns = Some(columns);
+        }
+        Ok(Arc::new(prepared))
+    }
+
+    /// Runs a prepared statement. `in_script`: more statements of the same query string follow, so that they
+    /// share one implicit transaction.
+    pub fn execute(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: Vec<Datum>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
+        self.cancel.clear();
+        self.statement_started = clock::now_micros();
+        let timeout = self.state.lock().settings.timeout("statement_timeout");
+        self.deadline = timeout.map(|timeout| Instant::now() + timeout);
+        if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
+            return Err(block_failed());
+        }
+        self.run(prepared, params.into(), in_script)
+    }
+
+    /// Ends the implicit transaction, if there is one: commits it, durably, before the client hears of it.
+    pub fn complete(&mut self) -> Result<(), SqlError> {
+        match self.active.take() {
+            Some(active) if active.block => {
+                self.active = Some(active);
+                Ok(())
+            }
+            Some(active) => self.end(active, true).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// After an error: the implicit transaction is rolled back, the block has failed.
+    pub fn fail(&mut self, _error: &SqlError) {
+        match self.active.take() {
+            Some(mut active) if active.block => {
+                active.failed = true;
+                self.active = Some(active);
+            }
+            Some(active) => {
+                let _nothing_written = self.end(active, false);
+            }
+            None => self.state.lock().settings.end_transaction(false),
+        }
+    }
+
+    /// Commits or rolls back. True if it committed.
+    fn end(&mut self, active: Active, commit: bool) -> Result<bool, SqlError> {
+        if !commit || active.failed {
+            drop(active);
+            self.close_cursors(false);
+            self.state.lock().settings.end_transaction(false);
+            return Ok(false);
+        }
+        let patience = self.patience();
+        let outcome = self.hold_cursors().and_then(|()| active.transaction.commit(&patience));
+        self.close_cursors(outcome.is_ok());
+        self.state.lock().settings.end_transaction(outcome.is_ok());
+        for receipt in outcome? {
+            self.notices.push(Notice {
+                severity: "NOTICE",
+                code: "00000",
+                message: format!("receipt {}", receipt.id_text()),
+                detail: Some(receipt.text().to_string()),
+                hint: Some("\"dogwood verify --key public.key RECEIPT\" checks it without the server".into()),
+            });
+        }
+        Ok(true)
+    }
+
+    /// At COMMIT, holdable cursors take their rows with them.
+    fn hold_cursors(&mut self) -> Result<(), SqlError> {
+        self.cursors.values_mut().filter(|cursor| cursor.hold).try_for_each(Cursor::hold_rows)
+    }
+
+    /// The end of a transaction closes its cursors, but those held over a commit.
+    fn close_cursors(&mut self, committed: bool) {
+        self.cursors.retain(|_, cursor| committed && cursor.hold);
+    }
+
+    /// The catalog as this session sees it: published, or with its own transaction's DDL.
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        match &self.active {
+            Some(active) if active.transaction.overlay().changes_schema() => {
+                active.transaction.overlay().catalog().clone()
+            }
+            Some(_) | None => self.database.published.load().catalog().clone(),
+        }
+    }
+
+    /// The transaction, begun for this statement if there is none.
+    pub(super) fn transaction(&mut self) -> &mut Transaction {
+        let active = self.active.take().unwrap_or_else(|| Active {
+            transaction: Transaction::begin(&self.database, self.default_modes(), self.statement_started),
+            block: false,
+            failed: false,
+        });
+        &mut self.active.insert(active).transaction
+    }
+
+    fn default_modes(&self) -> Modes {
+        let state = self.state.lock();
+        let isolation = match state.settings.get("default_transaction_isolation") {
+            Some("repeatable read" | "serializable") => Isolation::RepeatableRead,
+            Some(_) | None => Isolation::ReadCommitted,
+        };
+        Modes { isolation, read_only: state.settings.is_on("default_transaction_read_only") }
+    }
+
+    pub(super) fn patience(&self) -> Patience {
+        Patience {
+            timeout: self.state.lock().settings.timeout("lock_timeout"),
+            deadline: self.deadline,
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    fn limits(&self, time: CommitTime) -> QueryLimits {
+        let database = self.database.clone();
+        QueryLimits {
+            cancel: self.cancel.clone(),
+            deadline: self.deadline,
+            memory_bytes_max: self.database.config.query_memory_bytes_max,
+            ended: Arc::new(move || database.check_not_ended(time).err()),
+        }
+    }
+
+    pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
+        let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
+        EvalContext {
+            params,
+            environment: Arc::new(StatementEnvironment {
+                database: self.database.clone(),
+                state: self.state.clone(),
+                catalog: catalog.clone(),
+                transaction_started: started,
+                statement_started: self.statement_started,
+                user: self.user.clone(),
+                database_name: self.database_name.clone(),
+                backend: self.backend,
+            }),
+        }
+    }
+
+    fn notice(&mut self, severity: &'static str, code: &'static str, message: impl Into<String>) {
+        self.notices.push(Notice { severity, code, message: message.into(), detail: None, hint: None });
+    }
+}
+
+fn block_failed() -> SqlError {
+    SqlError::new("25P02", "current transaction is aborted, commands ignored until end of transaction block")
+}
+
+fn ends_failed_block(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Commit { .. }
+            | Statement::Rollback { .. }
+            | Statement::RollbackToSavepoint(_)
+            | Statement::Ctx(CtxCommand::Commit | CtxCommand::Rollback)
+    )
+}

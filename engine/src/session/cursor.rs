@@ -1,0 +1,246 @@
+//! SQL cursors: DECLARE's query, pulled by FETCH and MOVE. Between the session and a one-shot's rows.
+//!
+//! Positions are PostgreSQL's: before the first row, on a row, after the last. Only a SCROLL cursor keeps the
+//! rows that it has given, to go back. Never runs a query by itself; subscriptions are not cursors of this kind.
+
+use crate::SqlError;
+use planner::hir::OutputColumn;
+use planner::parse::utility::FetchDirection;
+use repr::Datum;
+use std::sync::Arc;
+
+/// A cursor's rows.
+pub type CursorRows = Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>;
+
+/// An open cursor.
+pub struct Cursor {
+    columns: Arc<[OutputColumn]>,
+    rows: CursorRows,
+    /// The rows given so far, of a SCROLL cursor.
+    seen: Vec<Vec<Datum>>,
+    scroll: bool,
+    /// WITH HOLD: outlives its transaction.
+    pub hold: bool,
+    /// 0 before the first row, n on the nth, `end` + 1 after the last.
+    position: usize,
+    /// The number of rows, once it is known.
+    end: Option<usize>,
+}
+
+impl Cursor {
+    /// Before the first row.
+    pub fn new(columns: Arc<[OutputColumn]>, rows: CursorRows, scroll: bool, hold: bool) -> Cursor {
+        Cursor { columns, rows, seen: Vec::new(), scroll, hold, position: 0, end: None }
+    }
+
+    /// The columns of its rows.
+    pub fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.columns
+    }
+
+    /// Moves, and gives the rows that PostgreSQL gives on the way.
+    pub fn fetch(&mut self, direction: FetchDirection) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let mut taken = Vec::new();
+        match direction {
+            FetchDirection::Forward(0) | FetchDirection::Relative(0) => self.again(&mut taken)?,
+            FetchDirection::Forward(count) if count > 0 => self.forward(count.unsigned_abs(), Some(&mut taken))?,
+            FetchDirection::Forward(count) => self.backward(count.unsigned_abs(), Some(&mut taken))?,
+            FetchDirection::ForwardAll => self.forward(u64::MAX, Some(&mut taken))?,
+            FetchDirection::BackwardAll => self.backward(u64::MAX, Some(&mut taken))?,
+            FetchDirection::Relative(count) if count > 0 => {
+                self.forward(count.unsigned_abs() - 1, None)?;
+                self.forward(1, Some(&mut taken))?;
+            }
+            FetchDirection::Relative(count) => {
+                self.backward(count.unsigned_abs() - 1, None)?;
+                self.backward(1, Some(&mut taken))?;
+            }
+            FetchDirection::Absolute(count) if count >= 0 => self.absolute(count.unsigned_abs(), &mut taken)?,
+            FetchDirection::Absolute(count) => {
+                self.check_scroll()?;
+                self.forward(u64::MAX, None)?;
+                self.backward(count.unsigned_abs() - 1, None)?;
+                self.backward(1, Some(&mut taken))?;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Reads the rest into memory, so that the cursor can outlive its snapshot (WITH HOLD at COMMIT).
+    pub fn hold_rows(&mut self) -> Result<(), SqlError> {
+        let rest = self.rows.by_ref().collect::<Result<Vec<_>, _>>()?;
+        self.rows = Box::new(rest.into_iter().map(Ok));
+        Ok(())
+    }
+
+    /// FETCH 0: the row that it stands on, once more.
+    fn again(&mut self, taken: &mut Vec<Vec<Datum>>) -> Result<(), SqlError> {
+        if self.position == 0 || self.end.is_some_and(|end| self.position > end) {
+            return Ok(());
+        }
+        self.check_scroll()?;
+        taken.push(self.seen[self.position - 1].clone());
+        Ok(())
+    }
+
+    fn absolute(&mut self, target: u64, taken: &mut Vec<Vec<Datum>>) -> Result<(), SqlError> {
+        let position = self.position as u64;
+        if target <= position && position > 0 {
+            // Back to just before it, so that it is fetched going forwards.
+            self.backward(position - target.saturating_sub(1), None)?;
+        } else {
+            self.forward((target - position).saturating_sub(1), None)?;
+        }
+        self.forward(u64::from(target > 0), Some(taken))
+    }
+
+    fn forward(&mut self, count: u64, mut taken: Option<&mut Vec<Vec<Datum>>>) -> Result<(), SqlError> {
+        for _ in 0..count {
+            if let Some(end) = self.end.filter(|end| self.position >= *end) {
+                self.position = end + 1;
+                return Ok(());
+            }
+            if let Some(row) = self.seen.get(self.position) {
+                taken.iter_mut().for_each(|taken| taken.push(row.clone()));
+            } else {
+                let Some(row) = self.rows.next().transpose()? else {
+                    self.end = Some(self.position);
+                    self.position += 1;
+                    self.rows = Box::new(std::iter::empty());
+                    return Ok(());
+                };
+                match (&mut taken, self.scroll) {
+                    (Some(taken), true) => {
+                        taken.push(row.clone());
+                        self.seen.push(row);
+                    }
+                    (Some(taken), false) => taken.push(row),
+                    (None, true) => self.seen.push(row),
+                    (None, false) => {}
+                }
+            }
+            self.position += 1;
+        }
+        Ok(())
+    }
+
+    fn backward(&mut self, count: u64, mut taken: Option<&mut Vec<Vec<Datum>>>) -> Result<(), SqlError> {
+        self.check_scroll()?;
+        for _ in 0..count {
+            self.position = self.position.saturating_sub(1);
+            if self.position == 0 {
+                return Ok(());
+            }
+            let row = &self.seen[self.position - 1];
+            taken.iter_mut().for_each(|taken| taken.push(row.clone()));
+        }
+        Ok(())
+    }
+
+    fn check_scroll(&self) -> Result<(), SqlError> {
+        if self.scroll {
+            return Ok(());
+        }
+        Err(SqlError::new("55000", "cursor can only scan forward")
+            .hint("Declare it with SCROLL option to enable backward scan."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cursor, FetchDirection};
+    use FetchDirection::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
+    use repr::Datum;
+    use std::sync::Arc;
+
+    fn cursor(rows: i32, scroll: bool) -> Cursor {
+        let rows = (1..=rows).map(|number| Ok(vec![Datum::Int4(number)]));
+        Cursor::new(Arc::new([]), Box::new(rows), scroll, false)
+    }
+
+    fn fetch(cursor: &mut Cursor, direction: FetchDirection) -> Result<Vec<i32>, &'static str> {
+        let rows = cursor.fetch(direction).map_err(|error| error.code)?;
+        let number = |row: Vec<Datum>| match row[..] {
+            [Datum::Int4(number)] => number,
+            _ => panic!("one int4 column"),
+        };
+        Ok(rows.into_iter().map(number).collect())
+    }
+
+    // What psql shows of PostgreSQL 15 for DECLARE c SCROLL CURSOR FOR SELECT generate_series(1, 5).
+    #[test]
+    fn a_scroll_cursor_moves_as_in_postgresql() {
+        let mut scroll = cursor(5, true);
+        let steps: &[(FetchDirection, &[i32])] = &[
+            (Forward(0), &[]),
+            (Forward(-1), &[]),
+            (Forward(2), &[1, 2]),
+            (Forward(0), &[2]),
+            (Relative(0), &[2]),
+            (Relative(2), &[4]),
+            (Forward(-2), &[3, 2]),
+            (Absolute(4), &[4]),
+            (Absolute(4), &[4]),
+            (Absolute(1), &[1]),
+            (Absolute(-1), &[5]),
+            (Absolute(-2), &[4]),
+            (Absolute(9), &[]),
+            (Forward(1), &[]),
+            (Forward(0), &[]),
+            (Forward(-1), &[5]),
+            (ForwardAll, &[]),
+            (BackwardAll, &[5, 4, 3, 2, 1]),
+            (BackwardAll, &[]),
+            (ForwardAll, &[1, 2, 3, 4, 5]),
+            (Absolute(6), &[]),
+            (Relative(-1), &[5]),
+            (Relative(-9), &[]),
+            (Forward(1), &[1]),
+            (Absolute(-9), &[]),
+            (Forward(1), &[1]),
+            (Absolute(0), &[]),
+            (Forward(1), &[1]),
+            (Relative(9), &[]),
+            (Forward(i64::MIN), &[5, 4, 3, 2, 1]),
+            (Absolute(i64::MIN), &[]),
+            (Absolute(i64::MAX), &[]),
+        ];
+        for (step, (direction, expected)) in steps.iter().enumerate() {
+            assert_eq!(fetch(&mut scroll, *direction).as_deref(), Ok(*expected), "step {step}: {direction:?}");
+        }
+    }
+
+    #[test]
+    fn without_scroll_only_forwards() {
+        let mut plain = cursor(5, false);
+        assert_eq!(fetch(&mut plain, Absolute(0)), Ok(vec![]));
+        assert_eq!(fetch(&mut plain, Absolute(2)), Ok(vec![2]));
+        assert_eq!(fetch(&mut plain, Relative(2)), Ok(vec![4]));
+        for back in [Forward(-1), Forward(0), BackwardAll, Absolute(4), Absolute(0), Absolute(-1), Relative(-1)] {
+            assert_eq!(fetch(&mut plain, back), Err("55000"), "{back:?}");
+        }
+        assert_eq!(fetch(&mut plain, ForwardAll), Ok(vec![5]));
+        assert_eq!(fetch(&mut plain, Forward(0)), Ok(vec![]));
+        assert!(plain.seen.is_empty());
+        let mut empty = cursor(0, true);
+        assert_eq!(fetch(&mut empty, ForwardAll), Ok(vec![]));
+        assert_eq!(fetch(&mut empty, Absolute(-1)), Ok(vec![]));
+        assert_eq!(fetch(&mut empty, BackwardAll), Ok(vec![]));
+    }
+
+    #[test]
+    fn held_rows_are_the_rest() {
+        for scroll in [false, true] {
+            let mut held = cursor(4, scroll);
+            assert_eq!(fetch(&mut held, Forward(2)), Ok(vec![1, 2]));
+            held.hold_rows().unwrap();
+            assert_eq!(fetch(&mut held, Forward(1)), Ok(vec![3]));
+            if scroll {
+                assert_eq!(fetch(&mut held, Forward(-2)), Ok(vec![2, 1]));
+                assert_eq!(fetch(&mut held, Relative(1)), Ok(vec![2]));
+                assert_eq!(fetch(&mut held, Forward(1)), Ok(vec![3]));
+            }
+            assert_eq!(fetch(&mut held, ForwardAll), Ok(vec![4]));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What expressions see of their session: clock, settings, sequences, catalog.
+
+use crate::SqlError;
+use crate::clock;
+use crate::database::Database;
+use crate::settings::Settings;
+use parking_lot::Mutex;
+use planner::catalog::{Catalog, Sequence};
+use planner::scalar::Environment;
+use repr::{RelationId, SequenceId, ValueError};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What outlives a statement: settings and the sequence values that this session took.
+#[derive(Default)]
+pub struct SessionState {
+    /// Settings.
+    pub settings: Settings,
+    taken: HashMap<SequenceId, i64>,
+    last: Option<SequenceId>,
+}
+
+/// The environment of one statement.
+pub struct StatementEnvironment {
+    /// The database.
+    pub database: Arc<Database>,
+    /// The session's state.
+    pub state: Arc<Mutex<SessionState>>,
+    /// The catalog that the statement was planned against.
+    pub catalog: Arc<Catalog>,
+    /// `now()`
+    pub transaction_started: i64,
+    /// `statement_timestamp()`
+    pub statement_started: i64,
+    /// The login.
+    pub user: Arc<str>,
+    /// The database's name.
+    pub database_name: Arc<str>,
+    /// The backend's number.
+    pub backend: i32,
+}
+
+impl StatementEnvironment {
+    fn sequence(&self, id: SequenceId) -> Result<&Arc<Sequence>, ValueError> {
+        self.catalog.sequences.get(&id).ok_or_else(|| ValueError::new("42P01", "the sequence does not exist"))
+    }
+}
+
+fn value_error(error: SqlError) -> ValueError {
+    ValueError { code: error.code, message: error.message, detail: error.detail, hint: error.hint }
+}
+
+impl Environment for StatementEnvironment {
+    fn transaction_timestamp(&self) -> i64 {
+        self.transaction_started
+    }
+    fn statement_timestamp(&self) -> i64 {
+        self.statement_started
+    }
+    fn clock_timestamp(&self) -> i64 {
+        clock::now_micros()
+    }
+    fn setting(&self, name: &str) -> Option<String> {
+        self.state.lock().settings.show(name).ok().map(|(_, value)| value)
+    }
+    fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError> {
+        self.state.lock().settings.set(name, Some(value), local).map_err(value_error)
+    }
+    fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+    fn session_user(&self) -> String {
+        self.user.to_string()
+    }
+    fn database(&self) -> String {
+        self.database_name.to_string()
+    }
+    fn backend_pid(&self) -> i32 {
+        self.backend
+    }
+    fn next_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
+        let value = self.database.sequences.next_value(self.sequence(sequence)?).map_err(value_error)?;
+        let mut state = self.state.lock();
+        state.taken.insert(sequence, value);
+        state.last = Some(sequence);
+        Ok(value)
+    }
+    fn current_value(&self, sequence: SequenceId) -> Result<i64, ValueError> {
+        let name = &self.sequence(sequence)?.name;
+        let taken = self.state.lock().taken.get(&sequence).copied();
+        taken.ok_or_else(|| {
+            ValueError::new("55000", format!("currval of sequence \"{name}\" is not yet defined in this session"))
+        })
+    }
+    fn last_value(&self) -> Result<i64, ValueError> {
+        let state = self.state.lock();
+        let taken = state.last.and_then(|last| state.taken.get(&last).copied());
+        taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
+    }
+    fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
+        self.database.sequences.set_value(self.sequence(sequence)?, value, is_called).map_err(value_error)?;
+        if is_called {
+            let mut state = self.state.lock();
+            state.taken.insert(sequence, value);
+            state.last = Some(sequence);
+        }
+        Ok(())
+    }
+    fn random_bytes(&self, buffer: &mut [u8]) {
+        storage::random_bytes(buffer);
+    }
+    fn relation_size(&self, relation: RelationId) -> i64 {
+        i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)
+    }
+}

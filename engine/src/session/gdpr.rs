@@ -1,0 +1,211 @@
+//! Subject requests and compliance reports as statements.
+
+use super::Session;
+use super::utility::text_columns;
+use crate::SqlError;
+use crate::commit;
+use crate::layered::Layered;
+use crate::one_shot::QueryRows;
+use crate::ownership::Between;
+use crate::protocol::{Response, RowStream, RowTag};
+use crate::reader::Reader;
+use crate::sar::access::AccessRow;
+use crate::sar::erase::Counts;
+use crate::sar::{self, Subject, access, erase, traverse};
+use crate::write::Writer;
+use planner::hir::OutputColumn;
+use planner::ownership::{compliance, dot, json};
+use planner::parse::statement::{ComplianceFormat, ExportFormat};
+use planner::resolve::GdprRequest;
+use planner::scalar::ScalarExpr;
+use repr::{ColumnType, Datum, RelationId, ScalarType};
+use std::sync::Arc;
+
+fn column(name: &str, scalar: ScalarType) -> OutputColumn {
+    OutputColumn { name: name.into(), column_type: ColumnType { scalar, modifier: -1, nullable: false }, origin: None }
+}
+
+/// The columns of GDPR FORGET and of its EXPLAIN.
+pub fn forget_columns() -> Arc<[OutputColumn]> {
+    Arc::from([
+        column("table_name", ScalarType::Text),
+        column("deleted", ScalarType::Int8),
+        column("anonymized", ScalarType::Int8),
+        column("disowned", ScalarType::Int8),
+    ])
+}
+
+/// The columns of EXPLAIN COMPLIANCE.
+pub fn compliance_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
+    match format {
+        ComplianceFormat::Text => text_columns(&["severity", "table_name", "subject", "path", "message", "hint"]),
+        ComplianceFormat::Dot | ComplianceFormat::Json => text_columns(&["graph"]),
+    }
+}
+
+impl Session {
+    pub(super) fn subject_request(
+        &mut self,
+        request: GdprRequest,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        match request {
+            GdprRequest::Get => {
+                let rows = self.access_rows(table, key, params)?;
+                Ok(Response::Rows(RowStream {
+                    columns: access::columns(),
+                    rows: Box::new(rows.map(|row| row.map(AccessRow::into_datums))),
+                    tag: RowTag::Counted("SELECT"),
+                    wait: None,
+                }))
+            }
+            GdprRequest::Forget => self.forget(table, key, params),
+            GdprRequest::ExplainForget => {
+                self.transaction();
+                let mark = self.transaction().mark();
+                let counts = self.plan_forget(table, key, params);
+                self.transaction().roll_back_to(mark);
+                Ok(forget_rows(counts?, "EXPLAIN"))
+            }
+            GdprRequest::Export(_) => Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
+                .hint("write COPY (GDPR EXPORT …) TO STDOUT")),
+        }
+    }
+
+    fn subject(
+        &mut self,
+        view: &Layered,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Subject, SqlError> {
+        let context = self.eval_context(params, view.catalog());
+        let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
+        let shape = view.shape(table)?;
+        match sar::find(view, shape, &key) {
+            // A second FORGET is told of the first: its receipt is in the log under the key's own pseudonym only.
+            Err(error) => Err(error),
+            found => found,
+        }
+    }
+
+    fn access_rows(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<impl Iterator<Item = Result<AccessRow, SqlError>> + Send + use<>, SqlError> {
+        let view = self.view()?;
+        let subject = self.subject(&view, table, key, params.clone())?;
+        let traversal = traverse::traverse(&view, &subject)?;
+        let context = self.eval_context(params, view.catalog());
+        let limits = self.limits(view.time());
+        let rows = access::rows(traversal, view, context);
+        Ok(rows.map(move |row| match (limits.ended)() {
+            Some(ended) => Err(ended),
+            None => row,
+        }))
+    }
+
+    fn forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Response, SqlError> {
+        if self.active.as_ref().is_some_and(|active| active.block) {
+            return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
+        }
+        self.refuse_read_only("GDPR FORGET")?;
+        self.transaction();
+        let counts = self.plan_forget(table, key, params)?;
+        // The erasure stands before its rows are sent; nothing is left to commit at Sync.
+        self.complete()?;
+        Ok(forget_rows(counts, "GDPR FORGET"))
+    }
+
+    /// Erases in the transaction's overlay and counts.
+    fn plan_forget(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Counts, SqlError> {
+        let view = self.transaction().latest_view();
+        let subject = self.subject(&view, table, key, params.clone())?;
+        let context = self.eval_context(params, view.catalog());
+        drop(view);
+        let patience = self.patience();
+        let transaction = self.transaction();
+        let mut writer = Writer::new(transaction, context, patience);
+        erase::erase(&mut writer, &subject)?;
+        let base = transaction.database().published.load_full();
+        let time = base.time;
+        let old = Layered::new(transaction.database().store.clone(), base);
+        let overlay = transaction.shared_overlay();
+        let new = old.clone().under(overlay.clone());
+        let prepared = commit::prepare(&old, &overlay, time)?;
+        let between = Between { old: &old, new: &new, overlay: &overlay };
+        Ok(erase::counts(&between, &prepared.derivation, subject.microdb))
+    }
+
+    /// GDPR EXPORT: one self-describing, signed document, a line at a time.
+    pub(super) fn export(
+        &mut self,
+        format: ExportFormat,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<(Arc<[OutputColumn]>, QueryRows), SqlError> {
+        let catalog = self.catalog();
+        let rows = self.access_rows(table, key, params)?;
+        let document = sar::export::document(format, &catalog, rows, &self.database.store);
+        let rows: QueryRows = Box::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
+        Ok((Arc::from([column("document", ScalarType::Text)]), rows))
+    }
+
+    pub(super) fn explain_compliance(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
+        let catalog = self.catalog();
+        let text = |value: &str| Datum::Text(value.into());
+        let optional = |value: &str| if value.is_empty() { Datum::Null } else { text(value) };
+        let rows: Vec<Vec<Datum>> = match format {
+            ComplianceFormat::Text => compliance(&catalog)
+                .into_iter()
+                .map(|row| {
+                    vec![
+                        text(row.severity.name()),
+                        text(&row.table_name),
+                        optional(&row.subject),
+                        optional(&row.path),
+                        text(&row.message),
+                        optional(&row.hint),
+                    ]
+                })
+                .collect(),
+            ComplianceFormat::Dot => vec![vec![text(&dot(&catalog))]],
+            ComplianceFormat::Json => vec![vec![text(&json(&catalog))]],
+        };
+        Ok(Response::Rows(RowStream {
+            columns: compliance_columns(format),
+            rows: Box::new(rows.into_iter().map(Ok)),
+            tag: RowTag::Fixed("EXPLAIN".into()),
+            wait: None,
+        }))
+    }
+}
+
+fn forget_rows(counts: Counts, tag: &str) -> Response {
+    let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+    let rows = counts.into_iter().map(|(table, counts)| {
+        Ok(vec![
+            Datum::Text(table.into()),
+            number(counts.deleted),
+            number(counts.anonymized),
+            number(counts.disowned),
+        ])
+    });
+    let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
+    Response::Rows(RowStream {
+        columns: forget_columns(),
+        rows: Box::new(rows.into_iter()),
+        tag: RowTag::Fixed(tag.into()),
+        wait: None,
+    })
+}

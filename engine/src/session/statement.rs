@@ -1,0 +1,337 @@
+//! One statement: planned, planned again when the catalog has moved on, and sent down its path.
+
+use super::Session;
+use super::copy::{self, CopyInto};
+use super::cursor::Cursor;
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::locks::{LockKey, LockMode, Patience};
+use crate::one_shot::{self, QueryRows};
+use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
+use crate::reader::Reader;
+use crate::system::Catalogs;
+use crate::transaction::{Isolation, Transaction};
+use crate::write::{Writer, dml};
+use planner::catalog::Catalog;
+use planner::hir::{LockWait, OutputColumn};
+use planner::parse::utility::{CopyOptions, DeclareCursor};
+use planner::parse::{ParsedStatement, Statement};
+use planner::plan::{Query, WritePlan};
+use planner::resolve::GdprRequest;
+use planner::{Planned, PlannedStatement};
+use repr::{Datum, RelationId, RowKey, ScalarType};
+use std::sync::Arc;
+
+/// A plan and the catalog version that it is for.
+pub struct CachedPlan {
+    version: u64,
+    planned: Planned,
+}
+
+/// Plans a statement.
+pub fn prepare(
+    parsed: ParsedStatement,
+    catalog: &Arc<Catalog>,
+    param_types: &[Option<ScalarType>],
+) -> Result<Prepared, SqlError> {
+    let PlannedStatement { planned, params } = planner::plan_statement(&parsed, catalog, param_types)?;
+    let columns = result_columns(&parsed.statement, &planned);
+    Ok(Prepared {
+        text: parsed.text.as_str().into(),
+        offset: parsed.offset,
+        parsed: parsed.clone(),
+        statement: parsed.statement,
+        param_types: params,
+        columns,
+        plan: arc_swap::ArcSwap::from_pointee(CachedPlan { version: catalog.version, planned }),
+    })
+}
+
+fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[OutputColumn]>> {
+    match planned {
+        Planned::Query(query) => Some(query.columns.as_slice().into()),
+        Planned::Write(plan) => returning(plan).map(Into::into),
+        Planned::Explain(_) => Some(super::utility::text_columns(&["QUERY PLAN"])),
+        Planned::Gdpr(GdprRequest::Get, ..) => Some(crate::sar::access::columns()),
+        Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(super::gdpr::forget_columns()),
+        Planned::Other => super::utility::columns(statement),
+        Planned::Gdpr(GdprRequest::Export(_), ..)
+        | Planned::CopyIn(..)
+        | Planned::CopyOut(..)
+        | Planned::Cursor(..) => None,
+    }
+}
+
+fn returning(plan: &WritePlan) -> Option<&[OutputColumn]> {
+    let returning = match plan {
+        WritePlan::Insert(plan) => &plan.returning,
+        WritePlan::Update(plan) => &plan.returning,
+        WritePlan::Delete(plan) => &plan.returning,
+    };
+    returning.as_ref().map(|returning| returning.columns.as_slice())
+}
+
+impl Session {
+    pub(super) fn run(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
+        let cached = self.current_plan(prepared)?;
+        match &cached.planned {
+            Planned::Query(query) => self.select(query, params, in_script),
+            Planned::Write(plan) => self.write(plan, params),
+            Planned::CopyIn(plan, options) => {
+                self.refuse_read_only("COPY FROM")?;
+                self.transaction();
+                let format = copy::format(options)?;
+                Ok(Response::CopyIn(Box::new(CopyInto::new(plan.clone(), format))))
+            }
+            Planned::CopyOut(what, options) => {
+                let format = copy::format(options)?;
+                self.copy_out(what, options, format, params)
+            }
+            Planned::Cursor(declare, query) => self.declare(declare, query, params),
+            Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
+            Planned::Explain(lines) => {
+                let rows = lines.iter().map(|line| vec![line.clone()]).collect();
+                Ok(super::utility::text_rows(super::utility::text_columns(&["QUERY PLAN"]), rows, "EXPLAIN"))
+            }
+            Planned::Other => self.utility(prepared, params, in_script),
+        }
+    }
+
+    fn current_plan(&self, prepared: &Prepared) -> Result<Arc<CachedPlan>, SqlError> {
+        let catalog = self.catalog();
+        let cached = prepared.plan.load_full();
+        if cached.version == catalog.version || matches!(cached.planned, Planned::Other) {
+            return Ok(cached);
+        }
+        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
+        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known)?.planned;
+        let columns = result_columns(&prepared.statement, &planned);
+        let types = |columns: &Option<Arc<[OutputColumn]>>| {
+            let column = |column: &OutputColumn| (column.name.clone(), column.column_type.scalar.clone());
+            columns.as_ref().map(|columns| columns.iter().map(column).collect::<Vec<_>>())
+        };
+        if types(&columns) != types(&prepared.columns) {
+            return Err(SqlError::new("0A000", "cached plan must not change result type"));
+        }
+        let fresh = Arc::new(CachedPlan { version: catalog.version, planned });
+        prepared.plan.store(fresh.clone());
+        Ok(fresh)
+    }
+
+    /// What a read sees: the published state, or the transaction's view.
+    pub(super) fn view(&mut self) -> Result<Layered, SqlError> {
+        match &mut self.active {
+            Some(active) => active.transaction.statement_view(),
+            None => Ok(Layered::new(self.database.store.clone(), self.database.published.load_full())),
+        }
+    }
+
+    fn select(&mut self, query: &Arc<Query>, params: Arc<[Datum]>, in_script: bool) -> Result<Response, SqlError> {
+        // A lone read needs no transaction: one snapshot, no locks.
+        if in_script || !query.locks.is_empty() {
+            self.transaction();
+        }
+        let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
+        let rows = self.query_rows(query, params)?;
+        Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
+    }
+
+    fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+        if !query.locks.is_empty() {
+            return self.locked_rows(query, params);
+        }
+        let view = self.view()?;
+        self.rows_over(query, view, params)
+    }
+
+    fn rows_over(&self, query: &Arc<Query>, view: Layered, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+        let limits = self.limits(view.time());
+        let context = self.eval_context(params, view.catalog());
+        let system = Arc::new(Catalogs::new(view.catalog(), &context));
+        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system)
+    }
+
+    /// FOR UPDATE/SHARE: rows are locked and looked at again until they stand still.
+    fn locked_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+        let width = query.columns.len();
+        let patience = self.patience();
+        // The finishing hides the key columns; they are asked for beside the result's own.
+        let mut with_keys = Query::clone(query);
+        with_keys.finishing.project.extend(query.locks.iter().map(|lock| lock.key_column));
+        let with_keys = Arc::new(with_keys);
+        loop {
+            let view = self.transaction().statement_view()?;
+            let rows: Vec<Vec<Datum>> =
+                self.rows_over(&with_keys, view.clone(), params.clone())?.collect::<Result<_, _>>()?;
+            let transaction = self.transaction();
+            let (mut kept, mut locked) = (Vec::with_capacity(rows.len()), Vec::new());
+            for mut row in rows {
+                let keys = row.split_off(width);
+                if lock_keys(transaction, query, &keys, &patience, &mut locked)? {
+                    kept.push(row);
+                }
+            }
+            if !changed_since(transaction, &view, &locked)? {
+                return Ok(Box::new(kept.into_iter().map(Ok)));
+            }
+            if transaction.modes.isolation == Isolation::RepeatableRead {
+                return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
+                    .hint("retry the transaction"));
+            }
+        }
+    }
+
+    fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
+        self.refuse_read_only(verb(plan))?;
+        let patience = self.patience();
+        self.transaction();
+        let context = self.eval_context(params, &self.catalog());
+        let limits = self.limits(self.database.published.load().time);
+        let transaction = self.transaction();
+        let mark = transaction.mark();
+        let mut writer = Writer::new(transaction, context, patience);
+        let written = match dml::execute(&mut writer, plan, &limits) {
+            Ok(written) => written,
+            Err(error) => {
+                self.transaction().roll_back_to(mark);
+                return Err(error);
+            }
+        };
+        let tag = match verb(plan) {
+            "INSERT" => format!("INSERT 0 {}", written.rows),
+            verb => format!("{verb} {}", written.rows),
+        };
+        Ok(match returning(plan) {
+            None => Response::Complete(tag),
+            Some(columns) => Response::Rows(RowStream {
+                columns: columns.into(),
+                rows: Box::new(written.returned.into_iter().map(Ok)),
+                tag: RowTag::Fixed(tag),
+                wait: None,
+            }),
+        })
+    }
+
+    fn declare(
+        &mut self,
+        declare: &DeclareCursor,
+        query: &Arc<Query>,
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        let in_block = self.active.as_ref().is_some_and(|active| active.block);
+        if !in_block && !declare.hold {
+            return Err(SqlError::new("25P01", "DECLARE CURSOR can only be used in transaction blocks"));
+        }
+        if self.cursors.contains_key(&declare.name) {
+            return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
+        }
+        self.transaction();
+        let rows = self.query_rows(query, params)?;
+        let columns = query.columns.as_slice().into();
+        let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold);
+        self.cursors.insert(declare.name.clone(), cursor);
+        Ok(Response::Complete("DECLARE CURSOR".into()))
+    }
+
+    fn copy_out(
+        &mut self,
+        what: &Planned,
+        options: &CopyOptions,
+        mut format: CopyFormat,
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        let (columns, rows) = match what {
+            Planned::Query(query) => (query.columns.as_slice().into(), self.query_rows(query, params)?),
+            Planned::Write(plan) => match self.write(plan, params)? {
+                Response::Rows(stream) => (stream.columns, stream.rows),
+                _ => return Err(SqlError::new("0A000", "COPY query must have a RETURNING clause")),
+            },
+            Planned::Gdpr(request, table, key) => {
+                if let GdprRequest::Export(export) = request {
+                    format.raw = true;
+                    self.export(*export, *table, key, params)?
+                } else {
+                    match self.subject_request(*request, *table, key, params)? {
+                        Response::Rows(stream) => (stream.columns, stream.rows),
+                        _ => return Err(SqlError::unsupported("COPY of this statement")),
+                    }
+                }
+            }
+            _ => return Err(SqlError::unsupported("COPY of this statement")),
+        };
+        format.force_quote = copy::force_quote(options, &columns)?;
+        let stream = RowStream { columns, rows, tag: RowTag::Counted("COPY"), wait: None };
+        Ok(Response::CopyOut(stream, format))
+    }
+
+    pub(super) fn refuse_read_only(&self, what: &str) -> Result<(), SqlError> {
+        let read_only = match &self.active {
+            Some(active) => active.transaction.modes.read_only,
+            None => self.default_modes().read_only,
+        };
+        if read_only {
+            return Err(SqlError::new("25006", format!("cannot execute {what} in a read-only transaction")));
+        }
+        Ok(())
+    }
+}
+
+/// Takes the row locks that one result row asks for. False if SKIP LOCKED leaves it out.
+fn lock_keys(
+    transaction: &Transaction,
+    query: &Query,
+    keys: &[Datum],
+    patience: &Patience,
+    locked: &mut Vec<(RelationId, RowKey)>,
+) -> Result<bool, SqlError> {
+    for (lock, key) in query.locks.iter().zip(keys) {
+        // The NULL side of an outer join has no row to lock.
+        let Datum::Bytea(key) = key else { continue };
+        let row_key = RowKey(key.as_ref().into());
+        let mode = if lock.exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        let name = LockKey::Row(lock.table, row_key.clone());
+        let free = || transaction.database().locks.try_lock(transaction.id(), &name, mode);
+        match lock.wait {
+            LockWait::Wait => {
+                transaction.lock(name, mode, patience)?;
+            }
+            LockWait::NoWait if !free() => return Err(SqlError::new("55P03", "could not obtain lock on row")),
+            LockWait::SkipLocked if !free() => return Ok(false),
+            LockWait::NoWait | LockWait::SkipLocked => {}
+        }
+        locked.push((lock.table, row_key));
+    }
+    Ok(true)
+}
+
+/// Whether one of these rows is no longer what the view showed.
+fn changed_since(
+    transaction: &mut Transaction,
+    view: &Layered,
+    rows: &[(RelationId, RowKey)],
+) -> Result<bool, SqlError> {
+    let latest = transaction.latest_view();
+    if latest.time() == view.time() {
+        return Ok(false);
+    }
+    for (relation, row_key) in rows {
+        let table = view.shape(*relation)?.table();
+        if view.get(table, row_key)? != latest.get(table, row_key)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn verb(plan: &WritePlan) -> &'static str {
+    match plan {
+        WritePlan::Insert(_) => "INSERT",
+        WritePlan::Update(_) => "UPDATE",
+        WritePlan::Delete(_) => "DELETE",
+    }
+}

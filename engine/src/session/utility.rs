@@ -1,0 +1,369 @@
+//! Statements that are neither queries nor writes: transactions, settings, cursors, prepared statements,
+//! DDL, and the commands that have nothing to do here.
+
+use super::{Active, Session};
+use crate::SqlError;
+use crate::ddl;
+use crate::locks::{LockKey, LockMode};
+use crate::protocol::{Prepared, Response, RowStream, RowTag};
+use crate::transaction::{Isolation, Modes, Transaction};
+use crate::write::foreign_key;
+use planner::hir::OutputColumn;
+use planner::parse::statement::{CtxCommand, DiscardTarget, Statement, TypeName};
+use planner::parse::utility::{Fetch, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes};
+use planner::parse::{Expr, ParsedStatement};
+use repr::{ColumnType, Datum, ScalarType};
+use std::sync::Arc;
+
+/// The columns that a statement without a plan of its own gives.
+pub fn columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
+    match statement {
+        Statement::Show(Show::Setting(name)) => Some(text_columns(&[name])),
+        Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
+        Statement::ExplainCompliance { format } => Some(super::gdpr::compliance_columns(*format)),
+        _ => None,
+    }
+}
+
+/// Nullable text columns of these names.
+pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
+    let column = |name: &&str| OutputColumn {
+        name: (*name).to_string(),
+        column_type: ColumnType::nullable(ScalarType::Text),
+        origin: None,
+    };
+    names.iter().map(column).collect()
+}
+
+/// A fixed result of text values.
+pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
+    let rows = rows.into_iter().map(|row| Ok(row.into_iter().map(|value| Datum::Text(value.into())).collect()));
+    Response::Rows(RowStream { columns, rows: Box::new(rows), tag: RowTag::Fixed(tag.into()), wait: None })
+}
+
+fn complete(tag: &str) -> Result<Response, SqlError> {
+    Ok(Response::Complete(tag.into()))
+}
+
+fn no_statement(name: &str) -> SqlError {
+    SqlError::new("26000", format!("prepared statement \"{name}\" does not exist"))
+}
+
+impl Session {
+    pub(super) fn utility(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
+        match &prepared.statement {
+            Statement::Begin(begin) => self.begin("BEGIN", begin.modes),
+            Statement::Ctx(CtxCommand::Start) => self.begin("CTX START", TransactionModes::default()),
+            Statement::Commit { chain } => self.finish_block(true, *chain, "COMMIT"),
+            Statement::Ctx(CtxCommand::Commit) => self.finish_block(true, false, "CTX COMMIT"),
+            Statement::Rollback { chain } => self.finish_block(false, *chain, "ROLLBACK"),
+            Statement::Ctx(CtxCommand::Rollback) => self.finish_block(false, false, "CTX ROLLBACK"),
+            Statement::Savepoint(name) => {
+                self.block("SAVEPOINT")?.savepoint(name.clone());
+                complete("SAVEPOINT")
+            }
+            Statement::ReleaseSavepoint(name) => {
+                self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
+                complete("RELEASE")
+            }
+            Statement::RollbackToSavepoint(name) => {
+                self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
+                if let Some(active) = &mut self.active {
+                    active.failed = false;
+                }
+                complete("ROLLBACK")
+            }
+            Statement::TwoPhaseCommit => Err(SqlError::unsupported("two-phase commit")),
+            Statement::SetTransaction { modes, session } => self.set_transaction(*modes, *session),
+            Statement::SetConstraints { names, deferred } => {
+                let names = names.as_ref().map(|names| names.iter().map(|name| name.name.clone()).collect());
+                let patience = self.patience();
+                let transaction = self.transaction();
+                transaction.constraint_modes.push((names, *deferred));
+                if !*deferred {
+                    foreign_key::check_deferred(transaction, &patience)?;
+                }
+                complete("SET CONSTRAINTS")
+            }
+            Statement::Set(set) => {
+                let value = set.values.as_ref().map(|values| values.join(", "));
+                if set.name == "dogwood.restoring" && value.as_deref().is_some_and(|value| value != "off") {
+                    return Err(SqlError::unsupported("SET dogwood.restoring")
+                        .hint("load tables in the order of their references"));
+                }
+                self.state.lock().settings.set(&set.name, value.as_deref(), set.local)?;
+                complete("SET")
+            }
+            Statement::Reset(name) => {
+                let mut state = self.state.lock();
+                match name {
+                    Some(name) => state.settings.set(name, None, false)?,
+                    None => state.settings.reset_all(),
+                }
+                complete("RESET")
+            }
+            Statement::Show(show) => self.show(show),
+            Statement::Discard(target) => self.discard(*target),
+            Statement::Prepare { name, types, statement, text } => self.sql_prepare(name, types, statement, text),
+            Statement::Execute { name, arguments } => self.sql_execute(name, arguments, &params, in_script),
+            Statement::Deallocate(None) => {
+                self.statements.clear();
+                complete("DEALLOCATE ALL")
+            }
+            Statement::Deallocate(Some(name)) => match self.statements.remove(name) {
+                Some(_) => complete("DEALLOCATE"),
+                None => Err(no_statement(name)),
+            },
+            Statement::Fetch(fetch) => self.fetch(fetch),
+            Statement::Close(None) => {
+                self.cursors.clear();
+                complete("CLOSE CURSOR ALL")
+            }
+            Statement::Close(Some(name)) => match self.cursors.remove(name) {
+                Some(_) => complete("CLOSE CURSOR"),
+                None => Err(no_cursor(name)),
+            },
+            Statement::ExplainCompliance { format } => self.explain_compliance(*format),
+            Statement::LockTable(lock) => self.lock_tables(lock),
+            Statement::Vacuum(_) => complete("VACUUM"),
+            Statement::Analyze(_) => complete("ANALYZE"),
+            Statement::Checkpoint => {
+                self.database.store.flush()?;
+                complete("CHECKPOINT")
+            }
+            Statement::Reindex => complete("REINDEX"),
+            Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
+            Statement::Unlisten(_) => complete("UNLISTEN"),
+            Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
+            Statement::Unsupported { command } => Err(SqlError::unsupported(command)),
+            statement => self.ddl(statement),
+        }
+    }
+
+    fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
+        self.refuse_read_only("DDL")?;
+        let patience = self.patience();
+        let restoring = self.state.lock().settings.is_on("dogwood.restoring");
+        self.transaction();
+        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let transaction = self.transaction();
+        let mark = transaction.mark();
+        match ddl::execute(transaction, statement, context, &patience, restoring) {
+            Ok(done) => {
+                self.notices.extend(done.notices);
+                Ok(Response::Complete(done.tag))
+            }
+            Err(error) => {
+                self.transaction().roll_back_to(mark);
+                Err(error)
+            }
+        }
+    }
+
+    fn begin(&mut self, tag: &str, said: TransactionModes) -> Result<Response, SqlError> {
+        if self.active.as_ref().is_some_and(|active| active.block) {
+            self.notice("WARNING", "25001", "there is already a transaction in progress");
+            return complete(tag);
+        }
+        let modes = modes(self.default_modes(), said)?;
+        let transaction = self.transaction();
+        // Statements of the same query string before BEGIN belong to the block.
+        transaction.modes = modes;
+        if let Some(active) = &mut self.active {
+            active.block = true;
+        }
+        complete(tag)
+    }
+
+    fn set_transaction(&mut self, said: TransactionModes, session: bool) -> Result<Response, SqlError> {
+        if session {
+            let modes = modes(self.default_modes(), said)?;
+            let isolation = match modes.isolation {
+                Isolation::ReadCommitted => "read committed",
+                Isolation::RepeatableRead => "repeatable read",
+            };
+            let mut state = self.state.lock();
+            state.settings.set("default_transaction_isolation", Some(isolation), false)?;
+            let read_only = if modes.read_only { "on" } else { "off" };
+            state.settings.set("default_transaction_read_only", Some(read_only), false)?;
+            return complete("SET");
+        }
+        if !self.active.as_ref().is_some_and(|active| active.block) {
+            self.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
+            return complete("SET");
+        }
+        let transaction = self.transaction();
+        let modes = modes(transaction.modes, said)?;
+        if transaction.modes.isolation != modes.isolation && transaction.has_begun() {
+            return Err(SqlError::new("25001", "SET TRANSACTION ISOLATION LEVEL must be called before any query"));
+        }
+        transaction.modes = modes;
+        complete("SET")
+    }
+
+    fn finish_block(&mut self, commit: bool, chain: bool, tag: &str) -> Result<Response, SqlError> {
+        let Some(active) = self.active.take().filter(|active| active.block) else {
+            self.notice("WARNING", "25P01", "there is no transaction in progress");
+            return complete(tag);
+        };
+        let modes = active.transaction.modes;
+        let committed = self.end(active, commit)?;
+        if chain {
+            let transaction = Transaction::begin(&self.database, modes, self.statement_started);
+            self.active = Some(Active { transaction, block: true, failed: false });
+        }
+        // COMMIT of a failed block is a rollback, and says so.
+        complete(if commit && !committed { "ROLLBACK" } else { tag })
+    }
+
+    fn block(&mut self, what: &str) -> Result<&mut Transaction, SqlError> {
+        match &mut self.active {
+            Some(active) if active.block => Ok(&mut active.transaction),
+            Some(_) | None => {
+                Err(SqlError::new("25P01", format!("{what} can only be used in transaction blocks")))
+            }
+        }
+    }
+
+    fn lock_tables(&mut self, lock: &LockTable) -> Result<Response, SqlError> {
+        self.block("LOCK TABLE")?;
+        let (catalog, patience) = (self.catalog(), self.patience());
+        for name in &lock.tables {
+            let table = catalog
+                .table_by_name(&name.name)
+                .ok_or_else(|| SqlError::new("42P01", format!("relation \"{}\" does not exist", name.name)))?;
+            // Readers take no locks: the weaker modes guard against DDL as a writer's own lock does.
+            let mode = if lock.mode >= TableLockMode::Share { LockMode::Exclusive } else { LockMode::Shared };
+            let key = LockKey::Table(table.id);
+            let transaction = self.transaction();
+            if !lock.no_wait {
+                transaction.lock(key, mode, &patience)?;
+            } else if !transaction.database().locks.try_lock(transaction.id(), &key, mode) {
+                let message = format!("could not obtain lock on relation \"{}\"", name.name);
+                return Err(SqlError::new("55P03", message));
+            }
+        }
+        complete("LOCK TABLE")
+    }
+
+    fn show(&mut self, show: &Show) -> Result<Response, SqlError> {
+        match show {
+            Show::All => {
+                let rows = self.state.lock().settings.all();
+                let rows = rows.into_iter().map(|(name, value)| vec![name, value, String::new()]).collect();
+                Ok(text_rows(text_columns(&["name", "setting", "description"]), rows, "SHOW"))
+            }
+            Show::Setting(name) if name == "transaction_isolation" => {
+                let modes = self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes);
+                let value = match modes.isolation {
+                    Isolation::ReadCommitted => "read committed",
+                    Isolation::RepeatableRead => "repeatable read",
+                };
+                Ok(text_rows(text_columns(&[name]), vec![vec![value.into()]], "SHOW"))
+            }
+            Show::Setting(name) => {
+                let (shown, value) = self.state.lock().settings.show(name)?;
+                Ok(text_rows(text_columns(&[&shown]), vec![vec![value]], "SHOW"))
+            }
+        }
+    }
+
+    fn discard(&mut self, target: DiscardTarget) -> Result<Response, SqlError> {
+        match target {
+            DiscardTarget::All => {
+                if self.active.as_ref().is_some_and(|active| active.block) {
+                    return Err(SqlError::new("25001", "DISCARD ALL cannot run inside a transaction block"));
+                }
+                self.cursors.clear();
+                self.statements.clear();
+                self.state.lock().settings.reset_all();
+                complete("DISCARD ALL")
+            }
+            DiscardTarget::Plans => complete("DISCARD PLANS"),
+            DiscardTarget::Sequences => complete("DISCARD SEQUENCES"),
+            DiscardTarget::Temp => complete("DISCARD TEMP"),
+        }
+    }
+
+    fn sql_prepare(
+        &mut self,
+        name: &str,
+        types: &[TypeName],
+        statement: &Statement,
+        text: &str,
+    ) -> Result<Response, SqlError> {
+        if self.statements.contains_key(name) {
+            return Err(SqlError::new("42P05", format!("prepared statement \"{name}\" already exists")));
+        }
+        let catalog = self.catalog();
+        let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, &catalog)?.scalar)));
+        let types = types.collect::<Result<Vec<_>, SqlError>>()?;
+        let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0 };
+        let prepared = super::statement::prepare(parsed, &catalog, &types)?;
+        self.statements.insert(name.to_string(), Arc::new(prepared));
+        complete("PREPARE")
+    }
+
+    fn sql_execute(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        params: &Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
+        let prepared = self.statements.get(name).cloned().ok_or_else(|| no_statement(name))?;
+        let catalog = self.catalog();
+        let context = self.eval_context(params.clone(), &catalog);
+        let exprs = planner::plan_arguments(name, arguments, &prepared.param_types, &catalog)?;
+        let values = exprs.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
+        self.run(&prepared, values.into(), in_script)
+    }
+
+    fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {
+        if fetch.timeout.is_some() {
+            return Err(SqlError::unsupported("FETCH … WITH (timeout), which is for subscriptions,"));
+        }
+        let cursor = self.cursors.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        let rows = cursor.fetch(fetch.direction)?;
+        if fetch.is_move {
+            return complete(&format!("MOVE {}", rows.len()));
+        }
+        Ok(Response::Rows(RowStream {
+            columns: cursor.columns().clone(),
+            rows: Box::new(rows.into_iter().map(Ok)),
+            tag: RowTag::Counted("FETCH"),
+            wait: None,
+        }))
+    }
+
+    /// The columns of EXECUTE and FETCH, which only the session knows.
+    pub(super) fn late_columns(&self, statement: &Statement) -> Option<Arc<[OutputColumn]>> {
+        match statement {
+            Statement::Execute { name, .. } => self.statements.get(name)?.columns.clone(),
+            Statement::Fetch(fetch) if !fetch.is_move => Some(self.cursors.get(&fetch.cursor)?.columns().clone()),
+            _ => None,
+        }
+    }
+}
+
+fn no_cursor(name: &str) -> SqlError {
+    SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
+}
+
+fn modes(base: Modes, said: TransactionModes) -> Result<Modes, SqlError> {
+    let isolation = match said.isolation {
+        None => base.isolation,
+        Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
+        Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
+        Some(IsolationLevel::Serializable) => {
+            return Err(SqlError::unsupported("ISOLATION LEVEL SERIALIZABLE")
+                .hint("use REPEATABLE READ, and SELECT … FOR UPDATE for what must not change"));
+        }
+    };
+    Ok(Modes { isolation, read_only: said.read_only.unwrap_or(base.read_only) })
+}

@@ -1,0 +1,250 @@
+//! The planner's door for the engine: a statement to something that can be run, and the plans of a table's
+//! own expressions. All rungs in one call; pure.
+
+use crate::catalog::{Catalog, Table};
+use crate::error::PlanError;
+use crate::explain;
+use crate::hir::OutputColumn;
+use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
+use crate::ownership::graph::{KeyForm, key_form};
+use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
+use crate::parse::utility::{CopyOptions, DeclareCursor};
+use crate::parse::{ParsedStatement, Statement};
+use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
+use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::statement::{ExpressionUse, check_expression, resolve, resolve_arguments};
+use crate::resolve::{GdprRequest, Resolved, SessionInfo, default_expression, next_value_expression, row_checks};
+use crate::scalar::ScalarExpr;
+use crate::transform;
+use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use std::sync::Arc;
+
+/// A statement, ready to run.
+pub enum Planned {
+    /// A query.
+    Query(Arc<Query>),
+    /// INSERT, UPDATE, DELETE.
+    Write(Arc<WritePlan>),
+    /// COPY … FROM STDIN.
+    CopyIn(Arc<CopyInPlan>, CopyOptions),
+    /// COPY … TO STDOUT of a planned statement.
+    CopyOut(Box<Planned>, CopyOptions),
+    /// DECLARE … CURSOR FOR a query.
+    Cursor(Box<DeclareCursor>, Arc<Query>),
+    /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
+    Gdpr(GdprRequest, RelationId, Vec<ScalarExpr>),
+    /// EXPLAIN's lines.
+    Explain(Vec<String>),
+    /// Anything else: for the session.
+    Other,
+}
+
+/// A plan and the types of its parameters.
+pub struct PlannedStatement {
+    /// The plan.
+    pub planned: Planned,
+    /// The types of `$1`, `$2`, ….
+    pub params: Vec<ScalarType>,
+}
+
+/// COPY FROM, ready to run.
+pub struct CopyInPlan {
+    /// The table's name.
+    pub table_name: String,
+    /// The columns that each row of the data has.
+    pub columns: Vec<OutputColumn>,
+    /// Where they stand in the physical row.
+    pub positions: Vec<ColumnIndex>,
+    /// Columns of the physical row.
+    pub width: usize,
+    /// Defaults of the columns that the data does not have, over nothing.
+    pub defaults: Vec<(ColumnIndex, ScalarExpr)>,
+    /// What is done with each row.
+    pub insert: InsertPlan,
+}
+
+/// A column of a definition that every stored row gets anew.
+pub struct Rewrite {
+    /// The column.
+    pub column: ColumnIndex,
+    /// Its value.
+    pub expr: ScalarExpr,
+    /// Over the row as it becomes, rather than as it was (generated columns).
+    pub over_new_row: bool,
+}
+
+fn ordered(catalog: &Catalog) -> impl Fn(RelationId) -> bool + '_ {
+    |relation| catalog.table(relation).is_some() && key_form(catalog, relation) == KeyForm::Ordered
+}
+
+/// Plans a statement. Some parameter types may be given; the rest are inferred.
+///
+/// # Errors
+/// PostgreSQL's, with positions in the whole query string.
+pub fn plan_statement(
+    parsed: &ParsedStatement,
+    catalog: &Catalog,
+    param_types: &[Option<ScalarType>],
+) -> Result<PlannedStatement, PlanError> {
+    let (resolved, params) = resolve(parsed, catalog, &SessionInfo::default(), param_types)?;
+    let params = params.into_iter().map(|column_type| column_type.scalar).collect();
+    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params })
+}
+
+fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {
+    let forms = ordered(catalog);
+    Ok(match resolved {
+        Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, &forms)?)),
+        Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, &forms)?)),
+        Resolved::CreateTableAs { .. } => {
+            return Err(PlanError::unsupported("CREATE TABLE AS").hint("create the table, then INSERT … SELECT"));
+        }
+        Resolved::CopyFrom { insert, columns, table, options } => {
+            let relation = insert.table;
+            let plan = plan_write(&crate::hir::WriteHir::Insert(*insert), catalog, &forms)?;
+            let WritePlan::Insert(insert) = plan else {
+                return Err(PlanError::new("XX000", "COPY FROM is planned as an INSERT"));
+            };
+            let target = catalog.table(relation).ok_or_else(|| PlanError::new("42P01", "the table is gone"))?;
+            Planned::CopyIn(Arc::new(copy_in(catalog, target, table, columns, insert)?), options)
+        }
+        Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
+        Resolved::DeclareCursor { cursor, what } => match plan_resolved(*what, catalog)? {
+            Planned::Query(query) => Planned::Cursor(cursor, query),
+            _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
+        },
+        Resolved::Subscribe { .. } => return Err(PlanError::unsupported("SUBSCRIBE")),
+        Resolved::Gdpr { request, table, key } => {
+            Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)
+        }
+        Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, *what, catalog)?),
+        Resolved::Other(_) => Planned::Other,
+    })
+}
+
+fn copy_in(
+    catalog: &Catalog,
+    table: &Table,
+    table_name: String,
+    columns: Vec<OutputColumn>,
+    insert: InsertPlan,
+) -> Result<CopyInPlan, PlanError> {
+    let positions: Vec<ColumnIndex> = columns
+        .iter()
+        .filter_map(|column| table.column_by_name(&column.name).map(|(position, _)| position))
+        .collect();
+    let mut defaults = Vec::new();
+    for (position, column) in table.live_columns() {
+        if !positions.contains(&position) && column.default.is_some() {
+            defaults.push((position, plan_default(catalog, table, position)?));
+        }
+    }
+    Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, insert })
+}
+
+fn explain_resolved(options: &ExplainOptions, what: Resolved, catalog: &Catalog) -> Result<Vec<String>, PlanError> {
+    if options.analyze {
+        return Err(PlanError::unsupported("EXPLAIN ANALYZE").hint("use EXPLAIN without ANALYZE"));
+    }
+    if options.format == ExplainFormat::Json {
+        return Err(PlanError::unsupported("EXPLAIN (FORMAT JSON) of a query"));
+    }
+    let forms = ordered(catalog);
+    let text = match what {
+        Resolved::Query(query) => match options.rung {
+            Rung::Resolved => explain::hir(&query, catalog),
+            Rung::Lowered => explain::mir(&lower_query(&query, catalog)?, catalog),
+            Rung::Optimized => explain::mir(&transform::optimize(lower_query(&query, catalog)?, catalog)?, catalog),
+            Rung::Physical => explain::plan(&plan_query(&query, catalog, &forms)?, catalog),
+        },
+        Resolved::Write(write) => explain::write(&plan_write(&write, catalog, &forms)?, catalog),
+        _ => return Err(PlanError::unsupported("EXPLAIN of this statement")),
+    };
+    Ok(text.lines().map(str::to_string).collect())
+}
+
+/// Plans a definition over the resolver's hook.
+///
+/// # Errors
+/// Those of `plan_ddl`.
+pub fn plan_definition(statement: &Statement, catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+    let session = SessionInfo::default();
+    plan_ddl(statement, catalog, &resolver_hook(&session))
+}
+
+/// What every row of a table must pass.
+///
+/// # Errors
+/// Those of the stored expressions.
+pub fn plan_row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecks, PlanError> {
+    lower::plan_checks(&row_checks(catalog, table)?)
+}
+
+/// A column's default, over nothing; NULL if it has none.
+///
+/// # Errors
+/// Those of the stored expression.
+pub fn plan_default(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<ScalarExpr, PlanError> {
+    plan_expr(&default_expression(catalog, table, column)?)
+}
+
+/// EXECUTE's arguments, cast to the statement's parameters.
+///
+/// # Errors
+/// 42601, 42804.
+pub fn plan_arguments(
+    name: &str,
+    arguments: &[sqlparser::ast::Expr],
+    types: &[ScalarType],
+    catalog: &Catalog,
+) -> Result<Vec<ScalarExpr>, PlanError> {
+    let types: Vec<ColumnType> = types.iter().cloned().map(ColumnType::nullable).collect();
+    let values = resolve_arguments(name, arguments, &types, catalog, &SessionInfo::default())?;
+    values.iter().map(plan_expr).collect()
+}
+
+/// A type by its written name.
+///
+/// # Errors
+/// 42704.
+pub fn plan_type(name: &TypeName, catalog: &Catalog) -> Result<ColumnType, PlanError> {
+    crate::resolve::types::data_type(&name.data_type, catalog)
+}
+
+/// The expressions of a table rewrite.
+///
+/// # Errors
+/// Those of the expressions.
+pub fn plan_rewrite(
+    columns: &[RewriteColumn],
+    old_catalog: &Catalog,
+    old_table: &Table,
+    catalog: &Catalog,
+    table: &Table,
+) -> Result<Vec<Rewrite>, PlanError> {
+    let session = SessionInfo::default();
+    columns
+        .iter()
+        .map(|rewrite| {
+            let column = &table.columns[rewrite.column];
+            let (expr, over_new_row) = match &rewrite.value {
+                RewriteValue::Using(text) => {
+                    let usage = ExpressionUse::Using(&rewrite.column_type);
+                    (check_expression(text, old_table, old_catalog, &session, usage)?, false)
+                }
+                RewriteValue::Default(text) => {
+                    let usage = ExpressionUse::Default(column);
+                    (check_expression(text, table, catalog, &session, usage)?, false)
+                }
+                RewriteValue::NextValue(sequence) => {
+                    (next_value_expression(catalog, *sequence, &rewrite.column_type)?, false)
+                }
+                RewriteValue::Generated(text) => {
+                    let usage = ExpressionUse::Generated(column);
+                    (check_expression(text, table, catalog, &session, usage)?, true)
+                }
+            };
+            Ok(Rewrite { column: rewrite.column, expr: plan_expr(&expr)?, over_new_row })
+        })
+        .collect()
+}
