@@ -5,7 +5,7 @@ mod evaluate;
 mod matrix;
 
 pub use common::{select_common_type, select_common_type_for};
-pub(crate) use evaluate::{local_to_utc, plain, utc_to_local};
+pub(crate) use evaluate::{local_to_utc, utc_to_local};
 pub use matrix::{can_coerce, is_preferred, plan_cast, type_category};
 
 pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
