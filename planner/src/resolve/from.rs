@@ -264,9 +264,9 @@ impl Resolver<'_> {
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 let row_keys = std::mem::replace(&mut self.with_row_keys, false);
                 let resolved = if *lateral {
-                    self.lateral(|resolver| resolver.subquery(subquery, Limits::Rows))
+                    self.lateral(|resolver| resolver.subquery(subquery, Limits::Ordered))
                 } else {
-                    self.subquery(subquery, Limits::Rows)
+                    self.subquery(subquery, Limits::Ordered)
                 };
                 self.with_row_keys = row_keys;
                 let (hir, outputs) = resolved?;
