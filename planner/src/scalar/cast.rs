@@ -33,8 +33,10 @@ pub enum CastMethod {
     DateTime,
     /// Text is parsed.
     Input,
-    /// The text form.
+    /// The text form as a cast gives it: booleans are words.
     Output,
+    /// The text form as the type's output function gives it: what `concat` and `format` see.
+    Print,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.
