@@ -14,7 +14,10 @@ pub mod ownership;
 pub mod parse;
 pub mod physical;
 pub mod plan;
+pub mod planned;
 pub mod resolve;
 pub mod scalar;
 pub mod system;
 pub mod transform;
+
+pub use planned::{Planned, plan_statement};
