@@ -269,7 +269,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("atanh(float8) float8", |_, a, _| bounded(&a[0], -1.0, 1.0, f64::atanh)),
     strict("sind(float8) float8", |_, a, _| periodic(&a[0], sine_degrees)),
     strict("cosd(float8) float8", |_, a, _| periodic(&a[0], cosine_degrees)),
-    strict("tand(float8) float8", |_, a, _| periodic(&a[0], |v| tangent_degrees(v))),
+    strict("tand(float8) float8", |_, a, _| periodic(&a[0], tangent_degrees)),
     strict("width_bucket(float8, float8, float8, int4) int4", |_, a, _| {
         width_bucket(float(&a[0])?, float(&a[1])?, float(&a[2])?, int4(&a[3])?)
     }),
