@@ -61,9 +61,16 @@ pub struct MirQuery {
 /// Lowers a whole SELECT.
 pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanError> {
     let mut lowering = Lowering { catalog, next_local: 0, ctes: BTreeMap::new() };
-    let relation = lowering.apply(&hir.relation, Mir::unit(), true, &Env::root())?;
+    // The order of a subquery that is all there is holds for the result, as users of PostgreSQL expect.
+    let inherits = hir.order_by.is_empty() && hir.limit.is_none() && hir.offset.is_none();
+    let carried = if inherits { ordered::carry(&hir.relation) } else { None };
+    let (source, order_by) = match &carried {
+        Some((relation, order)) => (relation, order),
+        None => (&hir.relation, &hir.order_by),
+    };
+    let relation = lowering.apply(source, Mir::unit(), true, &Env::root())?;
     let finishing = plan::Finishing {
-        order_by: hir.order_by.clone(),
+        order_by: order_by.clone(),
         limit: hir.limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,
         offset: hir.offset.as_ref().map(|offset| columnless(offset, "OFFSET")).transpose()?,
         project: hir.project.clone(),

@@ -76,6 +76,13 @@ pub fn is_reserved(word: &str) -> bool {
     grammar::is_reserved(word)
 }
 
+/// The tokens of an expression that was parsed before, each with its own text; blanks included.
+pub(crate) fn tokens_with_text(text: &str) -> Vec<(Token, &str)> {
+    let lines = Lines::new(text);
+    let tokens = Tokenizer::new(&DogwoodDialect, text).tokenize_with_location().unwrap_or_default();
+    tokens.into_iter().map(|token| (token.token, lines.slice(token.span.start, token.span.end))).collect()
+}
+
 /// Reads all of `text` with one rule of the grammar.
 fn with_grammar<T>(
     text: &str,

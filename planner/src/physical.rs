@@ -15,6 +15,7 @@ use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::Mir;
+use crate::ownership::{KeyForm, key_form};
 use crate::plan::{LocalId, MatchKind, Plan, Query};
 use crate::scalar::Mfp;
 use chain::Chain;
@@ -33,10 +34,22 @@ impl<F: Fn(RelationId) -> bool> KeyForms for F {
     }
 }
 
+/// What the ownership graph says.
+impl KeyForms for Catalog {
+    fn ordered(&self, relation: RelationId) -> bool {
+        key_form(self, relation) == KeyForm::Ordered
+    }
+}
+
 /// Plans an optimized query.
 pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<Query, PlanError> {
     let mut planner = Planner { catalog, forms, next_local: query.next_local, locals: BTreeMap::new() };
-    let (relation, finishing) = finish::lift_limit(query.relation, query.finishing);
+    // Row locks name columns of the relation as it is.
+    let (relation, finishing) = if query.locks.is_empty() {
+        finish::lift_limit(query.relation, query.finishing)
+    } else {
+        (query.relation, query.finishing)
+    };
     let plan = planner.plan(&relation)?;
     let (plan, finishing) = finish::order_from_access(plan, finishing, catalog, forms);
     Ok(Query { plan, finishing, columns: query.columns, locks: query.locks })

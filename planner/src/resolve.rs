@@ -11,6 +11,7 @@ pub mod ddl;
 mod dml;
 mod expr;
 mod from;
+mod from_function;
 mod group;
 mod insert;
 mod levels;

@@ -27,6 +27,7 @@ pub(super) fn peel(hir: &Hir) -> Peeled<'_> {
             }
             peeled
         }
+        HirNode::TopK { input, limit: None, offset: None, .. } => peel(input),
         HirNode::Project(input, columns) => {
             let mut peeled = peel(input);
             peeled.outputs = columns.iter().map(|column| peeled.outputs[*column].clone()).collect();

@@ -98,6 +98,8 @@ impl Lowering<'_> {
                 let inputs = inputs.iter().map(|input| this.apply(input, outer.clone(), set, env));
                 Ok(Mir::Union(inputs.collect::<Result<_, _>>()?))
             }),
+            // A sort below the top: what depends on it has taken the order for itself (`ordered`).
+            HirNode::TopK { input, limit: None, offset: None, .. } => self.apply(input, outer, set, env),
             HirNode::Let { id, value, body, .. } => self.let_cte(*id, value, body, outer, set, env),
             HirNode::LetRec { id, base, step, distinct, body, .. } => {
                 self.let_rec(*id, (base, step, *distinct), body, outer, set, env)
@@ -128,10 +130,6 @@ impl Lowering<'_> {
             HirNode::Distinct(input) => Ok(self.apply(input, outer, true, env)?.distinct()),
             HirNode::TopK { input, keys, order, limit, offset } => {
                 let input = self.apply(input, outer, true, env)?;
-                if limit.is_none() && offset.is_none() {
-                    // A sort below the top: what depends on it has taken the order for itself (`ordered`).
-                    return Ok(input);
-                }
                 Ok(Mir::TopK {
                     input: Box::new(input),
                     keys: (0..arity).chain(keys.iter().map(|key| arity + key)).collect(),

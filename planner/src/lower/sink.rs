@@ -14,7 +14,7 @@ pub(super) fn worthwhile(hir: &Hir) -> bool {
         HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
             exprs.iter().any(has_subquery) || worthwhile(input)
         }
-        HirNode::Project(input, _) => worthwhile(input),
+        HirNode::Project(input, _) | HirNode::TopK { input, limit: None, offset: None, .. } => worthwhile(input),
         HirNode::Join { left, right, lateral, on, .. } => {
             *lateral || has_subquery(on) || worthwhile(left) || worthwhile(right)
         }
@@ -37,6 +37,12 @@ pub(super) fn sink(input: &Hir, predicates: Vec<HirExpr>) -> Hir {
             let outputs: Vec<HirExpr> = columns.iter().map(|column| own_column(*column)).collect();
             let predicates = predicates.iter().map(|predicate| over_bases(predicate, &outputs)).collect();
             let node = HirNode::Project(Box::new(sink(inner, predicates)), columns.clone());
+            Hir { node, types: input.types.clone() }
+        }
+        HirNode::TopK { input: inner, keys, order, limit: None, offset: None } => {
+            let inner = Box::new(sink(inner, predicates));
+            let node =
+                HirNode::TopK { input: inner, keys: keys.clone(), order: order.clone(), limit: None, offset: None };
             Hir { node, types: input.types.clone() }
         }
         HirNode::Map(inner, exprs) => {

@@ -405,7 +405,7 @@ fn looks_personal(name: &str) -> bool {
         WORDS.contains(&part) || WORDS.contains(&part.trim_end_matches('s'))
     };
     let names_of_people = [["first", "name"], ["last", "name"], ["full", "name"], ["user", "name"], ["family", "name"], ["given", "name"], ["real", "name"]];
-    spaced == "name" || parts.iter().any(|part| is_personal_word(&part)) || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
+    spaced == "name" || parts.iter().any(is_personal_word) || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
 }
 
 /// The graph for Graphviz: solid edges own, dashed ones access, dotted ones are plain foreign keys.

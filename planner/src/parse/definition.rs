@@ -70,6 +70,7 @@ pub struct ColumnConstraint {
 }
 
 /// Kinds of column constraints.
+#[allow(clippy::large_enum_variant)] // A statement has few of them, and each is read once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnConstraintKind {
     /// NOT NULL

@@ -7,24 +7,24 @@ use crate::plan::{Access, Finishing, Lookup, Plan};
 use crate::scalar::{Mfp, Order};
 use repr::ColumnIndex;
 
-/// Moves the order and limit of an outermost TopK without groups to the finishing.
+/// Moves the order and limit of an outermost TopK without groups to the finishing, if that has no other.
 pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing) {
-    if !finishing.order_by.is_empty() || finishing.limit.is_some() || finishing.offset.is_some() {
+    if finishing.limit.is_some() || finishing.offset.is_some() {
         return (relation, finishing);
     }
-    match relation {
-        Mir::TopK { input, keys, order, limit, offset } if keys.is_empty() => {
-            (*input, Finishing { order_by: order, limit, offset, project: finishing.project })
-        }
-        Mir::Project { input, columns } => match *input {
-            Mir::TopK { input, keys, order, limit, offset } if keys.is_empty() => {
-                let project = finishing.project.iter().map(|column| columns[*column]).collect();
-                (*input, Finishing { order_by: order, limit, offset, project })
-            }
-            other => (Mir::Project { input: Box::new(other), columns }, finishing),
-        },
-        other => (other, finishing),
+    let (columns, top_k) = match &relation {
+        Mir::Project { input, columns } => (columns.clone(), &**input),
+        other => ((0..other.arity()).collect(), other),
+    };
+    let Mir::TopK { input, keys, order, limit, offset } = top_k else { return (relation, finishing) };
+    let wanted: Vec<Order> =
+        finishing.order_by.iter().map(|order| Order { column: columns[order.column], ..*order }).collect();
+    if !keys.is_empty() || !(wanted.is_empty() || wanted == *order) {
+        return (relation, finishing);
     }
+    let project = finishing.project.iter().map(|column| columns[*column]).collect();
+    let lifted = Finishing { order_by: order.clone(), limit: limit.clone(), offset: offset.clone(), project };
+    ((**input).clone(), lifted)
 }
 
 /// Reads a table in the order that is asked for, where its primary key stands in that order.

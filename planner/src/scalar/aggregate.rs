@@ -23,7 +23,7 @@ pub struct Aggregate {
     pub ordered: bool,
     /// The value over a group: each item is (arguments, multiplicity > 0), in the call's order where it
     /// has one; DISTINCT and FILTER are already applied. The group may be empty.
-    pub evaluate: fn(&EvalContext, &mut dyn Iterator<Item = (&[Datum], u64)>, &ScalarType) -> Result<Datum, ValueError>,
+    pub evaluate: EvaluateGroup,
     /// For aggregates that are sums of differences (count, sum and avg of exact types, bool_and, bool_or):
     /// how a row contributes and how the sums become the value. `None` for the rest.
     pub accumulable: Option<Accumulable>,
@@ -52,6 +52,7 @@ pub struct Contribution {
 pub(crate) type Rows<'a, 'b> = &'a mut dyn Iterator<Item = (&'b [Datum], u64)>;
 
 /// What computes an aggregate over a group.
+#[allow(clippy::type_complexity, reason = "this is the name for the complex type")]
 pub type EvaluateGroup =
     fn(&EvalContext, &mut dyn Iterator<Item = (&[Datum], u64)>, &ScalarType) -> Result<Datum, ValueError>;
 

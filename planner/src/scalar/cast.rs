@@ -5,7 +5,7 @@ mod evaluate;
 mod matrix;
 
 pub use common::{select_common_type, select_common_type_for};
-pub(crate) use evaluate::{local_to_utc, plain, utc_to_local};
+pub(crate) use evaluate::{local_to_utc, utc_to_local};
 pub use matrix::{can_coerce, is_preferred, plan_cast, type_category};
 
 pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
@@ -33,8 +33,10 @@ pub enum CastMethod {
     DateTime,
     /// Text is parsed.
     Input,
-    /// The text form.
+    /// The text form as a cast gives it: booleans are words.
     Output,
+    /// The text form as the type's output function gives it: what `concat` and `format` see.
+    Print,
     /// json to jsonb, jsonb to json and to scalars.
     Json,
     /// Each element of an array.

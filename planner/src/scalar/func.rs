@@ -13,7 +13,6 @@ mod date;
 mod json;
 mod jsonb;
 mod math;
-mod numeric_format;
 mod pattern;
 mod sequence;
 mod system;
@@ -141,7 +140,6 @@ pub(crate) fn function_families() -> Vec<&'static [Definition]> {
         json::FUNCTIONS,
         jsonb::FUNCTIONS,
         math::FUNCTIONS,
-        numeric_format::FUNCTIONS,
         pattern::FUNCTIONS,
         sequence::FUNCTIONS,
         system::FUNCTIONS,

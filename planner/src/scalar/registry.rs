@@ -131,10 +131,7 @@ pub fn resolve_any_all(
         ScalarType::Int2Vector => ScalarType::Int2,
         ScalarType::OidVector => ScalarType::Oid,
         ScalarType::Unknown => ScalarType::Unknown,
-        other => {
-            let _ = other;
-            return Err(PlanError::new("42809", "op ANY/ALL (array) requires array on right side"));
-        }
+        _ => return Err(PlanError::new("42809", "op ANY/ALL (array) requires array on right side")),
     };
     let found = resolve_operator(symbol, Some(left), &element)?;
     if found.result != ScalarType::Bool {

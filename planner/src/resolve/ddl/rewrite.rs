@@ -3,13 +3,13 @@
 //! Works on tokens: a word is a column's name unless what stands around it makes it something else.
 
 use crate::catalog::Table;
-use crate::parse::dialect::DogwoodDialect;
+use crate::parse::tokens_with_text;
 use repr::ColumnIndex;
-use sqlparser::tokenizer::{Token, Tokenizer, Word};
+use sqlparser::tokenizer::{Token, Word};
 
 /// The live columns that an expression over the table names, in order of position, each once.
 pub(super) fn columns_used(text: &str, table: &Table) -> Vec<ColumnIndex> {
-    let tokens = tokens(text);
+    let tokens: Vec<Token> = tokens_with_text(text).into_iter().map(|(token, _)| token).collect();
     let mut used: Vec<ColumnIndex> = (0..tokens.len())
         .filter(|&at| is_column_place(&tokens, at))
         .filter_map(|at| word(&tokens[at]))
@@ -22,19 +22,14 @@ pub(super) fn columns_used(text: &str, table: &Table) -> Vec<ColumnIndex> {
 
 /// The expression with one column's name replaced.
 pub(super) fn rename_column(text: &str, old: &str, new: &str) -> String {
-    let tokens = tokens(text);
+    let (tokens, texts): (Vec<Token>, Vec<&str>) = tokens_with_text(text).into_iter().unzip();
     let quoted = format!("\"{}\"", new.replace('"', "\"\""));
     (0..tokens.len())
         .map(|at| match word(&tokens[at]) {
             Some(word) if folded(word) == old && is_column_place(&tokens, at) => quoted.clone(),
-            Some(_) | None => tokens[at].to_string(),
+            Some(_) | None => texts[at].to_string(),
         })
         .collect()
-}
-
-fn tokens(text: &str) -> Vec<Token> {
-    // Stored expressions were parsed when they were declared; `without unescape` keeps literals as written.
-    Tokenizer::new(&DogwoodDialect, text).with_unescape(false).tokenize().unwrap_or_default()
 }
 
 fn word(token: &Token) -> Option<&Word> {

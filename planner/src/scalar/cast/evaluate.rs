@@ -33,6 +33,10 @@ impl Cast {
                 });
                 self.string(&shown, to)
             }
+            CastMethod::Print => {
+                let shown = with_context(&self.from, ctx, |context| text::format(&value, &self.from, context));
+                self.string(&shown, to)
+            }
             CastMethod::Json => json(value, to),
             CastMethod::Elements(cast) => {
                 let Datum::Array(array) = &value else { return mismatch() };

@@ -168,11 +168,10 @@ fn slice(value: &[u8], start: i64, length: Option<i64>) -> Result<&[u8], ValueEr
     Ok(if from < to { &value[from..to] } else { &[] })
 }
 
-fn byte_at(value: &[u8], index: i64, last: i64) -> Result<usize, ValueError> {
+fn byte_at(index: i64, last: i64) -> Result<usize, ValueError> {
     if index < 0 || index > last {
         return Err(ValueError::new("2202E", format!("index {index} out of valid range, 0..{last}")));
     }
-    let _ = value;
     Ok(index as usize)
 }
 
@@ -220,12 +219,12 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
     strict("get_byte(bytea, int4) int4", |_, a, _| {
         let value = bytea(&a[0])?;
-        let place = byte_at(value, integer(&a[1])?, value.len() as i64 - 1)?;
+        let place = byte_at(integer(&a[1])?, value.len() as i64 - 1)?;
         Ok(Datum::Int4(i32::from(value[place])))
     }),
     strict("set_byte(bytea, int4, int4) bytea", |_, a, _| {
         let mut value = bytea(&a[0])?.to_vec();
-        let place = byte_at(&value, integer(&a[1])?, value.len() as i64 - 1)?;
+        let place = byte_at(integer(&a[1])?, value.len() as i64 - 1)?;
         value[place] = int4(&a[2])? as u8;
         bytes(&value)
     }),

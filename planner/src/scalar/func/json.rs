@@ -70,7 +70,7 @@ fn part_text(found: Option<&str>) -> Answer {
 
 /// Keys and values in turns, as json.
 fn build_object(args: &[Datum]) -> Answer {
-    if args.len() % 2 != 0 {
+    if !args.len().is_multiple_of(2) {
         return Err(ValueError {
             hint: Some("The arguments of json_build_object() must consist of alternating keys and values.".to_owned()),
             ..ValueError::new("22023", "argument list must have even number of elements")
@@ -113,7 +113,7 @@ pub(super) fn object_pairs(args: &[Datum]) -> Result<Vec<(String, Option<String>
             first.into_iter().map(owned).zip(values.into_iter().map(owned)).collect()
         }
         None => {
-            if first.len() % 2 != 0 {
+            if !first.len().is_multiple_of(2) {
                 return Err(ValueError::new("2202E", "array must have even number of elements"));
             }
             first.chunks_exact(2).map(|pair| (owned(pair[0]), owned(pair[1]))).collect()

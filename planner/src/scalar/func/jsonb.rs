@@ -48,7 +48,7 @@ fn or_null(arg: &Datum) -> Result<Jsonb, ValueError> {
 }
 
 fn build_object(args: &[Datum]) -> Answer {
-    if args.len() % 2 != 0 {
+    if !args.len().is_multiple_of(2) {
         return Err(ValueError {
             hint: Some("The arguments of jsonb_build_object() must consist of alternating keys and values.".to_owned()),
             ..ValueError::new("22023", "argument list must have even number of elements")

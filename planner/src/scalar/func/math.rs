@@ -81,30 +81,30 @@ fn exponential(value: f64) -> Answer {
     checked_float(result, &[value])
 }
 
+/// From 0 to 30 degrees; exact at both ends.
+fn small_sine(degrees: f64) -> f64 {
+    (degrees.to_radians().sin() / 30f64.to_radians().sin()) / 2.0
+}
+
+/// From 0 to 60 degrees; exact at both ends.
+fn small_cosine(degrees: f64) -> f64 {
+    1.0 - ((1.0 - degrees.to_radians().cos()) / (1.0 - 60f64.to_radians().cos())) / 2.0
+}
+
 /// Sines of degrees are exact where the mathematics is.
 fn sine_degrees(value: f64) -> f64 {
     let turned = value % 360.0;
     let (sign, angle) = if turned < 0.0 { (-1.0, -turned) } else { (1.0, turned) };
     let (sign, angle) = if angle > 180.0 { (-sign, 360.0 - angle) } else { (sign, angle) };
     let angle = if angle > 90.0 { 180.0 - angle } else { angle };
-    let sine = |degrees: f64| degrees.to_radians().sin();
-    sign * match angle {
-        30.0 => 0.5,
-        90.0 => 1.0,
-        angle if angle <= 30.0 => (sine(angle) / sine(30.0)) / 2.0,
-        angle => 1.0 - (1.0 - (90.0 - angle).to_radians().cos()),
-    }
+    sign * if angle <= 30.0 { small_sine(angle) } else { small_cosine(90.0 - angle) }
 }
 
 fn cosine_degrees(value: f64) -> f64 {
     let angle = (value % 360.0).abs();
     let angle = if angle > 180.0 { 360.0 - angle } else { angle };
     let (sign, angle) = if angle > 90.0 { (-1.0, 180.0 - angle) } else { (1.0, angle) };
-    sign * match angle {
-        60.0 => 0.5,
-        90.0 => 0.0,
-        angle => angle.to_radians().cos(),
-    }
+    sign * if angle <= 60.0 { small_cosine(angle) } else { small_sine(90.0 - angle) }
 }
 
 fn tangent_degrees(value: f64) -> f64 {
@@ -269,7 +269,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("atanh(float8) float8", |_, a, _| bounded(&a[0], -1.0, 1.0, f64::atanh)),
     strict("sind(float8) float8", |_, a, _| periodic(&a[0], sine_degrees)),
     strict("cosd(float8) float8", |_, a, _| periodic(&a[0], cosine_degrees)),
-    strict("tand(float8) float8", |_, a, _| periodic(&a[0], |v| tangent_degrees(v))),
+    strict("tand(float8) float8", |_, a, _| periodic(&a[0], tangent_degrees)),
     strict("width_bucket(float8, float8, float8, int4) int4", |_, a, _| {
         width_bucket(float(&a[0])?, float(&a[1])?, float(&a[2])?, int4(&a[3])?)
     }),

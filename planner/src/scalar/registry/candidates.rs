@@ -310,11 +310,12 @@ fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Resu
         );
         conversions.push(match arg {
             Pattern::AnyText | Pattern::AnyNonArrayText if text => None,
-            Pattern::AnyText | Pattern::AnyNonArrayText => Some(CastMethod::Output),
+            Pattern::AnyText => Some(CastMethod::Print),
+            Pattern::AnyNonArrayText => Some(CastMethod::Output),
             Pattern::AnyArrayText => match element_of(given) {
                 Some(element) if element != ScalarType::Text => Some(CastMethod::Elements(Box::new(Cast {
                     from: element,
-                    method: CastMethod::Output,
+                    method: CastMethod::Print,
                     explicit: false,
                 }))),
                 Some(_) | None => None,

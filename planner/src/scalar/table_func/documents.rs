@@ -16,12 +16,11 @@ fn bare(part: &str) -> Result<Datum, ValueError> {
     })
 }
 
-fn members(source: &str, function: &str, as_text: bool) -> Rows {
+fn members(source: &str, as_text: bool) -> Rows {
     match kind(source) {
         Kind::Object => {}
         Kind::Array => return Err(ValueError::new("22023", "cannot deconstruct an array as an object")),
         Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
-            let _ = function;
             return Err(ValueError::new("22023", "cannot deconstruct a scalar"));
         }
     }
@@ -68,10 +67,10 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
 
 pub(super) const FUNCTIONS: &[Definition] = &[
     ("json_each(json) (key text, value json)", |_, args, _| {
-        strict(args, |args| members(text(&args[0])?, "json_each", false))
+        strict(args, |args| members(text(&args[0])?, false))
     }),
     ("json_each_text(json) (key text, value text)", |_, args, _| {
-        strict(args, |args| members(text(&args[0])?, "json_each_text", true))
+        strict(args, |args| members(text(&args[0])?, true))
     }),
     ("json_array_elements(json) (value json)", |_, args, _| {
         strict(args, |args| items(text(&args[0])?, "json_array_elements", false))

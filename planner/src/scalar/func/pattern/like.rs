@@ -40,6 +40,8 @@ fn matches(source: &[u8], pattern: &[u8]) -> Result<bool, ValueError> {
             },
             Some(b'\\') => match pattern.get(place + 1) {
                 Some(literal) => (source.get(at) == Some(literal)).then_some((1, 2)),
+                // PostgreSQL only looks at the rest of the pattern while there is text left.
+                None if at == source.len() => None,
                 None => return Err(ValueError::new("22025", "LIKE pattern must not end with escape character")),
             },
             Some(literal) => (source.get(at) == Some(literal)).then_some((1, 1)),

@@ -1,0 +1,188 @@
+//! Functions in FROM: their rows, their columns' names, WITH ORDINALITY.
+
+use super::call::function_name;
+use super::from::{FromItem, aliased};
+use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::{Resolver, Typed};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirExpr, HirNode};
+use crate::scalar::registry;
+use repr::{ColumnType, ScalarType};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
+
+impl Resolver<'_> {
+    /// A function in FROM: set-returning, or one row.
+    pub(super) fn function_item(
+        &mut self,
+        name: &ObjectName,
+        written: &[&FunctionArg],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem, PlanError> {
+        let (function, ident) = function_name(name)?;
+        let position = self.at(ident.span);
+        let mut exprs: Vec<&Expr> = Vec::with_capacity(written.len());
+        for arg in written {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => exprs.push(expr),
+                FunctionArg::Unnamed(_) => return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position)),
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    return Err(PlanError::unsupported(format!("calling {function} with named arguments")).at(position));
+                }
+            }
+        }
+        let (hir, columns) = self
+            .lateral(|resolver| {
+                let frame = Frame::default().clause(Clause::FromFunction);
+                resolver.with_frame(frame, |resolver| resolver.function_rows(&function, &exprs, ordinality, alias))
+            })
+            .map_err(|error| error.at(position))?
+            .0;
+        let alone = columns.len() == 1 + usize::from(ordinality);
+        let named = alias.map_or_else(|| function.clone(), |alias| fold(&alias.name));
+        let columns: Vec<Visible> = columns
+            .into_iter()
+            .enumerate()
+            .map(|(index, (name, column_type))| Visible {
+                // A lone column is called as the function is.
+                name: if alone && index == 0 { named.clone() } else { name },
+                index,
+                column_type,
+                origin: None,
+            })
+            .collect();
+        let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        Ok(FromItem::single(hir, aliased(binding, alias)?))
+    }
+
+    fn function_rows(
+        &mut self,
+        function: &str,
+        exprs: &[&Expr],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<(Hir, Vec<(String, ColumnType)>), PlanError> {
+        let args = exprs.iter().map(|expr| self.expr(expr)).collect::<Result<Vec<_>, _>>()?;
+        let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
+        let mut columns: Vec<(String, ColumnType)>;
+        let mut hir;
+        if registry::is_table_function(function) {
+            let found = registry::resolve_table_function(function, &types)
+                .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
+            let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
+            columns = found.columns.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+            if let Some(declared) = self.column_definitions(alias)? {
+                columns = declared;
+            }
+            let types: Vec<ColumnType> = columns.iter().map(|(_, column_type)| column_type.clone()).collect();
+            hir = Hir {
+                node: HirNode::TableFunction {
+                    input: Box::new(Hir::unit()),
+                    functions: vec![(found.function, args, types.clone())],
+                    ordinality,
+                },
+                types,
+            };
+            if ordinality {
+                hir.types.push(ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) });
+            }
+        } else {
+            let mut call = self.call_named(function, args, None)?;
+            if let Some(declared) = self.column_definitions(alias)? {
+                let fields: Vec<(String, ScalarType)> =
+                    declared.iter().map(|(name, column_type)| (name.clone(), column_type.scalar.clone())).collect();
+                let scalar = ScalarType::Record(fields.into());
+                if let HirExpr::Call { result, .. } = &mut call.expr {
+                    *result = scalar.clone();
+                }
+                call.column_type.scalar = scalar;
+            }
+            match call.scalar().clone() {
+                ScalarType::Record(fields) if !fields.is_empty() => {
+                    let (input, places) = Hir::unit().with_columns(vec![call.clone()]);
+                    let row = Typed::column(places[0], call.column_type.clone());
+                    let mut values = Vec::with_capacity(fields.len());
+                    for index in 0..fields.len() {
+                        values.push(self.field_at(row.clone(), index)?);
+                    }
+                    let (mapped, places) = input.with_columns(values);
+                    hir = mapped.project(places);
+                    columns = fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+                }
+                _ => {
+                    columns = vec![(function.to_owned(), call.column_type.clone())];
+                    hir = Hir::unit().map(vec![call]);
+                }
+            }
+            if ordinality {
+                let one = Typed::literal(repr::Datum::Int8(1), ScalarType::Int8);
+                hir = hir.map(vec![one]);
+            }
+        }
+        if ordinality {
+            columns.push(("ordinality".to_owned(), ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) }));
+        }
+        Ok((hir, columns))
+    }
+
+    /// `AS t(a int, b text)`: the columns of a function that returns records.
+    fn column_definitions(&self, alias: Option<&TableAlias>) -> Result<Option<Vec<(String, ColumnType)>>, PlanError> {
+        let Some(alias) = alias else { return Ok(None) };
+        if alias.columns.is_empty() || alias.columns.iter().any(|column| column.data_type.is_none()) {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(alias.columns.len());
+        for column in &alias.columns {
+            if let Some(written) = &column.data_type {
+                columns.push((fold(&column.name), self.written_type(written)?));
+            }
+        }
+        Ok(Some(columns))
+    }
+
+    /// `unnest(a, b, …)`: arrays in step.
+    pub(super) fn unnest_item(&mut self, arrays: &[Expr], ordinality: bool, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+        let (functions, _) = self.lateral(|resolver| {
+            let frame = Frame::default().clause(Clause::FromFunction);
+            resolver.with_frame(frame, |resolver| {
+                let mut functions = Vec::with_capacity(arrays.len());
+                for array in arrays {
+                    let position = resolver.position_of(array);
+                    let arg = resolver.expr(array)?;
+                    let found = registry::resolve_table_function("unnest", &[arg.scalar().clone()])
+                        .map_err(|error| resolver.named_types(error, &[&arg]).at(position))?;
+                    let args = resolver.convert_args(vec![arg], &found.arg_casts, &found.conversions)?;
+                    functions.push((found.function, args, found.columns));
+                }
+                Ok(functions)
+            })
+        })?;
+        let named = alias.map_or_else(|| "unnest".to_owned(), |alias| fold(&alias.name));
+        let mut columns = Vec::new();
+        let mut types = Vec::new();
+        let mut calls = Vec::new();
+        for (function, args, outputs) in functions {
+            let own: Vec<ColumnType> = outputs.iter().map(|(_, scalar)| ColumnType::nullable(scalar.clone())).collect();
+            for ((name, _), column_type) in outputs.into_iter().zip(&own) {
+                let name = if own.len() > 1 {
+                    name
+                } else if arrays.len() == 1 {
+                    named.clone()
+                } else {
+                    "unnest".to_owned()
+                };
+                columns.push(Visible { name, index: types.len(), column_type: column_type.clone(), origin: None });
+                types.push(column_type.clone());
+            }
+            calls.push((function, args, own));
+        }
+        if ordinality {
+            let column_type = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
+            columns.push(Visible { name: "ordinality".to_owned(), index: types.len(), column_type: column_type.clone(), origin: None });
+            types.push(column_type);
+        }
+        let hir = Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
+        let binding = Binding { name: "unnest".to_owned(), schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        Ok(FromItem::single(hir, aliased(binding, alias)?))
+    }
+}

@@ -1,6 +1,0 @@
-//! numeric_format functions.
-
-use super::Definition;
-
-pub(crate) const FUNCTIONS: &[Definition] = &[];
-pub(crate) const OPERATORS: &[Definition] = &[];

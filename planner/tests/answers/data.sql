@@ -1,0 +1,12 @@
+CREATE TABLE users (id int4 PRIMARY KEY, name text, email varchar UNIQUE, karma int4);
+CREATE TABLE stories (id int8 PRIMARY KEY, author int4, title text, score int4, weight numeric);
+CREATE TABLE votes (story_id int8, user_id int4, vote int2, PRIMARY KEY (story_id, user_id));
+CREATE TABLE tags (id int4 PRIMARY KEY, tag text UNIQUE);
+CREATE TABLE taggings (story_id int8, tag_id int4);
+CREATE TABLE comments (id int4 PRIMARY KEY, story_id int8, parent int4, author int4, body text);
+INSERT INTO users VALUES (1, 'ann', 'a@x', 10), (2, 'bob', 'b@x', 3), (3, 'cid', NULL, NULL), (4, 'dan', 'd@x', 3), (5, NULL, 'e@x', 5);
+INSERT INTO stories VALUES (1, 1, 'one', 5, 1.0), (2, 1, 'two', 7, 1.00), (3, 2, 'three', NULL, 2.5), (4, NULL, 'four', 1, NULL), (5, 4, 'five', 7, 2.50), (6, 9, 'six', 3, 0);
+INSERT INTO votes VALUES (1, 1, 1), (1, 2, 1), (1, 3, -1), (2, 2, 1), (3, 1, NULL), (5, 4, 1), (5, 5, -1);
+INSERT INTO tags VALUES (1, 'rust'), (2, 'law'), (3, 'db'), (4, NULL);
+INSERT INTO taggings VALUES (1, 1), (1, 3), (2, 1), (2, 1), (3, 2), (5, NULL), (NULL, 3);
+INSERT INTO comments VALUES (1, 1, NULL, 1, 'root'), (2, 1, 1, 2, 'reply'), (3, 1, 2, NULL, 'deep'), (4, 1, 1, 1, 'again'), (5, 2, NULL, 3, 'other'), (6, 2, 5, 3, NULL), (7, NULL, NULL, 4, 'lost');

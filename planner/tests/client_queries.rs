@@ -1,0 +1,30 @@
+//! What psql, drivers and ORMs ask of the catalog: every statement must resolve.
+
+#[path = "resolve_support/mod.rs"]
+mod support;
+
+use planner::parse::parse;
+use planner::resolve::{SessionInfo, resolve};
+
+/// Statements about tables or functions that those clients' test schemas had and we have not are left out.
+fn failures(file: &str) -> Vec<String> {
+    let path = format!("{}/tests/clients/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("the client's statements are part of the repository");
+    let catalog = support::catalog::catalog();
+    let mut failures = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("- ")) {
+        let Ok(statements) = parse(line) else { continue };
+        for statement in &statements {
+            if let Err(error) = resolve(statement, &catalog, &SessionInfo::default(), &[]) {
+                failures.push(format!("{} {}\n    {}", error.code, error.message, statement.text.chars().take(300).collect::<String>()));
+            }
+        }
+    }
+    failures
+}
+
+#[test]
+fn psql() {
+    let failures = failures("psql.txt");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}
