@@ -40,6 +40,10 @@ impl Planner<'_> {
                 return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
             }
         }
+        let plain = both.is_empty() && left_only.is_empty() && same.is_empty() && !links.is_empty();
+        if kind == MatchKind::Semi && plain && self.estimate(right).cost * LOOKUP_COST < self.estimate(left).cost {
+            return self.semi_from_right(left, right, (on, &links), mfp);
+        }
         if both.is_empty() && (same.is_empty() || on.is_empty()) {
             let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
             for (one, other) in same {
@@ -77,6 +81,29 @@ impl Planner<'_> {
             return Ok(through(plan, mfp));
         }
         self.match_by_values(left, right, kind, (on, same), mfp)
+    }
+
+    /// A small right side comes first: its distinct values, of which a left row equals one at most.
+    fn semi_from_right(
+        &mut self,
+        left: &Mir,
+        right: &Mir,
+        (on, links): (&[ScalarExpr], &Links),
+        mut mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
+        let (arity, width) = (left.arity(), right.arity());
+        let inner = links.found.iter().map(|link| link.inner.clone()).collect();
+        let values = right.clone().map(inner).project((width..width + links.found.len()).collect()).distinct();
+        let mut conditions = Vec::with_capacity(links.found.len());
+        for (index, link) in links.found.iter().enumerate() {
+            let Some(ScalarExpr::Call { function, result, .. }) = link.condition.map(|condition| &on[condition]) else {
+                return Err(PlanError::new("XX000", "a link stands for no condition"));
+            };
+            let args = vec![link.outer.clone(), ScalarExpr::Column(arity + index)];
+            conditions.push(ScalarExpr::Call { function, args, result: result.clone() });
+        }
+        mfp.permute_input(arity + links.found.len(), &|column| column);
+        self.join(&[left.clone(), values], &conditions, &[], mfp)
     }
 
     fn match_by_lookup(

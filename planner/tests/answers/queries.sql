@@ -144,3 +144,6 @@ VALUES (1, 'a'), (2, 'b')
 SELECT x.a FROM (VALUES (1), (2), (NULL)) x(a) WHERE x.a NOT IN (SELECT karma FROM users WHERE karma IS NOT NULL)
 SELECT x.a FROM (VALUES (3), (2), (NULL)) x(a) WHERE x.a NOT IN (VALUES (2), (NULL))
 SELECT x.a FROM (VALUES (3), (2), (NULL)) x(a) WHERE x.a IN (VALUES (2), (NULL))
+SELECT name FROM users WHERE id IN (SELECT author FROM stories WHERE id = 5)
+SELECT name FROM users WHERE id IN (SELECT author + 1 FROM stories WHERE author = 1)
+SELECT x.id FROM (SELECT id FROM users ORDER BY karma LIMIT 3) x
