@@ -103,9 +103,6 @@ impl Session {
 
     /// Settings that changed since the client was last told.
     pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
-        if !self.state.lock().settings.take_changed() {
-            return Vec::new();
-        }
         let now = self.state.lock().settings.reported();
         let changed: Vec<_> = now.into_iter().filter(|(name, value)| self.reported.get(name) != Some(value)).collect();
         self.reported.extend(changed.iter().cloned());

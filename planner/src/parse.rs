@@ -21,7 +21,9 @@ mod table;
 mod table_change;
 pub mod utility;
 
-pub use statement::{ParsedStatement, Statement};
+pub use sqlparser::ast::Expr;
+
+use statement::{ParsedStatement, Statement};
 
 use crate::error::PlanError;
 use dialect::DogwoodDialect;

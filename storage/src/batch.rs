@@ -55,7 +55,23 @@ impl Batch {
         owners: &OwnerSet,
         schema_version: u32,
     ) -> Result<(), StorageError> {
-        for owner in owners.iter() {
+        let all: Vec<MicroDbId> = owners.iter().collect();
+        self.put_personal_copies(store, relation, key, row, owners, &all, schema_version)
+    }
+
+    /// Stores some owners' copies of a personal row, where the others' stand already and are as they must be.
+    #[allow(clippy::too_many_arguments)] // A row's whole place.
+    pub fn put_personal_copies(
+        &mut self,
+        store: &Store,
+        relation: RelationId,
+        key: &RowKey,
+        row: &Row,
+        owners: &OwnerSet,
+        copies: &[MicroDbId],
+        schema_version: u32,
+    ) -> Result<(), StorageError> {
+        for owner in copies.iter().copied().filter(|owner| owners.contains(*owner)) {
             let kind = Kind::Personal { canonical: owner == owners.canonical() };
             let header = Header { kind, cipher: store.cipher(), schema_version };
             let place = Place::Personal(relation, owner, key.bytes());

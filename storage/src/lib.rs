@@ -26,6 +26,7 @@ pub mod snapshot;
 pub mod store;
 
 pub use batch::Batch;
+pub use crypto::{content_hash, random_bytes};
 pub use config::{Cipher, RootKeySource, StoreOptions};
 pub use error::StorageError;
 pub use microdb::OwnerSet;

@@ -135,7 +135,7 @@ fn force_not_null(options: &CopyOptions, columns: &[OutputColumn]) -> Result<Vec
 
 /// COPY FROM STDIN under way.
 pub struct CopyInto {
-    plan: CopyInPlan,
+    plan: Arc<CopyInPlan>,
     format: CopyFormat,
     /// Positions in the column list whose NULLs are the null string.
     not_null: Vec<usize>,
@@ -145,7 +145,7 @@ pub struct CopyInto {
 
 impl CopyInto {
     /// Ready for rows.
-    pub(super) fn new(plan: CopyInPlan, options: &CopyOptions) -> Result<CopyInto, SqlError> {
+    pub(super) fn new(plan: Arc<CopyInPlan>, options: &CopyOptions) -> Result<CopyInto, SqlError> {
         let format = format(options)?;
         if options.force_quote.is_some() {
             return Err(SqlError::new("0A000", "COPY force quote only available using COPY TO"));

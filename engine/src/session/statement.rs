@@ -85,8 +85,7 @@ impl Session {
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
                 self.transaction();
-                let format = copy::format(options)?;
-                Ok(Response::CopyIn(Box::new(CopyInto::new(plan.clone(), format))))
+                Ok(Response::CopyIn(Box::new(CopyInto::new(plan.clone(), options)?)))
             }
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options)?;

@@ -78,6 +78,11 @@ impl Receipt {
 }
 
 impl Store {
+    /// A signature over a document that leaves the database, in hexadecimal digits.
+    pub fn sign_document(&self, document: &[u8]) -> String {
+        hex::encode(&self.keyring().signing().sign(&[b"dogwood document 1\0".as_slice(), document].concat()))
+    }
+
     /// Makes and signs a receipt. It refers to the log's head of this moment, and `Batch::append_receipt` makes
     /// the log refer to it.
     pub fn sign_receipt(&self, request: &ReceiptRequest) -> Receipt {
