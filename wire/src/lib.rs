@@ -1,1 +1,23 @@
-//! wire.
+//! The wire: PostgreSQL's protocol in front of the engine. Sockets, encryption, authentication, formats, COPY.
+//!
+//! ```text
+//! server ── one thread per connection ──▶ startup ─▶ auth ─▶ handler ──▶ engine::Session
+//!                                          (tls)             │  ▲
+//!                                                    decode ◀┘  └▶ encode, types, copy
+//! ```
+//! Knows no SQL and keeps no data of its own but logins and certificates. The engine's calls block, and may: each
+//! thread drives its own socket, so nothing stands between a message's arrival and its evaluation.
+
+pub mod auth;
+pub mod cancel;
+pub mod connection;
+pub mod copy;
+pub mod decode;
+pub mod encode;
+pub mod error;
+pub mod handler;
+pub mod server;
+pub mod shutdown;
+pub mod startup;
+pub mod tls;
+pub mod types;

@@ -1,0 +1,255 @@
+//! The command line, read by hand: few options, exact complaints.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
+
+Usage:
+  dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
+                [--tls-cert FILE --tls-key FILE]
+  dogwood check --data DIR
+  dogwood verify --key public.key FILE
+  dogwood --help | --version
+
+serve    Opens the data folder (made at first start) and listens, on
+         127.0.0.1:5432 by default; port 0 takes a free one. Prints
+         \"listening on ADDRESS:PORT\" when ready. SIGTERM and SIGINT stop it.
+         First start writes the password of the login \"controller\" to
+         DIR/controller.secret and a self-signed certificate to DIR/server.crt.
+  --insecure   plain text instead of TLS, on a loopback address only
+  --tls-cert, --tls-key
+               your own certificate chain and private key, in PEM
+check    Reads a stopped server's data folder and prints what is wrong with
+         it; exit status 1 if anything is.
+verify   Checks an exported audit log or a receipt against the public key
+         that the operator published; needs no server.
+";
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+    /// Run the server.
+    Serve(Serve),
+    /// Check a data folder.
+    Check {
+        /// Which.
+        data: PathBuf,
+    },
+    /// Check a receipt or an audit log.
+    Verify(Verify),
+}
+
+/// `serve`'s options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Serve {
+    /// The data folder.
+    pub data: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Plain text on loopback.
+    pub insecure: bool,
+    /// The operator's certificate and key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// `verify`'s options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Verify {
+    /// The published public key.
+    pub key: PathBuf,
+    /// What to verify.
+    pub file: PathBuf,
+}
+
+/// Why the arguments are not understood.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ArgumentError {
+    /// Nothing was given.
+    NoCommand,
+    /// There is no such command.
+    UnknownCommand(String),
+    /// There is no such option of this command.
+    UnknownOption(String),
+    /// An option stands without its value.
+    MissingValue(&'static str),
+    /// An option that the command needs is not there.
+    MissingOption(&'static str),
+    /// An option was given twice.
+    Repeated(&'static str),
+    /// Not an address and port.
+    Address(String),
+    /// One of the certificate's options without the other.
+    HalfCertificate,
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArgumentError::NoCommand => f.write_str("no command given"),
+            ArgumentError::UnknownCommand(word) => write!(f, "unknown command \"{word}\""),
+            ArgumentError::UnknownOption(word) => write!(f, "unknown option \"{word}\""),
+            ArgumentError::MissingValue(option) => write!(f, "{option} needs a value"),
+            ArgumentError::MissingOption(option) => write!(f, "{option} is needed"),
+            ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
+            ArgumentError::Address(text) => write!(f, "\"{text}\" is not an address and port"),
+            ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
+        }
+    }
+}
+
+/// Reads the arguments after the program's name.
+pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Command, ArgumentError> {
+    let mut arguments = arguments;
+    let command = arguments.next().ok_or(ArgumentError::NoCommand)?;
+    let mut options = Options { arguments };
+    match command.to_str() {
+        Some("--help" | "-h" | "help") => Ok(Command::Help),
+        Some("--version" | "-V") => Ok(Command::Version),
+        Some("serve") => serve(&mut options),
+        Some("check") => check(&mut options),
+        Some("verify") => verify(&mut options),
+        _ => Err(ArgumentError::UnknownCommand(command.to_string_lossy().into_owned())),
+    }
+}
+
+struct Options<I> {
+    arguments: I,
+}
+
+impl<I: Iterator<Item = OsString>> Options<I> {
+    fn value(&mut self, option: &'static str) -> Result<OsString, ArgumentError> {
+        self.arguments.next().ok_or(ArgumentError::MissingValue(option))
+    }
+
+    fn path(&mut self, option: &'static str, into: &mut Option<PathBuf>) -> Result<(), ArgumentError> {
+        let value = self.value(option)?;
+        set(option, into, value.into())
+    }
+}
+
+fn set<T>(option: &'static str, into: &mut Option<T>, value: T) -> Result<(), ArgumentError> {
+    match into.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(ArgumentError::Repeated(option)),
+    }
+}
+
+fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
+    ArgumentError::UnknownOption(word.to_string_lossy().into_owned())
+}
+
+fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            Some("--listen") => {
+                let value = options.value("--listen")?;
+                set("--listen", &mut listen, address(&value.to_string_lossy())?)?;
+            }
+            Some("--insecure") => set("--insecure", &mut insecure, true)?,
+            Some("--tls-cert") => options.path("--tls-cert", &mut certificate)?,
+            Some("--tls-key") => options.path("--tls-key", &mut key)?,
+            _ => return Err(unknown(&word)),
+        }
+    }
+    let certificate = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => return Err(ArgumentError::HalfCertificate),
+    };
+    Ok(Command::Serve(Serve {
+        data: data.ok_or(ArgumentError::MissingOption("--data"))?,
+        listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
+        insecure: insecure.is_some(),
+        certificate,
+    }))
+}
+
+fn address(text: &str) -> Result<SocketAddr, ArgumentError> {
+    let wrong = || ArgumentError::Address(text.to_string());
+    text.to_socket_addrs().map_err(|_| wrong())?.next().ok_or_else(wrong)
+}
+
+fn check<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let mut data = None;
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--data") => options.path("--data", &mut data)?,
+            _ => return Err(unknown(&word)),
+        }
+    }
+    Ok(Command::Check { data: data.ok_or(ArgumentError::MissingOption("--data"))? })
+}
+
+fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
+    let (mut key, mut file) = (None, None);
+    while let Some(word) = options.arguments.next() {
+        match word.to_str() {
+            Some("--help" | "-h") => return Ok(Command::Help),
+            Some("--key") => options.path("--key", &mut key)?,
+            Some(option) if option.starts_with('-') => return Err(unknown(&word)),
+            _ => set("FILE", &mut file, word.into())?,
+        }
+    }
+    Ok(Command::Verify(Verify {
+        key: key.ok_or(ArgumentError::MissingOption("--key"))?,
+        file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Command, ArgumentError> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn commands_are_read() {
+        assert_eq!(read("--help"), Ok(Command::Help));
+        assert_eq!(read("serve --help"), Ok(Command::Help));
+        assert_eq!(read("check --data d"), Ok(Command::Check { data: "d".into() }));
+        assert_eq!(
+            read("verify --key public.key receipt"),
+            Ok(Command::Verify(Verify { key: "public.key".into(), file: "receipt".into() }))
+        );
+        let Ok(Command::Serve(serve)) = read("serve --data d --listen 127.0.0.1:0 --insecure") else {
+            panic!("not read")
+        };
+        assert_eq!(serve.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
+        assert!(serve.insecure && serve.certificate.is_none());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        for (line, complaint) in [
+            ("", "no command given"),
+            ("sreve", "unknown command \"sreve\""),
+            ("serve", "--data is needed"),
+            ("serve --data", "--data needs a value"),
+            ("serve --data a --data b", "--data is given twice"),
+            ("serve --data a --listen here", "\"here\" is not an address and port"),
+            ("serve --data a --trust", "unknown option \"--trust\""),
+            ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
+            ("verify receipt", "--key is needed"),
+            ("verify --key k", "FILE is needed"),
+            ("verify --key k a b", "FILE is given twice"),
+            ("check --insecure", "unknown option \"--insecure\""),
+        ] {
+            assert_eq!(read(line).expect_err("refused").to_string(), complaint);
+        }
+    }
+}

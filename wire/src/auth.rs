@@ -1,0 +1,273 @@
+//! Who is there: SCRAM-SHA-256 against verifiers in the data folder, with channel binding over TLS.
+//!
+//! First start writes one random secret to `controller.secret` (0600) and its verifier to `logins` (0600); the
+//! secret's file may be deleted once it is kept elsewhere. Passwords are never stored or logged, and an unknown
+//! user goes through the same exchange as a known one.
+//!
+//! ```text
+//! logins:  mock <64 hex digits>                                   what salts of unknown users are derived from
+//!          login <name> <iterations> <salt> <stored key> <server key>     one line each, numbers in hex
+//! ```
+
+use crate::connection::Connection;
+use crate::decode::{AUTHENTICATION_BYTES_MAX, Body};
+use crate::error::{WireError, protocol_violation};
+use crate::tls::write_new;
+use engine::SqlError;
+use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, gen_salted_password};
+use pgwire::error::PgWireError;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::startup::Authentication;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+/// The login that first start creates.
+pub const CONTROLLER: &str = "controller";
+
+const MECHANISM: &str = "SCRAM-SHA-256";
+const MECHANISM_BINDING: &str = "SCRAM-SHA-256-PLUS";
+const ITERATIONS: usize = 4096;
+const SALT_BYTES: usize = 16;
+const SECRET_BYTES: usize = 24;
+
+/// What is known of the logins.
+pub struct Logins {
+    mock: [u8; 32],
+    verifiers: BTreeMap<String, Verifier>,
+}
+
+#[derive(Clone)]
+struct Verifier {
+    iterations: usize,
+    salt: Vec<u8>,
+    stored_key: Vec<u8>,
+    server_key: Vec<u8>,
+}
+
+impl Logins {
+    /// Reads the data folder's logins, or makes the first one.
+    pub fn open(data: &Path) -> io::Result<Logins> {
+        let path = data.join("logins");
+        match fs::read_to_string(&path) {
+            Ok(text) => Logins::parse(&text)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("\"{}\" is damaged", path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Logins::create(data),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create(data: &Path) -> io::Result<Logins> {
+        let mut secret = hex(&random::<SECRET_BYTES>()?);
+        let mut logins = Logins { mock: random::<32>()?, verifiers: BTreeMap::new() };
+        logins.set(CONTROLLER, &secret)?;
+        secret.push('\n');
+        // The secret first: a crash in between makes a new one, never a verifier that nobody can meet.
+        write_new(&data.join("controller.secret"), secret.as_bytes(), 0o600)?;
+        write_new(&data.join("logins"), logins.print().as_bytes(), 0o600)?;
+        Ok(logins)
+    }
+
+    fn set(&mut self, user: &str, password: &str) -> io::Result<()> {
+        let salt = random::<SALT_BYTES>()?.to_vec();
+        let salted = gen_salted_password(password, &salt, ITERATIONS);
+        match ScramSecret::verifier_from_salted_password(salt, salted, ITERATIONS) {
+            ScramSecret::Verifier { salt, iterations, stored_key, server_key } => {
+                self.verifiers.insert(user.to_string(), Verifier { iterations, salt, stored_key, server_key });
+                Ok(())
+            }
+            ScramSecret::SaltedPassword { .. } => Err(io::Error::other("the SCRAM library gave no verifier")),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Logins> {
+        let mut mock = None;
+        let mut verifiers = BTreeMap::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words.as_slice() {
+                ["mock", key] => mock = Some(unhex(key)?.try_into().ok()?),
+                ["login", name, iterations, salt, stored_key, server_key] => {
+                    let verifier = Verifier {
+                        iterations: iterations.parse().ok().filter(|&iterations| iterations > 0)?,
+                        salt: unhex(salt)?,
+                        stored_key: unhex(stored_key).filter(|key| key.len() == 32)?,
+                        server_key: unhex(server_key).filter(|key| key.len() == 32)?,
+                    };
+                    verifiers.insert((*name).to_string(), verifier);
+                }
+                _ => return None,
+            }
+        }
+        Some(Logins { mock: mock?, verifiers })
+    }
+
+    fn print(&self) -> String {
+        let mut text = format!("mock {}\n", hex(&self.mock));
+        for (name, verifier) in &self.verifiers {
+            writeln!(
+                text,
+                "login {name} {} {} {} {}",
+                verifier.iterations,
+                hex(&verifier.salt),
+                hex(&verifier.stored_key),
+                hex(&verifier.server_key)
+            )
+            .expect("writing to a string does not fail");
+        }
+        text
+    }
+
+    /// The user's verifier, or one that looks the same from outside and that no password meets.
+    fn verifier(&self, user: &str) -> io::Result<(ScramSecret, bool)> {
+        let (verifier, known) = match self.verifiers.get(user) {
+            Some(verifier) => (verifier.clone(), true),
+            None => {
+                let mut salt = gen_salted_password(&format!("user {user}"), &self.mock, 1);
+                salt.truncate(SALT_BYTES);
+                let mock = Verifier {
+                    iterations: ITERATIONS,
+                    salt,
+                    stored_key: random::<32>()?.to_vec(),
+                    server_key: random::<32>()?.to_vec(),
+                };
+                (mock, false)
+            }
+        };
+        let Verifier { iterations, salt, stored_key, server_key } = verifier;
+        Ok((ScramSecret::Verifier { salt, iterations, stored_key, server_key }, known))
+    }
+}
+
+/// Runs the exchange to its end. `certificate_pem` is the server's certificate if the connection is encrypted.
+pub async fn authenticate(
+    connection: &mut Connection,
+    logins: &Logins,
+    user: &str,
+    certificate_pem: Option<&[u8]>,
+) -> Result<(), WireError> {
+    let mut scram = ScramServerAuth::new();
+    // A certificate whose signature has no channel binding of its own simply offers none.
+    let binding = certificate_pem.is_some_and(|pem| scram.configure_certificate(pem).is_ok());
+    let mut mechanisms = vec![MECHANISM.to_string()];
+    if binding {
+        mechanisms.insert(0, MECHANISM_BINDING.to_string());
+    }
+    send(connection, Authentication::SASL(mechanisms)).await?;
+
+    let first = password_message(connection).await?;
+    let mut body = Body::new(&first);
+    let mechanism = body.string().map_err(fatal)?;
+    if mechanism != MECHANISM && !(binding && mechanism == MECHANISM_BINDING) {
+        return Err(WireError::violation("client selected an invalid SASL authentication mechanism"));
+    }
+    let client_first = body.value().map_err(fatal)?.ok_or_else(malformed)?;
+    body.end().map_err(fatal)?;
+    if (mechanism == MECHANISM_BINDING) != client_first.starts_with(b"p=") {
+        return Err(malformed());
+    }
+    let (secret, known) = logins.verifier(user)?;
+    let (server_first, exchange) =
+        scram.on_client_first_message_with_secret(client_first, secret).map_err(|_| malformed())?;
+    send(connection, Authentication::SASLContinue(server_first.into())).await?;
+
+    let last = password_message(connection).await?;
+    match exchange.on_client_final_message(&last) {
+        Ok(server_final) if known => {
+            connection.feed(PgWireBackendMessage::Authentication(Authentication::SASLFinal(server_final.into())))?;
+            connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))
+        }
+        Ok(_) | Err(PgWireError::InvalidPassword(_)) => Err(WireError::Fatal(
+            SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
+        )),
+        Err(_) => Err(malformed()),
+    }
+}
+
+async fn send(connection: &mut Connection, message: Authentication) -> Result<(), WireError> {
+    connection.feed(PgWireBackendMessage::Authentication(message))?;
+    connection.flush().await
+}
+
+async fn password_message(connection: &mut Connection) -> Result<Vec<u8>, WireError> {
+    let frame = connection.frame(AUTHENTICATION_BYTES_MAX).await?;
+    match frame.kind {
+        b'p' => Ok(frame.body().to_vec()),
+        b'X' => Err(WireError::Gone),
+        kind => Err(WireError::violation(format!("expected SASL response, got message type {kind}"))),
+    }
+}
+
+fn fatal(error: SqlError) -> WireError {
+    WireError::Fatal(error.fatal())
+}
+
+fn malformed() -> WireError {
+    WireError::Fatal(protocol_violation("malformed SCRAM message").fatal())
+}
+
+/// Random bytes from the operating system.
+pub fn random<const LENGTH: usize>() -> io::Result<[u8; LENGTH]> {
+    let mut bytes = [0; LENGTH];
+    rustls::crypto::ring::default_provider()
+        .secure_random
+        .fill(&mut bytes)
+        .map_err(|_| io::Error::other("the operating system gives no random bytes"))?;
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok())).collect();
+    let digits = digits?;
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn first_start_writes_one_secret_for_the_owner_only() {
+        let data = std::env::temp_dir().join(format!("dogwood-auth-{}", std::process::id()));
+        fs::create_dir_all(&data).expect("folder");
+        let made = Logins::open(&data).expect("made");
+        let secret = fs::read_to_string(data.join("controller.secret")).expect("secret");
+        assert_eq!(secret.trim_end().len(), 2 * SECRET_BYTES);
+        for file in ["controller.secret", "logins"] {
+            let mode = fs::metadata(data.join(file)).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let text = fs::read_to_string(data.join("logins")).expect("logins");
+        assert!(!text.contains(secret.trim_end()));
+        let read = Logins::open(&data).expect("read");
+        assert_eq!(read.print(), made.print());
+        fs::write(data.join("logins"), "login x").expect("written");
+        assert!(Logins::open(&data).is_err());
+        fs::remove_dir_all(&data).expect("removed");
+    }
+
+    #[test]
+    fn an_unknown_user_has_a_steady_salt() {
+        let logins = Logins { mock: [7; 32], verifiers: BTreeMap::new() };
+        let salt = |user: &str| match logins.verifier(user).expect("random") {
+            (ScramSecret::Verifier { salt, .. }, false) => salt,
+            _ => panic!("not a mock verifier"),
+        };
+        assert_eq!(salt("nobody"), salt("nobody"));
+        assert_ne!(salt("nobody"), salt("somebody"));
+        assert_eq!(salt("nobody").len(), SALT_BYTES);
+    }
+}

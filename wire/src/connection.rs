@@ -1,0 +1,160 @@
+//! One client's socket: bytes in, whole messages out, and back; no knowledge of what they mean.
+//!
+//! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. Every wait for the
+//! client also listens for the server's shutdown.
+
+use crate::decode::Frame;
+use crate::error::{WireError, admin_shutdown};
+use crate::shutdown::Shutdown;
+use bytes::BytesMut;
+use pgwire::messages::PgWireBackendMessage;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+/// Rows are flushed when this much is waiting.
+pub const FLUSH_BYTES: usize = 32 << 10;
+// Reads are asked for in this size; larger messages take several.
+const READ_BYTES: usize = 8 << 10;
+// A buffer that one large message has blown up beyond this is given back.
+const KEEP_BYTES_MAX: usize = 1 << 20;
+// How long a closing connection tries to get its last words out.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// The socket, encrypted or not.
+pub enum Transport {
+    /// Plain TCP.
+    Plain(TcpStream),
+    /// TLS over it.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Transport {
+    async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
+        match self {
+            Transport::Plain(socket) => socket.read_buf(buffer).await,
+            Transport::Tls(socket) => socket.read_buf(buffer).await,
+        }
+    }
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Transport::Plain(socket) => socket.write_all(bytes).await,
+            Transport::Tls(socket) => {
+                socket.write_all(bytes).await?;
+                socket.flush().await
+            }
+        }
+    }
+    async fn close(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Plain(socket) => socket.shutdown().await,
+            Transport::Tls(socket) => socket.shutdown().await,
+        }
+    }
+}
+
+/// See the module.
+pub struct Connection {
+    transport: Transport,
+    incoming: BytesMut,
+    outgoing: BytesMut,
+    // Up to here `outgoing` is whole messages; behind it one may be under construction.
+    sealed: usize,
+    shutdown: Shutdown,
+}
+
+impl Connection {
+    /// Takes over a socket on which nothing has been read ahead.
+    pub fn new(transport: Transport, shutdown: Shutdown) -> Self {
+        Connection { transport, incoming: BytesMut::new(), outgoing: BytesMut::new(), sealed: 0, shutdown }
+    }
+
+    /// The next message of at most this length. Ends with 57P01 when the server stops.
+    pub async fn frame(&mut self, body_bytes_max: usize) -> Result<Frame, WireError> {
+        loop {
+            if let Some(frame) = Frame::take(&mut self.incoming, body_bytes_max)? {
+                return Ok(frame);
+            }
+            if self.incoming.is_empty() && self.incoming.capacity() > KEEP_BYTES_MAX {
+                self.incoming = BytesMut::new();
+            }
+            self.incoming.reserve(READ_BYTES);
+            let read = tokio::select! {
+                biased;
+                read = self.transport.read(&mut self.incoming) => read?,
+                () = self.shutdown.requested() => return Err(WireError::Fatal(admin_shutdown())),
+            };
+            if read == 0 {
+                return Err(WireError::Gone);
+            }
+        }
+    }
+
+    /// Puts a message behind the others that wait to be flushed.
+    pub fn feed(&mut self, message: PgWireBackendMessage) -> Result<(), WireError> {
+        let start = self.outgoing.len();
+        message.encode(&mut self.outgoing).map_err(|error| {
+            self.outgoing.truncate(start);
+            WireError::Socket(io::Error::other(error.to_string()))
+        })?;
+        self.seal();
+        Ok(())
+    }
+
+    /// The bytes that wait to be flushed, for rows encoded in place.
+    pub fn outgoing(&mut self) -> &mut BytesMut {
+        &mut self.outgoing
+    }
+
+    /// Says that what was written to `outgoing` is a whole message.
+    pub fn seal(&mut self) {
+        self.sealed = self.outgoing.len();
+    }
+
+    /// Takes back what a panic left half written.
+    pub fn unseal(&mut self) {
+        self.outgoing.truncate(self.sealed);
+    }
+
+    /// Whether enough waits for it to be sent now.
+    pub fn wants_flush(&self) -> bool {
+        self.outgoing.len() >= FLUSH_BYTES
+    }
+
+    /// Sends all that waits.
+    pub async fn flush(&mut self) -> Result<(), WireError> {
+        if self.outgoing.is_empty() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            written = self.transport.write(&self.outgoing) => written?,
+            // Nothing more can be said to a client that does not read: part of a message may be out.
+            () = self.shutdown.requested() => return Err(WireError::Gone),
+        };
+        if self.outgoing.capacity() > KEEP_BYTES_MAX {
+            self.outgoing = BytesMut::new();
+        } else {
+            self.outgoing.clear();
+        }
+        self.sealed = 0;
+        Ok(())
+    }
+
+    /// Sends what waits if the client takes it soon, and closes.
+    pub async fn close(mut self) {
+        let last_words = async {
+            self.transport.write(&self.outgoing).await?;
+            self.transport.close().await
+        };
+        // Whether they arrive is no longer anyone's business.
+        drop(tokio::time::timeout(LAST_WORDS, last_words).await);
+    }
+
+    /// The server's stop signal.
+    pub fn shutdown(&self) -> &Shutdown {
+        &self.shutdown
+    }
+}

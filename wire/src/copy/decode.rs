@@ -1,0 +1,403 @@
+//! COPY FROM STDIN: bytes, cut anywhere, into lines, lines into fields, fields into datums.
+//!
+//! Follows PostgreSQL 15's copyfromparse.c: one style of line end per transfer, backslash escapes in text, quotes
+//! that may hold line ends in CSV, `\.` as the end. Keeps at most one line, of bounded length. Errors say which
+//! line and column, never the value.
+
+use crate::decode::MESSAGE_BYTES_MAX;
+use crate::types::text::{self, TextContext};
+use engine::SqlError;
+use engine::protocol::{CopyFormat, OutputColumn};
+use repr::Datum;
+use std::ops::Range;
+
+/// Reads one transfer.
+pub struct CopyDecoder {
+    table: String,
+    columns: Vec<OutputColumn>,
+    format: CopyFormat,
+    line_end: LineEnd,
+    header_pending: bool,
+    // Bytes received; the current line starts at `line_start`, and all before `scanned` has been looked at.
+    buffer: Vec<u8>,
+    line_start: usize,
+    scanned: usize,
+    quotes: QuoteState,
+    // The client's `\.`, or its CopyDone.
+    ended: bool,
+    line: u64,
+    // Line ends inside the current record's quotes, for the count.
+    inner_lines: u64,
+    // The current line's fields, unescaped: where in `text` each one stands; `None` is NULL.
+    fields: Vec<Option<Range<usize>>>,
+    text: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineEnd {
+    Unknown,
+    LineFeed,
+    CarriageReturn,
+    Both,
+}
+
+#[derive(Clone, Copy, Default)]
+struct QuoteState {
+    inside: bool,
+    after_escape: bool,
+}
+
+impl CopyDecoder {
+    /// A decoder for a table's columns.
+    pub fn new(table: &str, columns: &[OutputColumn], format: &CopyFormat) -> Self {
+        CopyDecoder {
+            table: table.to_string(),
+            columns: columns.to_vec(),
+            header_pending: format.header,
+            format: format.clone(),
+            line_end: LineEnd::Unknown,
+            buffer: Vec::new(),
+            line_start: 0,
+            scanned: 0,
+            quotes: QuoteState::default(),
+            ended: false,
+            line: 0,
+            inner_lines: 0,
+            fields: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Adds the bytes of one CopyData message; after `\.` they are ignored.
+    pub fn feed(&mut self, data: &[u8]) {
+        if self.ended {
+            return;
+        }
+        self.buffer.drain(..self.line_start);
+        self.scanned -= self.line_start;
+        self.line_start = 0;
+        self.buffer.extend_from_slice(data);
+    }
+
+    /// The next row; `None` when more bytes are needed, or at the end if `finished` says that none will come.
+    pub fn row(&mut self, finished: bool, context: &TextContext) -> Result<Option<Vec<Datum>>, SqlError> {
+        loop {
+            if self.ended {
+                return Ok(None);
+            }
+            let line = match self.next_line(finished) {
+                Ok(Some(line)) => line,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(self.at_line(error)),
+            };
+            if self.header_pending {
+                self.header_pending = false;
+                continue;
+            }
+            let row = self.split(line).and_then(|()| self.datums(context));
+            return match row {
+                Ok(row) => Ok(Some(row)),
+                Err(error) if error.context.is_some() => Err(error),
+                Err(error) => Err(self.at_line(error)),
+            };
+        }
+    }
+
+    /// Adds "COPY t, line n" to an error of the row that was read last.
+    pub fn at_line(&self, error: SqlError) -> SqlError {
+        if error.context.is_some() {
+            return error;
+        }
+        error.context(format!("COPY {}, line {}", self.table, self.line))
+    }
+
+    fn at_column(&self, error: SqlError, index: usize) -> SqlError {
+        let column = &self.columns[index].name;
+        error.context(format!("COPY {}, line {}, column {column}", self.table, self.line))
+    }
+
+    /// Finds the end of the current line and steps over it.
+    fn next_line(&mut self, finished: bool) -> Result<Option<Range<usize>>, SqlError> {
+        if self.scanned == self.line_start {
+            self.inner_lines = 0;
+        }
+        let start = self.line_start;
+        while let Some(&byte) = self.buffer.get(self.scanned) {
+            let following = self.buffer.get(self.scanned + 1).copied();
+            if following.is_none() && !finished && matches!(byte, b'\\' | b'\r') {
+                return self.more_needed(start);
+            }
+            if self.format.csv {
+                self.quotes.step(byte, &self.format);
+                if self.quotes.inside {
+                    self.inner_lines += u64::from(byte == b'\n');
+                    self.scanned += 1;
+                    continue;
+                }
+            }
+            match byte {
+                b'\n' | b'\r' => {
+                    let width = self.line_end_width(byte, following)?;
+                    let line = start..self.scanned;
+                    self.step_over(width);
+                    return Ok(Some(line));
+                }
+                b'\\' if following == Some(b'.') && (!self.format.csv || self.scanned == start) => {
+                    match self.end_marker(start, finished)? {
+                        EndMarker::MoreNeeded => return self.more_needed(start),
+                        EndMarker::Data => self.scanned += 1,
+                        EndMarker::End(line) => {
+                            self.ended = true;
+                            // A marker behind data ends that line as well.
+                            if line.is_empty() {
+                                return Ok(None);
+                            }
+                            self.line += 1;
+                            return Ok(Some(line));
+                        }
+                    }
+                }
+                // What a backslash escapes is never a line end.
+                b'\\' if !self.format.csv => self.scanned += 2,
+                _ => self.scanned += 1,
+            }
+        }
+        // A backslash at the very end may have stepped past it.
+        self.scanned = self.scanned.min(self.buffer.len());
+        if !finished {
+            return self.more_needed(start);
+        }
+        if self.quotes.inside {
+            self.line += 1 + self.inner_lines;
+            return Err(SqlError::new("22P04", "unterminated CSV quoted field"));
+        }
+        self.ended = true;
+        if start == self.buffer.len() {
+            return Ok(None);
+        }
+        self.line += 1 + self.inner_lines;
+        Ok(Some(start..self.buffer.len()))
+    }
+
+    fn more_needed(&self, start: usize) -> Result<Option<Range<usize>>, SqlError> {
+        if self.buffer.len() - start > MESSAGE_BYTES_MAX {
+            return Err(SqlError::new("54000", format!("a line of more than {MESSAGE_BYTES_MAX} bytes is not taken")));
+        }
+        Ok(None)
+    }
+
+    fn step_over(&mut self, width: usize) {
+        self.line += 1 + self.inner_lines;
+        self.scanned += width;
+        self.line_start = self.scanned;
+        self.quotes = QuoteState::default();
+    }
+
+    /// By how many bytes the line ends here. The first line end decides the style of all.
+    fn line_end_width(&mut self, byte: u8, following: Option<u8>) -> Result<usize, SqlError> {
+        if self.line_end == LineEnd::Unknown {
+            self.line_end = match (byte, following) {
+                (b'\r', Some(b'\n')) => LineEnd::Both,
+                (b'\r', _) => LineEnd::CarriageReturn,
+                _ => LineEnd::LineFeed,
+            };
+        }
+        match (self.line_end, byte) {
+            (LineEnd::LineFeed, b'\n') | (LineEnd::CarriageReturn, b'\r') => Ok(1),
+            (LineEnd::Both, b'\r') if following == Some(b'\n') => Ok(2),
+            (_, b'\r') => {
+                self.line += 1 + self.inner_lines;
+                Err(if self.format.csv {
+                    SqlError::new("22P04", "unquoted carriage return found in data")
+                        .hint("Use quoted CSV field to represent carriage return.")
+                } else {
+                    SqlError::new("22P04", "literal carriage return found in data")
+                        .hint("Use \"\\r\" to represent carriage return.")
+                })
+            }
+            _ => {
+                self.line += 1 + self.inner_lines;
+                Err(if self.format.csv {
+                    SqlError::new("22P04", "unquoted newline found in data")
+                        .hint("Use quoted CSV field to represent newline.")
+                } else {
+                    SqlError::new("22P04", "literal newline found in data")
+                        .hint("Use \"\\n\" to represent newline.")
+                })
+            }
+        }
+    }
+
+    /// Looks at what follows `\.`: only a line end or nothing may.
+    fn end_marker(&self, start: usize, finished: bool) -> Result<EndMarker, SqlError> {
+        let after = &self.buffer[self.scanned + 2..];
+        let corrupt = || SqlError::new("22P04", "end-of-copy marker corrupt");
+        match (after, self.line_end) {
+            ([], _) if !finished => Ok(EndMarker::MoreNeeded),
+            ([b'\r'], LineEnd::Both | LineEnd::Unknown) if !finished => Ok(EndMarker::MoreNeeded),
+            ([] | [b'\n' | b'\r', ..], _) => Ok(EndMarker::End(start..self.scanned)),
+            // In CSV `\.` may begin an ordinary value.
+            _ if self.format.csv => Ok(EndMarker::Data),
+            _ => Err(corrupt()),
+        }
+    }
+
+    /// Splits a line into `fields`.
+    fn split(&mut self, line: Range<usize>) -> Result<(), SqlError> {
+        self.fields.clear();
+        self.text.clear();
+        // A table without columns has empty lines.
+        if self.columns.is_empty() {
+            return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
+        }
+        if self.format.csv { self.split_csv(line) } else { self.split_text(line) }
+        match self.fields.len() {
+            given if given > self.columns.len() => Err(extra_data()),
+            given => match self.columns.get(given) {
+                Some(missing) => {
+                    Err(SqlError::new("22P04", format!("missing data for column \"{}\"", missing.name)))
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn split_text(&mut self, line: Range<usize>) {
+        let line = &self.buffer[line];
+        let mut at = 0;
+        loop {
+            let raw_start = at;
+            let start = self.text.len();
+            let mut raw_end = line.len();
+            let mut more = false;
+            while let Some(&byte) = line.get(at) {
+                at += 1;
+                if byte == self.format.delimiter {
+                    raw_end = at - 1;
+                    more = true;
+                    break;
+                }
+                match (byte, line.get(at)) {
+                    (b'\\', Some(&escaped)) => at = unescape(line, at, escaped, &mut self.text),
+                    _ => self.text.push(byte),
+                }
+            }
+            let null = line[raw_start..raw_end] == *self.format.null.as_bytes();
+            self.fields.push(if null { None } else { Some(start..self.text.len()) });
+            // One field too many is enough to know.
+            if !more || self.fields.len() > self.columns.len() {
+                return;
+            }
+        }
+    }
+
+    fn split_csv(&mut self, line: Range<usize>) {
+        let line = &self.buffer[line];
+        let CopyFormat { delimiter, quote, escape, .. } = self.format;
+        let mut at = 0;
+        loop {
+            let start = self.text.len();
+            let mut quoted = false;
+            let mut inside = false;
+            let mut more = false;
+            while let Some(&byte) = line.get(at) {
+                at += 1;
+                if inside {
+                    match line.get(at) {
+                        Some(&escaped) if byte == escape && (escaped == quote || escaped == escape) => {
+                            self.text.push(escaped);
+                            at += 1;
+                        }
+                        _ if byte == quote => inside = false,
+                        _ => self.text.push(byte),
+                    }
+                } else if byte == delimiter {
+                    more = true;
+                    break;
+                } else if byte == quote {
+                    quoted = true;
+                    inside = true;
+                } else {
+                    self.text.push(byte);
+                }
+            }
+            let null = !quoted && self.text[start..] == *self.format.null.as_bytes();
+            self.fields.push(if null { None } else { Some(start..self.text.len()) });
+            if !more || self.fields.len() > self.columns.len() {
+                return;
+            }
+        }
+    }
+
+    fn datums(&self, context: &TextContext) -> Result<Vec<Datum>, SqlError> {
+        let mut row = Vec::with_capacity(self.columns.len());
+        for (index, (column, field)) in self.columns.iter().zip(&self.fields).enumerate() {
+            let datum = match field {
+                None => Datum::Null,
+                // Escapes can have made bytes that are not UTF-8.
+                Some(range) => text::decode(&self.text[range.clone()], &column.column_type.scalar, context)
+                    .map_err(|error| self.at_column(error, index))?,
+            };
+            row.push(datum);
+        }
+        Ok(row)
+    }
+}
+
+enum EndMarker {
+    MoreNeeded,
+    Data,
+    End(Range<usize>),
+}
+
+impl QuoteState {
+    // As CopyReadLineText: where quote and escape are one character, it is just a toggle.
+    fn step(&mut self, byte: u8, format: &CopyFormat) {
+        let escape = (format.escape != format.quote).then_some(format.escape);
+        if self.inside && Some(byte) == escape {
+            self.after_escape = !self.after_escape;
+        }
+        if byte == format.quote && !self.after_escape {
+            self.inside = !self.inside;
+        }
+        if Some(byte) != escape {
+            self.after_escape = false;
+        }
+    }
+}
+
+/// Appends what the escape stands for; gives the place after it. `at` is the place of `escaped`.
+fn unescape(line: &[u8], at: usize, escaped: u8, text: &mut Vec<u8>) -> usize {
+    let digits = |from: usize, most: usize, radix: u32| {
+        let mut value = 0u32;
+        let mut end = from;
+        while let Some(digit) = line.get(end).and_then(|&byte| char::from(byte).to_digit(radix)) {
+            value = value * radix + digit;
+            end += 1;
+            if end == from + most {
+                break;
+            }
+        }
+        ((value & 0xff) as u8, end)
+    };
+    let (byte, end) = match escaped {
+        b'0'..=b'7' => digits(at, 3, 8),
+        b'x' => match digits(at + 1, 2, 16) {
+            (_, end) if end == at + 1 => (b'x', at + 1),
+            found => found,
+        },
+        b'b' => (0x08, at + 1),
+        b'f' => (0x0c, at + 1),
+        b'n' => (b'\n', at + 1),
+        b'r' => (b'\r', at + 1),
+        b't' => (b'\t', at + 1),
+        b'v' => (0x0b, at + 1),
+        other => (other, at + 1),
+    };
+    text.push(byte);
+    end
+}
+
+fn extra_data() -> SqlError {
+    SqlError::new("22P04", "extra data after last expected column")
+}

@@ -1,0 +1,313 @@
+//! Cuts the client's bytes into messages, checks each one's shape, and only then lets pgwire decode it.
+//!
+//! pgwire's decoders read from the whole stream buffer, trust inner counts and lengths (a short message panics or
+//! eats the next one) and replace invalid UTF-8. So a message is split off by its own length first, walked
+//! here to its last byte, and refused by SQLSTATE if anything does not fit. Nothing is ever allocated by a
+//! number that the client merely claims. Must not know any SQL.
+
+use crate::error::{WireError, protocol_violation};
+use bytes::BytesMut;
+use engine::SqlError;
+use pgwire::messages::{DecodeContext, PgWireFrontendMessage, ProtocolVersion};
+
+/// The largest message taken from a client that has logged in.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// The largest message taken during authentication.
+pub const AUTHENTICATION_BYTES_MAX: usize = 64 << 10;
+
+/// One message with its type, whole but not yet checked.
+pub struct Frame {
+    /// The type byte.
+    pub kind: u8,
+    // Type byte, length and body: exactly one message.
+    bytes: BytesMut,
+}
+
+impl Frame {
+    /// Takes the first message off the buffer, if it is all there.
+    ///
+    /// A length that cannot be is an error after which the stream is lost.
+    pub fn take(buffer: &mut BytesMut, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
+        let Some(&kind) = buffer.first() else { return Ok(None) };
+        if !is_frontend_kind(kind) {
+            return Err(WireError::violation(format!("invalid frontend message type {kind}")));
+        }
+        let Some(length) = buffer.get(1..5) else { return Ok(None) };
+        let length = i32::from_be_bytes(length.try_into().expect("four bytes were asked for"));
+        let Ok(length) = usize::try_from(length) else {
+            return Err(WireError::violation("invalid message length"));
+        };
+        if length < 4 {
+            return Err(WireError::violation("invalid message length"));
+        }
+        if length > body_bytes_max {
+            return Err(WireError::violation(format!(
+                "message of {length} bytes is larger than the limit of {body_bytes_max} bytes"
+            )));
+        }
+        if buffer.len() < 1 + length {
+            return Ok(None);
+        }
+        Ok(Some(Frame { kind, bytes: buffer.split_to(1 + length) }))
+    }
+
+    /// What follows the length.
+    pub fn body(&self) -> &[u8] {
+        &self.bytes[5..]
+    }
+
+    /// The typed message. An error is the statement's, not the connection's.
+    pub fn decode(mut self) -> Result<PgWireFrontendMessage, SqlError> {
+        check(self.kind, self.body())?;
+        let mut context = DecodeContext::new(ProtocolVersion::PROTOCOL3_0);
+        context.awaiting_frontend_ssl = false;
+        context.awaiting_frontend_startup = false;
+        match PgWireFrontendMessage::decode(&mut self.bytes, &context) {
+            Ok(Some(message)) => Ok(message),
+            Ok(None) => Err(invalid_format()),
+            Err(error) => Err(protocol_violation(format!("invalid message format: {error}"))),
+        }
+    }
+}
+
+fn is_frontend_kind(kind: u8) -> bool {
+    matches!(
+        kind,
+        b'Q' | b'P' | b'B' | b'D' | b'E' | b'C' | b'H' | b'S' | b'X' | b'd' | b'c' | b'f' | b'p' | b'F'
+    )
+}
+
+/// Walks a message's body as its type demands.
+fn check(kind: u8, body: &[u8]) -> Result<(), SqlError> {
+    let mut body = Body::new(body);
+    match kind {
+        b'Q' | b'f' => {
+            body.string()?;
+        }
+        b'P' => {
+            body.string()?;
+            body.string()?;
+            let types = body.count()?;
+            body.bytes(types * 4)?;
+        }
+        b'B' => {
+            body.string()?;
+            body.string()?;
+            let formats = body.count()?;
+            body.bytes(formats * 2)?;
+            for _ in 0..body.count()? {
+                body.value()?;
+            }
+            let formats = body.count()?;
+            body.bytes(formats * 2)?;
+        }
+        b'D' | b'C' => {
+            let target = body.byte()?;
+            if target != b'S' && target != b'P' {
+                let name = if kind == b'D' { "DESCRIBE" } else { "CLOSE" };
+                return Err(protocol_violation(format!("invalid {name} message subtype {target}")));
+            }
+            body.string()?;
+        }
+        b'E' => {
+            body.string()?;
+            body.bytes(4)?;
+        }
+        b'd' => return Ok(()),
+        b'H' | b'S' | b'X' | b'c' => {}
+        _ => return Err(protocol_violation(format!("unexpected message type 0x{kind:02X}"))),
+    }
+    body.end()
+}
+
+/// A reader over one message's body that cannot leave it.
+pub struct Body<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// Starts at the first byte.
+    pub fn new(body: &'a [u8]) -> Self {
+        Body { rest: body }
+    }
+    /// One byte.
+    pub fn byte(&mut self) -> Result<u8, SqlError> {
+        Ok(self.bytes(1)?[0])
+    }
+    /// This many bytes.
+    pub fn bytes(&mut self, length: usize) -> Result<&'a [u8], SqlError> {
+        if length > self.rest.len() {
+            return Err(insufficient());
+        }
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        Ok(taken)
+    }
+    /// A 16-bit count.
+    pub fn count(&mut self) -> Result<usize, SqlError> {
+        let bytes = self.bytes(2)?;
+        Ok(usize::from(u16::from_be_bytes([bytes[0], bytes[1]])))
+    }
+    /// A 32-bit integer.
+    pub fn int4(&mut self) -> Result<i32, SqlError> {
+        let bytes = self.bytes(4)?;
+        Ok(i32::from_be_bytes(bytes.try_into().expect("four bytes were asked for")))
+    }
+    /// A length and as many bytes; -1 is NULL.
+    pub fn value(&mut self) -> Result<Option<&'a [u8]>, SqlError> {
+        match self.int4()? {
+            -1 => Ok(None),
+            length => {
+                let length = usize::try_from(length).map_err(|_| insufficient())?;
+                self.bytes(length).map(Some)
+            }
+        }
+    }
+    /// A NUL-terminated string of valid UTF-8.
+    pub fn string(&mut self) -> Result<&'a str, SqlError> {
+        let end = self
+            .rest
+            .iter()
+            .position(|&byte| byte == 0)
+            .ok_or_else(|| protocol_violation("invalid string in message"))?;
+        let text = utf8(&self.rest[..end])?;
+        self.rest = &self.rest[end + 1..];
+        Ok(text)
+    }
+    /// Whether all is read.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+    /// Demands that nothing is left.
+    pub fn end(&self) -> Result<(), SqlError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(invalid_format()) }
+    }
+}
+
+/// Text from a client, or 22021 naming the first bytes that are not UTF-8.
+pub fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let start = error.valid_up_to();
+        // As PostgreSQL: as many bytes as the first of them announces.
+        let announced = match bytes[start] {
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF7 => 4,
+            _ => 1,
+        };
+        let shown: Vec<String> =
+            bytes[start..].iter().take(announced).map(|byte| format!("0x{byte:02x}")).collect();
+        SqlError::new("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")))
+    })
+}
+
+fn insufficient() -> SqlError {
+    protocol_violation("insufficient data left in message")
+}
+
+fn invalid_format() -> SqlError {
+    protocol_violation("invalid message format")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, body: &[u8]) -> BytesMut {
+        let mut bytes = BytesMut::new();
+        bytes.extend_from_slice(&[kind]);
+        bytes.extend_from_slice(&(body.len() as i32 + 4).to_be_bytes());
+        bytes.extend_from_slice(body);
+        bytes
+    }
+
+    fn decode(kind: u8, body: &[u8]) -> Result<PgWireFrontendMessage, &'static str> {
+        let mut bytes = frame(kind, body);
+        let frame = Frame::take(&mut bytes, MESSAGE_BYTES_MAX).expect("length fits").expect("whole");
+        assert!(bytes.is_empty());
+        frame.decode().map_err(|error| error.code)
+    }
+
+    #[test]
+    fn whole_messages_decode() {
+        for (kind, body) in [
+            (b'Q', &b"select 1\0"[..]),
+            (b'P', b"name\0select $1\0\0\x01\0\0\0\x17"),
+            (b'B', b"\0name\0\0\x01\0\x01\0\x02\0\0\0\x02ab\xff\xff\xff\xff\0\0"),
+            (b'D', b"Sname\0"),
+            (b'C', b"P\0"),
+            (b'E', b"\0\x7f\xff\xff\xff"),
+            (b'H', b""),
+            (b'S', b""),
+            (b'X', b""),
+            (b'd', b"1\t2\n"),
+            (b'c', b""),
+            (b'f', b"no\0"),
+        ] {
+            assert!(decode(kind, body).is_ok(), "{}", kind as char);
+        }
+    }
+
+    #[test]
+    fn misshapen_messages_are_refused_and_never_panic() {
+        for (kind, body, code) in [
+            (b'Q', &b"select 1"[..], "08P01"),
+            (b'Q', b"select 1\0more\0", "08P01"),
+            (b'Q', b"select '\xff'\0", "22021"),
+            (b'P', b"\0\0", "08P01"),
+            (b'P', b"\0\0\xff\xff\0\0\0\0", "08P01"),
+            (b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0", "08P01"),
+            (b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0", "08P01"),
+            (b'B', b"\0\0\xff\xff", "08P01"),
+            (b'D', b"Zname\0", "08P01"),
+            (b'D', b"", "08P01"),
+            (b'E', b"\0\0", "08P01"),
+            (b'S', b"x", "08P01"),
+            (b'F', b"", "08P01"),
+        ] {
+            assert_eq!(decode(kind, body).expect_err("refused"), code, "{}", kind as char);
+        }
+    }
+
+    #[test]
+    fn every_prefix_and_every_flipped_byte_is_handled() {
+        let bind = b"portal\0statement\0\0\x02\0\0\0\x01\0\x02\0\0\0\x03abc\0\0\0\x04\0\0\0\x07\0\x01\0\x01";
+        for end in 0..bind.len() {
+            assert!(decode(b'B', &bind[..end]).is_err());
+        }
+        for at in 0..bind.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut changed = bind.to_vec();
+                changed[at] = value;
+                drop(decode(b'B', &changed));
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_are_bounded_before_anything_is_allocated() {
+        for (bytes, whole) in [
+            (&b"Q\0\0\0\x03"[..], false),
+            (b"Q\xff\xff\xff\xff", false),
+            (b"Q\x7f\xff\xff\xff", false),
+            (b"z\0\0\0\x04", false),
+            (b"Q\0\0\0\x20sel", true),
+            (b"Q\0\0", true),
+            (b"", true),
+        ] {
+            let result = Frame::take(&mut BytesMut::from(bytes), MESSAGE_BYTES_MAX);
+            match result {
+                Ok(frame) => assert!(whole && frame.is_none()),
+                Err(_) => assert!(!whole),
+            }
+        }
+    }
+
+    #[test]
+    fn invalid_utf8_is_named_as_postgres_names_it() {
+        let message = |bytes: &[u8]| utf8(bytes).expect_err("invalid").message;
+        assert_eq!(message(b"ab\xff"), "invalid byte sequence for encoding \"UTF8\": 0xff");
+        assert_eq!(message(b"\xe2\x28\xa1"), "invalid byte sequence for encoding \"UTF8\": 0xe2 0x28 0xa1");
+        assert_eq!(message(b"\xc3"), "invalid byte sequence for encoding \"UTF8\": 0xc3");
+    }
+}

@@ -1,0 +1,116 @@
+//! What ends a connection, and how an engine's error becomes an ErrorResponse.
+//!
+//! A statement's error is a `SqlError` and stays one: it is sent, and the connection goes on. `WireError` is
+//! what a connection does not survive. Neither ever quotes a stored value.
+
+use engine::SqlError;
+use engine::protocol::Notice;
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::{ErrorResponse, NoticeResponse};
+use std::fmt;
+use std::io;
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub enum WireError {
+    /// The client said goodbye or its socket is gone: nobody is there to be told.
+    Gone,
+    /// The client is told this, and the connection is closed.
+    Fatal(SqlError),
+    /// The socket failed.
+    Socket(io::Error),
+}
+
+impl WireError {
+    /// A violation of the protocol after which the byte stream cannot be trusted any more.
+    pub fn violation(message: impl Into<String>) -> Self {
+        WireError::Fatal(protocol_violation(message).fatal())
+    }
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WireError::Gone => f.write_str("the client is gone"),
+            WireError::Fatal(error) => write!(f, "{error}"),
+            WireError::Socket(error) => write!(f, "socket: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+impl From<io::Error> for WireError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => WireError::Gone,
+            _ => WireError::Socket(error),
+        }
+    }
+}
+
+/// 08P01.
+pub fn protocol_violation(message: impl Into<String>) -> SqlError {
+    SqlError::new("08P01", message)
+}
+
+/// 57P01, to every client when the server stops.
+pub fn admin_shutdown() -> SqlError {
+    SqlError::new("57P01", "terminating connection due to administrator command").fatal()
+}
+
+/// XX000, when an evaluation panicked.
+pub fn internal_error() -> SqlError {
+    SqlError::new("XX000", "internal error; this connection is closed")
+        .detail("The server wrote the place of the fault to its log.")
+        .fatal()
+}
+
+/// The fields of an ErrorResponse, in PostgreSQL's order.
+pub fn error_response(error: &SqlError) -> PgWireBackendMessage {
+    let severity = if error.fatal { "FATAL" } else { "ERROR" };
+    let mut fields = vec![
+        (b'S', severity.to_string()),
+        (b'V', severity.to_string()),
+        (b'C', error.code.to_string()),
+        (b'M', without_nul(&error.message)),
+    ];
+    let mut optional = |code: u8, value: Option<&str>| {
+        if let Some(value) = value {
+            fields.push((code, without_nul(value)));
+        }
+    };
+    optional(b'D', error.detail.as_deref());
+    optional(b'H', error.hint.as_deref());
+    optional(b'P', error.position.map(|position| position.to_string()).as_deref());
+    optional(b'W', error.context.as_deref());
+    optional(b't', error.object.table.as_deref());
+    optional(b'c', error.object.column.as_deref());
+    optional(b'n', error.object.constraint.as_deref());
+    PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields))
+}
+
+/// The fields of a NoticeResponse.
+pub fn notice_response(notice: &Notice) -> PgWireBackendMessage {
+    let mut fields = vec![
+        (b'S', notice.severity.to_string()),
+        (b'V', notice.severity.to_string()),
+        (b'C', notice.code.to_string()),
+        (b'M', without_nul(&notice.message)),
+    ];
+    if let Some(detail) = &notice.detail {
+        fields.push((b'D', without_nul(detail)));
+    }
+    if let Some(hint) = &notice.hint {
+        fields.push((b'H', without_nul(hint)));
+    }
+    PgWireBackendMessage::NoticeResponse(NoticeResponse::new(fields))
+}
+
+// A NUL would end the field early and shift the ones after it.
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "")
+}

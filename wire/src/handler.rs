@@ -1,0 +1,231 @@
+//! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
+//!
+//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY. An error of a statement is
+//! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block: this thread
+//! belongs to this client.
+
+mod copy;
+mod extended;
+mod simple;
+mod stream;
+
+use crate::cancel::Registration;
+use crate::connection::Connection;
+use crate::decode::{Frame, MESSAGE_BYTES_MAX};
+use crate::error::{WireError, error_response, notice_response};
+use engine::SqlError;
+use engine::protocol::TransactionStatus;
+use engine::session::Session;
+use extended::{Portal, Stored};
+use pgwire::messages::startup::ParameterStatus;
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage, response};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// See the module.
+pub struct Handler<'a> {
+    connection: &'a mut Connection,
+    session: Session,
+    registration: Registration,
+    statements: BTreeMap<String, Arc<Stored>>,
+    portals: BTreeMap<String, Portal>,
+    // After an error in the extended protocol everything up to Sync is passed over.
+    skipping: bool,
+}
+
+/// Why a statement stopped: by its own error, or with the connection.
+enum Stop {
+    Statement(SqlError),
+    Connection(WireError),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Self {
+        Stop::Statement(error)
+    }
+}
+
+impl From<WireError> for Stop {
+    fn from(error: WireError) -> Self {
+        Stop::Connection(error)
+    }
+}
+
+impl<'a> Handler<'a> {
+    /// A handler for a session that has just been opened.
+    pub fn new(connection: &'a mut Connection, session: Session, registration: Registration) -> Self {
+        Handler {
+            connection,
+            session,
+            registration,
+            statements: BTreeMap::new(),
+            portals: BTreeMap::new(),
+            skipping: false,
+        }
+    }
+
+    /// Serves until the connection ends, and says why it did.
+    pub async fn serve(mut self) -> WireError {
+        if let Err(error) = self.ready().await {
+            return error;
+        }
+        loop {
+            let served = match self.next_frame().await {
+                Ok(frame) => self.serve_frame(frame).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = served {
+                return error;
+            }
+        }
+    }
+
+    async fn next_frame(&mut self) -> Result<Frame, WireError> {
+        let limit = match self.session.status() {
+            TransactionStatus::Idle => self.session.idle_session_timeout(),
+            TransactionStatus::InTransaction | TransactionStatus::Failed => {
+                self.session.idle_in_transaction_timeout()
+            }
+        };
+        let frame = self.connection.frame(MESSAGE_BYTES_MAX);
+        let Some(limit) = limit else { return frame.await };
+        match tokio::time::timeout(limit, frame).await {
+            Ok(frame) => frame,
+            Err(_) => Err(WireError::Fatal(match self.session.status() {
+                TransactionStatus::Idle => {
+                    SqlError::new("57P05", "terminating connection due to idle-session timeout").fatal()
+                }
+                TransactionStatus::InTransaction | TransactionStatus::Failed => {
+                    SqlError::new("25P03", "terminating connection due to idle-in-transaction timeout").fatal()
+                }
+            })),
+        }
+    }
+
+    async fn serve_frame(&mut self, frame: Frame) -> Result<(), WireError> {
+        match frame.kind {
+            b'X' => return Err(WireError::Gone),
+            // What a client still had under way when its COPY failed.
+            b'd' | b'c' | b'f' => return Ok(()),
+            b'p' => return Err(WireError::violation("unexpected password message")),
+            kind if self.skipping && kind != b'S' => return Ok(()),
+            _ => {}
+        }
+        let kind = frame.kind;
+        match frame.decode() {
+            Ok(message) => self.serve_message(message).await,
+            Err(error) if kind == b'Q' => {
+                self.report(error)?;
+                self.ready().await
+            }
+            Err(_) if kind == b'F' => {
+                self.report(SqlError::unsupported("the function call protocol").hint("Use SELECT function(…)."))?;
+                self.ready().await
+            }
+            Err(error) if kind == b'S' => Err(WireError::Fatal(error.fatal())),
+            Err(error) => self.fail_until_sync(error).await,
+        }
+    }
+
+    async fn serve_message(&mut self, message: PgWireFrontendMessage) -> Result<(), WireError> {
+        let running = self.registration.running();
+        let result = match message {
+            PgWireFrontendMessage::Query(query) => {
+                let result = self.query(&query.query).await;
+                drop(running);
+                match result {
+                    Ok(()) => {}
+                    Err(Stop::Statement(error)) => self.report(error)?,
+                    Err(Stop::Connection(error)) => return Err(error),
+                }
+                return self.ready().await;
+            }
+            PgWireFrontendMessage::Sync(_) => return self.sync().await,
+            PgWireFrontendMessage::Flush(_) => return self.connection.flush().await,
+            PgWireFrontendMessage::Parse(parse) => self.parse(parse),
+            PgWireFrontendMessage::Bind(bind) => self.bind(bind),
+            PgWireFrontendMessage::Describe(describe) => self.describe(&describe),
+            PgWireFrontendMessage::Close(close) => self.close(&close),
+            PgWireFrontendMessage::Execute(execute) => self.execute(&execute).await,
+            PgWireFrontendMessage::SslNegotiation(_)
+            | PgWireFrontendMessage::Startup(_)
+            | PgWireFrontendMessage::CancelRequest(_)
+            | PgWireFrontendMessage::PasswordMessageFamily(_)
+            | PgWireFrontendMessage::PortalSuspended(_)
+            | PgWireFrontendMessage::Terminate(_)
+            | PgWireFrontendMessage::CopyData(_)
+            | PgWireFrontendMessage::CopyFail(_)
+            | PgWireFrontendMessage::CopyDone(_) => {
+                return Err(WireError::violation("a message out of its place"));
+            }
+        };
+        match result {
+            Ok(()) => {
+                if self.connection.wants_flush() {
+                    self.connection.flush().await?;
+                }
+                Ok(())
+            }
+            Err(Stop::Statement(error)) => self.fail_until_sync(error).await,
+            Err(Stop::Connection(error)) => Err(error),
+        }
+    }
+
+    /// Reports an error of the extended protocol; it is sent at once, for the client may wait with a Flush that is
+    /// now passed over.
+    async fn fail_until_sync(&mut self, error: SqlError) -> Result<(), WireError> {
+        self.skipping = true;
+        self.report(error)?;
+        self.connection.flush().await
+    }
+
+    /// Tells the session and the client of a statement's error.
+    fn report(&mut self, error: SqlError) -> Result<(), WireError> {
+        self.session.fail(&error);
+        // The transaction that the portals stood in is over or failed.
+        self.portals.clear();
+        self.feed_notices()?;
+        if error.fatal {
+            return Err(WireError::Fatal(error));
+        }
+        self.connection.feed(error_response(&error))
+    }
+
+    /// ReadyForQuery, and all that goes before it.
+    async fn ready(&mut self) -> Result<(), WireError> {
+        self.feed_notices()?;
+        for (name, value) in self.session.take_parameter_changes() {
+            self.connection.feed(PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value)))?;
+        }
+        let status = match self.session.status() {
+            TransactionStatus::Idle => response::TransactionStatus::Idle,
+            TransactionStatus::InTransaction => response::TransactionStatus::Transaction,
+            TransactionStatus::Failed => response::TransactionStatus::Error,
+        };
+        self.connection.feed(PgWireBackendMessage::ReadyForQuery(response::ReadyForQuery::new(status)))?;
+        self.connection.flush().await
+    }
+
+    fn feed_notices(&mut self) -> Result<(), WireError> {
+        for notice in self.session.take_notices() {
+            self.connection.feed(notice_response(&notice))?;
+        }
+        Ok(())
+    }
+
+    fn feed_complete(&mut self, tag: String) -> Result<(), WireError> {
+        self.feed_notices()?;
+        self.connection.feed(PgWireBackendMessage::CommandComplete(response::CommandComplete::new(tag)))
+    }
+
+    fn feed_empty(&mut self) -> Result<(), WireError> {
+        self.connection.feed(PgWireBackendMessage::EmptyQueryResponse(response::EmptyQueryResponse::new()))
+    }
+
+    /// Drops the portals if a transaction has ended since `before`.
+    fn leave_transaction(&mut self, before: TransactionStatus) {
+        if before != TransactionStatus::Idle && self.session.status() == TransactionStatus::Idle {
+            self.portals.clear();
+        }
+    }
+}

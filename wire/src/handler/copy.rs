@@ -1,0 +1,107 @@
+//! COPY as part of the conversation: the client's messages in, the engine's rows out.
+
+use super::stream::{Pace, cancelled};
+use super::{Handler, Stop};
+use crate::copy::decode::CopyDecoder;
+use crate::copy::encode::CopyEncoder;
+use crate::decode::{Body, Frame, MESSAGE_BYTES_MAX};
+use crate::encode::command_tag;
+use crate::error::{WireError, protocol_violation};
+use crate::types::text::TextContext;
+use engine::SqlError;
+use engine::protocol::{CopyFormat, CopyIn, RowStream};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
+
+const TEXT: i8 = 0;
+
+impl Handler<'_> {
+    /// Takes the client's rows until it is done; gives the command tag.
+    pub(super) async fn copy_in(&mut self, mut copy: Box<dyn CopyIn>) -> Result<String, Stop> {
+        let formats = vec![0; copy.columns().len()];
+        let columns = column_count(formats.len())?;
+        self.connection
+            .feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
+        self.connection.flush().await?;
+        let context = self.session.text_context();
+        let mut decoder = CopyDecoder::new(copy.table(), copy.columns(), copy.format());
+        loop {
+            let frame = self.copy_frame().await?;
+            match frame.kind {
+                b'd' => {
+                    decoder.feed(frame.body());
+                    self.push_rows(&mut *copy, &mut decoder, false, &context)?;
+                }
+                b'c' => {
+                    self.push_rows(&mut *copy, &mut decoder, true, &context)?;
+                    return Ok(copy.finish(&mut self.session)?);
+                }
+                b'f' => {
+                    let reason = Body::new(frame.body()).string()?.to_string();
+                    return Err(SqlError::new("57014", format!("COPY from stdin failed: {reason}")).into());
+                }
+                // libpq sends a Sync right behind Execute, before it knows that it is to copy.
+                b'H' | b'S' => {}
+                b'X' => return Err(WireError::Gone.into()),
+                kind => {
+                    let message = format!("unexpected message type 0x{kind:02X} during COPY from stdin");
+                    return Err(protocol_violation(message).into());
+                }
+            }
+        }
+    }
+
+    /// The next message, or 57014 if a cancel request comes first.
+    async fn copy_frame(&mut self) -> Result<Frame, Stop> {
+        let notified = self.registration.notify.notified();
+        tokio::pin!(notified);
+        // Listening before looking: a request between the two is not missed.
+        notified.as_mut().enable();
+        if self.registration.flag.is_cancelled() {
+            return Err(cancelled().into());
+        }
+        tokio::select! {
+            biased;
+            () = notified => Err(cancelled().into()),
+            frame = self.connection.frame(MESSAGE_BYTES_MAX) => Ok(frame?),
+        }
+    }
+
+    fn push_rows(
+        &mut self,
+        copy: &mut dyn CopyIn,
+        decoder: &mut CopyDecoder,
+        finished: bool,
+        context: &TextContext,
+    ) -> Result<(), SqlError> {
+        while let Some(row) = decoder.row(finished, context)? {
+            copy.push(&mut self.session, row).map_err(|error| decoder.at_line(error))?;
+        }
+        Ok(())
+    }
+
+    /// Sends the rows as lines; gives the command tag.
+    pub(super) async fn copy_out(&mut self, mut stream: RowStream, format: &CopyFormat) -> Result<String, Stop> {
+        let formats = vec![0; stream.columns.len()];
+        let columns = column_count(formats.len())?;
+        self.connection
+            .feed(PgWireBackendMessage::CopyOutResponse(CopyOutResponse::new(TEXT, columns, formats)))?;
+        let context = self.session.text_context();
+        let mut encoder = CopyEncoder::new(&stream.columns, format);
+        encoder.header(self.connection.outgoing())?;
+        self.connection.seal();
+        let mut pace = Pace::new();
+        let mut rows = 0;
+        while let Some(row) = self.next_row(&mut stream).await? {
+            encoder.row(&row, &context, self.connection.outgoing())?;
+            rows += 1;
+            self.keep_pace(&mut pace).await?;
+        }
+        self.connection.feed(PgWireBackendMessage::CopyDone(CopyDone::new()))?;
+        Ok(command_tag(&stream.tag, rows))
+    }
+}
+
+fn column_count(columns: usize) -> Result<i16, SqlError> {
+    i16::try_from(columns).map_err(|_| SqlError::new("54011", "too many columns for COPY"))
+}

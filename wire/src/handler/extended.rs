@@ -1,0 +1,281 @@
+//! The extended protocol: prepared statements, portals, and one implicit transaction up to each Sync.
+//!
+//! A portal that was not read to its end keeps the engine's iterator. Numbers that the client sends only ever bound a
+//! loop. Portals die with their transaction; statements live until closed.
+
+use super::{Handler, Stop};
+use crate::encode::{command_tag, row_description};
+use crate::error::{WireError, protocol_violation};
+use crate::types::{ColumnFormat, Format, binary, column_formats, format_of, text};
+use engine::SqlError;
+use engine::protocol::{Prepared, Response, RowStream, RowTag, TransactionStatus};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{
+    Bind, BindComplete, Close, CloseComplete, Describe, Execute, Parse, ParseComplete, PortalSuspended,
+};
+use repr::{Datum, ScalarType};
+use std::sync::Arc;
+
+/// How many statements, and how many portals, one connection may keep.
+const KEPT_MAX: usize = 10_000;
+
+/// A prepared statement; the empty string is one too.
+pub(super) enum Stored {
+    Empty,
+    Statement(Arc<Prepared>),
+}
+
+/// A statement with its parameters, and how far it has run.
+pub(super) struct Portal {
+    stored: Arc<Stored>,
+    parameters: Vec<Datum>,
+    formats: Vec<ColumnFormat>,
+    state: PortalState,
+}
+
+enum PortalState {
+    Ready,
+    Suspended(RowStream),
+    // With the tag that an empty rest of rows has; `None` if the statement gave no rows.
+    Done(Option<RowTag>),
+}
+
+impl Stored {
+    fn prepared(&self) -> Option<&Arc<Prepared>> {
+        match self {
+            Stored::Empty => None,
+            Stored::Statement(prepared) => Some(prepared),
+        }
+    }
+}
+
+impl Handler<'_> {
+    pub(super) fn parse(&mut self, message: Parse) -> Result<(), Stop> {
+        let name = message.name.unwrap_or_default();
+        if name.is_empty() {
+            self.statements.remove("");
+        } else if self.statements.contains_key(&name) {
+            return Err(SqlError::new("42P05", format!("prepared statement \"{name}\" already exists")).into());
+        }
+        room(self.statements.len(), "prepared statements")?;
+        let mut statements = self.session.parse(&message.query)?;
+        if statements.len() > 1 {
+            return Err(
+                SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into()
+            );
+        }
+        let stored = match statements.pop() {
+            None => Stored::Empty,
+            Some(statement) => {
+                let types =
+                    message.type_oids.iter().map(|&oid| self.parameter_type(oid)).collect::<Result<Vec<_>, _>>()?;
+                Stored::Statement(self.session.prepare(statement, &types)?)
+            }
+        };
+        self.statements.insert(name, Arc::new(stored));
+        self.connection.feed(PgWireBackendMessage::ParseComplete(ParseComplete::new()))?;
+        Ok(())
+    }
+
+    fn parameter_type(&self, oid: u32) -> Result<Option<ScalarType>, SqlError> {
+        if oid == 0 || oid == ScalarType::Unknown.oid() {
+            return Ok(None);
+        }
+        match self.session.type_by_oid(oid) {
+            Some(scalar) => Ok(Some(scalar)),
+            None => Err(SqlError::new("42704", format!("type with OID {oid} does not exist"))),
+        }
+    }
+
+    pub(super) fn bind(&mut self, message: Bind) -> Result<(), Stop> {
+        let name = message.portal_name.unwrap_or_default();
+        let statement_name = message.statement_name.unwrap_or_default();
+        let stored = Arc::clone(self.statement(&statement_name)?);
+        if name.is_empty() {
+            self.portals.remove("");
+        } else if self.portals.contains_key(&name) {
+            return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")).into());
+        }
+        room(self.portals.len(), "portals")?;
+        let types = stored.prepared().map_or(&[][..], |prepared| &prepared.param_types);
+        let codes = &message.parameter_format_codes;
+        let values = &message.parameters;
+        if codes.len() > 1 && codes.len() != values.len() {
+            return Err(protocol_violation(format!(
+                "bind message has {} parameter formats but {} parameters",
+                codes.len(),
+                values.len()
+            ))
+            .into());
+        }
+        if values.len() != types.len() {
+            return Err(protocol_violation(format!(
+                "bind message supplies {} parameters, but prepared statement \"{statement_name}\" requires {}",
+                values.len(),
+                types.len()
+            ))
+            .into());
+        }
+        let context = self.session.text_context();
+        let mut parameters = Vec::with_capacity(values.len());
+        for (index, (value, scalar)) in values.iter().zip(types).enumerate() {
+            parameters.push(match value {
+                None => Datum::Null,
+                Some(bytes) => match format_of(codes, index)? {
+                    Format::Text => text::decode(bytes, scalar, &context)?,
+                    Format::Binary => binary::decode(bytes, scalar, &context).map_err(|error| {
+                        if error.code == "22P03" {
+                            return SqlError { message: format!("{} in bind parameter {}", error.message, index + 1), ..error };
+                        }
+                        error
+                    })?,
+                },
+            });
+        }
+        let columns = stored.prepared().and_then(|prepared| prepared.columns.as_deref()).unwrap_or(&[]);
+        let formats = column_formats(columns, &message.result_column_format_codes)?;
+        self.portals.insert(name, Portal { stored, parameters, formats, state: PortalState::Ready });
+        self.connection.feed(PgWireBackendMessage::BindComplete(BindComplete::new()))?;
+        Ok(())
+    }
+
+    pub(super) fn describe(&mut self, message: &Describe) -> Result<(), Stop> {
+        let name = message.name.as_deref().unwrap_or_default();
+        if message.target_type == b'S' {
+            let stored = Arc::clone(self.statement(name)?);
+            let types = stored.prepared().map_or(&[][..], |prepared| &prepared.param_types);
+            let oids = types.iter().map(ScalarType::oid).collect();
+            self.connection.feed(PgWireBackendMessage::ParameterDescription(ParameterDescription::new(oids)))?;
+            self.describe_columns(&stored, &[])?;
+        } else {
+            let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+            let (stored, formats) = (Arc::clone(&portal.stored), portal.formats.clone());
+            self.describe_columns(&stored, &formats)?;
+        }
+        Ok(())
+    }
+
+    fn describe_columns(&mut self, stored: &Stored, formats: &[ColumnFormat]) -> Result<(), WireError> {
+        self.connection.feed(match stored.prepared().and_then(|prepared| prepared.columns.as_deref()) {
+            Some(columns) => row_description(columns, formats),
+            None => PgWireBackendMessage::NoData(NoData::new()),
+        })
+    }
+
+    pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
+        let name = message.name.as_deref().unwrap_or_default();
+        if message.target_type == b'S' {
+            self.statements.remove(name);
+        } else {
+            self.portals.remove(name);
+        }
+        self.connection.feed(PgWireBackendMessage::CloseComplete(CloseComplete::new()))?;
+        Ok(())
+    }
+
+    pub(super) async fn execute(&mut self, message: &Execute) -> Result<(), Stop> {
+        let name = message.name.as_deref().unwrap_or_default();
+        // Out of the map while it runs: an error leaves no half-read portal behind.
+        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let before = self.session.status();
+        self.run_portal(name, &mut portal, message.max_rows).await?;
+        let ended = before != TransactionStatus::Idle && self.session.status() == TransactionStatus::Idle;
+        self.leave_transaction(before);
+        if !ended {
+            self.portals.insert(name.to_string(), portal);
+        }
+        Ok(())
+    }
+
+    async fn run_portal(&mut self, name: &str, portal: &mut Portal, max_rows: i32) -> Result<(), Stop> {
+        let Some(prepared) = portal.stored.prepared().cloned() else {
+            self.feed_empty()?;
+            return Ok(());
+        };
+        let stream = match std::mem::replace(&mut portal.state, PortalState::Done(None)) {
+            PortalState::Suspended(stream) => stream,
+            PortalState::Done(Some(tag)) => {
+                self.feed_complete(command_tag(&tag, 0))?;
+                portal.state = PortalState::Done(Some(tag));
+                return Ok(());
+            }
+            PortalState::Done(None) => {
+                return Err(SqlError::new("55000", format!("portal \"{name}\" cannot be run")).into());
+            }
+            PortalState::Ready => {
+                let parameters = std::mem::take(&mut portal.parameters);
+                match self.session.execute(&prepared, parameters, false)? {
+                    Response::Rows(stream) => stream,
+                    Response::Empty => {
+                        self.feed_empty()?;
+                        return Ok(());
+                    }
+                    Response::Complete(tag) => {
+                        self.feed_complete(tag)?;
+                        return Ok(());
+                    }
+                    Response::CopyIn(copy) => {
+                        let tag = self.copy_in(copy).await?;
+                        self.feed_complete(tag)?;
+                        return Ok(());
+                    }
+                    Response::CopyOut(stream, format) => {
+                        let tag = self.copy_out(stream, &format).await?;
+                        self.feed_complete(tag)?;
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        self.send_portal(portal, stream, max_rows).await
+    }
+
+    async fn send_portal(&mut self, portal: &mut Portal, mut stream: RowStream, max_rows: i32) -> Result<(), Stop> {
+        // Zero and, as in PostgreSQL, whatever is below it mean all rows.
+        let limit = u64::try_from(max_rows).ok().filter(|&rows| rows > 0);
+        let sent = self.send_rows(&mut stream, &portal.formats, limit).await?;
+        if sent.ended {
+            self.feed_complete(command_tag(&stream.tag, sent.rows))?;
+            portal.state = PortalState::Done(Some(stream.tag));
+        } else {
+            self.feed_notices()?;
+            self.connection.feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
+            portal.state = PortalState::Suspended(stream);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn sync(&mut self) -> Result<(), WireError> {
+        self.skipping = false;
+        if let Err(error) = self.session.complete() {
+            self.report(error)?;
+        }
+        if self.session.status() == TransactionStatus::Idle {
+            self.portals.clear();
+        }
+        self.ready().await
+    }
+
+    fn statement(&self, name: &str) -> Result<&Arc<Stored>, SqlError> {
+        self.statements.get(name).ok_or_else(|| {
+            let message = if name.is_empty() {
+                "unnamed prepared statement does not exist".to_string()
+            } else {
+                format!("prepared statement \"{name}\" does not exist")
+            };
+            SqlError::new("26000", message)
+        })
+    }
+}
+
+fn no_portal(name: &str) -> SqlError {
+    SqlError::new("34000", format!("portal \"{name}\" does not exist"))
+}
+
+fn room(kept: usize, what: &str) -> Result<(), SqlError> {
+    if kept < KEPT_MAX {
+        return Ok(());
+    }
+    Err(SqlError::new("53400", format!("more than {KEPT_MAX} {what} in one connection")).hint("Close those no longer needed."))
+}

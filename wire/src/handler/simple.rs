@@ -1,0 +1,49 @@
+//! The simple protocol: a string of statements, run one after the other as one implicit transaction.
+
+use super::{Handler, Stop};
+use crate::encode::{command_tag, row_description};
+use crate::types::column_formats;
+use engine::protocol::{Response, RowStream};
+
+impl Handler<'_> {
+    /// Runs a query string. The last statement's work is committed before it is acknowledged.
+    pub(super) async fn query(&mut self, text: &str) -> Result<(), Stop> {
+        // As PostgreSQL: a simple query ends the unnamed statement and portal.
+        self.statements.remove("");
+        self.portals.remove("");
+        let statements = self.session.parse(text)?;
+        let count = statements.len();
+        if count == 0 {
+            self.feed_empty()?;
+        }
+        for (index, statement) in statements.into_iter().enumerate() {
+            let more = index + 1 < count;
+            let before = self.session.status();
+            let prepared = self.session.prepare(statement, &[])?;
+            let response = self.session.execute(&prepared, Vec::new(), more)?;
+            let tag = match response {
+                Response::Empty => None,
+                Response::Complete(tag) => Some(tag),
+                Response::Rows(stream) => Some(self.send_result(stream).await?),
+                Response::CopyIn(copy) => Some(self.copy_in(copy).await?),
+                Response::CopyOut(stream, format) => Some(self.copy_out(stream, &format).await?),
+            };
+            if !more {
+                self.session.complete()?;
+            }
+            self.leave_transaction(before);
+            match tag {
+                Some(tag) => self.feed_complete(tag)?,
+                None => self.feed_empty()?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn send_result(&mut self, mut stream: RowStream) -> Result<String, Stop> {
+        let formats = column_formats(&stream.columns, &[])?;
+        self.connection.feed(row_description(&stream.columns, &formats))?;
+        let sent = self.send_rows(&mut stream, &formats, None).await?;
+        Ok(command_tag(&stream.tag, sent.rows))
+    }
+}

@@ -1,0 +1,138 @@
+//! Transport encryption: the server's certificate, made at first start or given by the operator.
+//!
+//! Stands between `server` (which asks for an acceptor) and `connection` (which runs the handshake). Private keys
+//! are written with mode 0600 and never leave this file.
+
+use rustls::ServerConfig;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+
+/// The protocol name that a client offers when it starts TLS without asking first.
+pub const ALPN: &[u8] = b"postgresql";
+
+/// What a TLS connection needs.
+#[derive(Clone)]
+pub struct Tls {
+    /// Runs handshakes.
+    pub acceptor: TlsAcceptor,
+    /// The certificate chain, for SCRAM's channel binding.
+    pub certificate_pem: Arc<[u8]>,
+}
+
+/// Why there is no TLS.
+#[derive(Debug)]
+pub enum TlsError {
+    /// A file could not be read or written.
+    File(PathBuf, io::Error),
+    /// A file does not hold what it should.
+    Pem(PathBuf, rustls_pki_types::pem::Error),
+    /// The certificate could not be made.
+    Generate(rcgen::Error),
+    /// Certificate and key do not fit, or the library refuses them.
+    Config(rustls::Error),
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TlsError::File(path, error) => write!(f, "could not use \"{}\": {error}", path.display()),
+            TlsError::Pem(path, error) => write!(f, "\"{}\" is not what it should be: {error}", path.display()),
+            TlsError::Generate(error) => write!(f, "could not make a certificate: {error}"),
+            TlsError::Config(error) => write!(f, "certificate and key are not usable: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// Loads the operator's certificate, or the self-signed one of the data folder, which is made if absent.
+pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
+    let (certificate, key) = match own {
+        Some((certificate, key)) => (certificate.to_path_buf(), key.to_path_buf()),
+        None => {
+            let certificate = data.join("server.crt");
+            let key = data.join("server.key");
+            if !certificate.exists() || !key.exists() {
+                generate(&certificate, &key)?;
+            }
+            (certificate, key)
+        }
+    };
+    let certificate_pem = fs::read(&certificate).map_err(|error| TlsError::File(certificate.clone(), error))?;
+    let chain = CertificateDer::pem_slice_iter(&certificate_pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| TlsError::Pem(certificate, error))?;
+    let key_pem = fs::read(&key).map_err(|error| TlsError::File(key.clone(), error))?;
+    let key = PrivateKeyDer::from_pem_slice(&key_pem).map_err(|error| TlsError::Pem(key, error))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(TlsError::Config)?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(TlsError::Config)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), certificate_pem: certificate_pem.into() })
+}
+
+fn generate(certificate: &Path, key: &Path) -> Result<(), TlsError> {
+    let names = vec!["localhost".to_string(), "127.0.0.1".to_string(), "::1".to_string()];
+    let made = rcgen::generate_simple_self_signed(names).map_err(TlsError::Generate)?;
+    write_new(key, made.signing_key.serialize_pem().as_bytes(), 0o600)
+        .map_err(|error| TlsError::File(key.to_path_buf(), error))?;
+    write_new(certificate, made.cert.pem().as_bytes(), 0o600)
+        .map_err(|error| TlsError::File(certificate.to_path_buf(), error))
+}
+
+/// Writes a file so that after a crash it is either absent or whole, with these permissions from the start.
+pub fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    match fs::remove_file(&temporary) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    if let Some(folder) = path.parent() {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_certificate_is_made_once_and_kept_private() {
+        let data = std::env::temp_dir().join(format!("dogwood-tls-{}", std::process::id()));
+        fs::create_dir_all(&data).expect("folder");
+        let first = load(&data, None).expect("made");
+        let second = load(&data, None).expect("loaded");
+        assert_eq!(first.certificate_pem, second.certificate_pem);
+        for file in ["server.key", "server.crt"] {
+            let mode = fs::metadata(data.join(file)).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        fs::remove_dir_all(&data).expect("removed");
+    }
+
+    #[test]
+    fn a_missing_own_certificate_is_named() {
+        let missing = Path::new("/nonexistent/own.crt");
+        let Err(error) = load(Path::new("/tmp"), Some((missing, missing))) else { panic!("there is no such file") };
+        assert!(error.to_string().contains("/nonexistent/own.crt"));
+    }
+}

@@ -1,0 +1,244 @@
+//! PostgreSQL's binary formats of every type that can stand in a result or a parameter.
+//!
+//! Encoding trusts the planner's types (a mismatch is our bug and answered XX000, not a panic); decoding trusts
+//! nothing: every length is checked, every text must be UTF-8 without NUL, every date in range.
+
+use super::numeric;
+use crate::decode::{Body, utf8};
+use crate::types::text::{self, TextContext};
+use bytes::{BufMut, BytesMut};
+use engine::SqlError;
+use repr::{Array, Datum, Interval, ScalarType};
+use std::sync::Arc;
+
+const JSONB_VERSION: u8 = 1;
+const DIMENSIONS_MAX: i32 = 6;
+const DATE_MIN: i32 = -2_451_545;
+const DATE_END: i32 = 2_145_031_949;
+const TIMESTAMP_MIN: i64 = -211_813_488_000_000_000;
+const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Appends a value that is not NULL, without its length.
+pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
+    match datum {
+        Datum::Null => return Err(mismatch(scalar)),
+        Datum::Bool(value) => out.put_u8(u8::from(*value)),
+        Datum::Int2(value) => out.put_i16(*value),
+        Datum::Int4(value) => out.put_i32(*value),
+        Datum::Int8(value) => out.put_i64(*value),
+        Datum::Oid(value) => out.put_u32(*value),
+        Datum::Float4(value) => out.put_f32(*value),
+        Datum::Float8(value) => out.put_f64(*value),
+        Datum::Numeric(value) => numeric::encode(value, out)?,
+        // "char" is one byte, and the empty one is NUL.
+        Datum::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(value.bytes().next().unwrap_or(0)),
+        Datum::Text(value) | Datum::Bpchar(value) | Datum::Enum { label: value, .. } => out.put_slice(value.as_bytes()),
+        Datum::Bytea(value) => out.put_slice(value),
+        Datum::Date(value) => out.put_i32(*value),
+        Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => out.put_i64(*value),
+        Datum::Interval(value) => {
+            out.put_i64(value.micros);
+            out.put_i32(value.days);
+            out.put_i32(value.months);
+        }
+        Datum::Uuid(value) => out.put_slice(value),
+        Datum::Jsonb(_) => {
+            out.put_u8(JSONB_VERSION);
+            text::encode(datum, scalar, context, out)?;
+        }
+        Datum::Array(array) => {
+            let element = element(scalar).ok_or_else(|| mismatch(scalar))?;
+            encode_array(array, &element, context, out)?;
+        }
+        Datum::Record(fields) => {
+            let ScalarType::Record(types) = scalar else { return Err(mismatch(scalar)) };
+            if types.len() != fields.len() {
+                return Err(mismatch(scalar));
+            }
+            out.put_i32(fields.len() as i32);
+            for (field, (_, field_type)) in fields.iter().zip(types.iter()) {
+                out.put_u32(field_type.oid());
+                encode_with_length(field, field_type, context, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Appends a value with its length before it; NULL is -1.
+pub fn encode_with_length(
+    datum: &Datum,
+    scalar: &ScalarType,
+    context: &TextContext,
+    out: &mut BytesMut,
+) -> Result<(), SqlError> {
+    if matches!(datum, Datum::Null) {
+        out.put_i32(-1);
+        return Ok(());
+    }
+    let start = out.len();
+    out.put_i32(0);
+    encode(datum, scalar, context, out)?;
+    let length = i32::try_from(out.len() - start - 4).map_err(|_| SqlError::new("54000", "value is too large"))?;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+fn element(scalar: &ScalarType) -> Option<ScalarType> {
+    match scalar {
+        ScalarType::Array(element) => Some((**element).clone()),
+        ScalarType::Int2Vector => Some(ScalarType::Int2),
+        ScalarType::OidVector => Some(ScalarType::Oid),
+        _ => None,
+    }
+}
+
+fn encode_array(
+    array: &Array,
+    element: &ScalarType,
+    context: &TextContext,
+    out: &mut BytesMut,
+) -> Result<(), SqlError> {
+    out.put_i32(array.dimensions.len() as i32);
+    out.put_i32(i32::from(array.elements.iter().any(|datum| matches!(datum, Datum::Null))));
+    out.put_u32(element.oid());
+    for (length, lower) in &array.dimensions {
+        out.put_i32(*length as i32);
+        out.put_i32(*lower);
+    }
+    for datum in &array.elements {
+        encode_with_length(datum, element, context, out)?;
+    }
+    Ok(())
+}
+
+/// Reads a parameter; the slice is exactly it.
+pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Result<Datum, SqlError> {
+    let mut body = Body::new(bytes);
+    let datum = match scalar {
+        ScalarType::Bool => Datum::Bool(body.byte()? != 0),
+        ScalarType::Int2 => Datum::Int2(i16::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Int4 => Datum::Int4(i32::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Int8 => Datum::Int8(i64::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Oid
+        | ScalarType::Xid
+        | ScalarType::Regclass
+        | ScalarType::Regtype
+        | ScalarType::Regproc
+        | ScalarType::Regnamespace => Datum::Oid(u32::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Float4 => Datum::Float4(f32::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Float8 => Datum::Float8(f64::from_be_bytes(fixed(&mut body)?)),
+        ScalarType::Numeric => return Ok(Datum::Numeric(numeric::decode(bytes)?)),
+        ScalarType::Char => match body.byte()? {
+            0 => Datum::Text("".into()),
+            byte => Datum::Text(parameter_text(&[byte])?.into()),
+        },
+        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Unknown => {
+            return Ok(Datum::Text(parameter_text(bytes)?.into()));
+        }
+        ScalarType::Bpchar => return Ok(Datum::Bpchar(parameter_text(bytes)?.into())),
+        // Checked and given its place by the same door as text.
+        ScalarType::Json | ScalarType::Enum(_) => return text::decode(bytes, scalar, context),
+        ScalarType::Jsonb => {
+            if body.byte()? != JSONB_VERSION {
+                return Err(SqlError::new("XX000", "unsupported jsonb version number"));
+            }
+            return text::decode(&bytes[1..], scalar, context);
+        }
+        ScalarType::Bytea => return Ok(Datum::Bytea(bytes.into())),
+        ScalarType::Date => match i32::from_be_bytes(fixed(&mut body)?) {
+            date @ (i32::MIN | i32::MAX | DATE_MIN..DATE_END) => Datum::Date(date),
+            _ => return Err(SqlError::new("22008", "date out of range")),
+        },
+        ScalarType::Time => match i64::from_be_bytes(fixed(&mut body)?) {
+            time @ 0..=DAY_MICROS => Datum::Time(time),
+            _ => return Err(SqlError::new("22008", "time out of range")),
+        },
+        ScalarType::Timestamp => Datum::Timestamp(timestamp(&mut body)?),
+        ScalarType::Timestamptz => Datum::Timestamptz(timestamp(&mut body)?),
+        ScalarType::Interval => {
+            let micros = i64::from_be_bytes(fixed(&mut body)?);
+            let days = body.int4()?;
+            let months = body.int4()?;
+            Datum::Interval(Interval { months, days, micros })
+        }
+        ScalarType::Uuid => Datum::Uuid(fixed(&mut body)?),
+        ScalarType::Int2Vector => Datum::Array(decode_array(&mut body, &ScalarType::Int2, context)?),
+        ScalarType::OidVector => Datum::Array(decode_array(&mut body, &ScalarType::Oid, context)?),
+        ScalarType::Array(element) => Datum::Array(decode_array(&mut body, element, context)?),
+        ScalarType::Record(_) => {
+            return Err(SqlError::unsupported("input of anonymous composite types"));
+        }
+        ScalarType::Void => return Err(SqlError::unsupported("a parameter of type void")),
+    };
+    body.end().map_err(|_| SqlError::new("22P03", "incorrect binary data format"))?;
+    Ok(datum)
+}
+
+fn fixed<const LENGTH: usize>(body: &mut Body<'_>) -> Result<[u8; LENGTH], SqlError> {
+    Ok(body.bytes(LENGTH)?.try_into().expect("as many bytes were asked for"))
+}
+
+fn timestamp(body: &mut Body<'_>) -> Result<i64, SqlError> {
+    match i64::from_be_bytes(fixed(body)?) {
+        value @ (i64::MIN | i64::MAX | TIMESTAMP_MIN..TIMESTAMP_END) => Ok(value),
+        _ => Err(SqlError::new("22008", "timestamp out of range")),
+    }
+}
+
+/// Text in a parameter: UTF-8, and no NUL.
+pub fn parameter_text(bytes: &[u8]) -> Result<&str, SqlError> {
+    if bytes.contains(&0) {
+        return Err(SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
+    }
+    utf8(bytes)
+}
+
+fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext) -> Result<Arc<Array>, SqlError> {
+    let malformed = |message: &str| SqlError::new("22P03", message);
+    let dimension_count = body.int4()?;
+    if !(0..=DIMENSIONS_MAX).contains(&dimension_count) {
+        return Err(SqlError::new(
+            "54000",
+            format!("number of array dimensions ({dimension_count}) exceeds the maximum allowed ({DIMENSIONS_MAX})"),
+        ));
+    }
+    if !(0..=1).contains(&body.int4()?) {
+        return Err(malformed("invalid array flags"));
+    }
+    let oid = u32::from_be_bytes(fixed(body)?);
+    if oid != element.oid() {
+        return Err(SqlError::new(
+            "42804",
+            format!("binary data has array element type {oid} instead of expected {}", element.oid()),
+        ));
+    }
+    let mut dimensions = Vec::new();
+    let mut count: usize = if dimension_count == 0 { 0 } else { 1 };
+    for _ in 0..dimension_count {
+        let length = usize::try_from(body.int4()?).map_err(|_| malformed("invalid array dimension"))?;
+        let lower = body.int4()?;
+        let upper = i64::from(lower) + length as i64 - 1;
+        if upper > i64::from(i32::MAX) {
+            return Err(SqlError::new("22003", "array lower bound is too large"));
+        }
+        count = count.saturating_mul(length);
+        dimensions.push((length, lower));
+    }
+    if count == 0 {
+        return Ok(Arc::new(Array { dimensions: Vec::new(), elements: Vec::new() }));
+    }
+    let mut elements = Vec::new();
+    for _ in 0..count {
+        elements.push(match body.value()? {
+            None => Datum::Null,
+            Some(bytes) => decode(bytes, element, context)?,
+        });
+    }
+    Ok(Arc::new(Array { dimensions, elements }))
+}
+
+fn mismatch(scalar: &ScalarType) -> SqlError {
+    SqlError::new("XX000", format!("a value does not fit its column's type {}", scalar.name()))
+}
