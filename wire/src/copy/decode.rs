@@ -251,15 +251,7 @@ impl CopyDecoder {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
         if self.format.csv { self.split_csv(line) } else { self.split_text(line) }
-        match self.fields.len() {
-            given if given > self.columns.len() => Err(extra_data()),
-            given => match self.columns.get(given) {
-                Some(missing) => {
-                    Err(SqlError::new("22P04", format!("missing data for column \"{}\"", missing.name)))
-                }
-                None => Ok(()),
-            },
-        }
+        if self.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }
 
     fn split_text(&mut self, line: Range<usize>) {
@@ -331,12 +323,15 @@ impl CopyDecoder {
 
     fn datums(&self, context: &TextContext) -> Result<Vec<Datum>, SqlError> {
         let mut row = Vec::with_capacity(self.columns.len());
-        for (index, (column, field)) in self.columns.iter().zip(&self.fields).enumerate() {
-            let datum = match field {
-                None => Datum::Null,
+        for (index, column) in self.columns.iter().enumerate() {
+            let datum = match self.fields.get(index) {
+                Some(None) => Datum::Null,
                 // Escapes can have made bytes that are not UTF-8.
-                Some(range) => text::decode(&self.text[range.clone()], &column.column_type.scalar, context)
+                Some(Some(range)) => text::decode(&self.text[range.clone()], &column.column_type.scalar, context)
                     .map_err(|error| self.at_column(error, index))?,
+                None => {
+                    return Err(SqlError::new("22P04", format!("missing data for column \"{}\"", column.name)));
+                }
             };
             row.push(datum);
         }
@@ -400,4 +395,175 @@ fn unescape(line: &[u8], at: usize, escaped: u8, text: &mut Vec<u8>) -> usize {
 
 fn extra_data() -> SqlError {
     SqlError::new("22P04", "extra data after last expected column")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use repr::{ColumnType, ScalarType};
+
+    fn columns(types: &[ScalarType]) -> Vec<OutputColumn> {
+        let names = ["a", "b", "c"];
+        types
+            .iter()
+            .zip(names)
+            .map(|(scalar, name)| OutputColumn {
+                name: name.to_string(),
+                column_type: ColumnType::nullable(scalar.clone()),
+                origin: None,
+            })
+            .collect()
+    }
+
+    fn text_format() -> CopyFormat {
+        CopyFormat {
+            csv: false,
+            delimiter: b'\t',
+            null: "\\N".to_string(),
+            header: false,
+            quote: b'"',
+            escape: b'"',
+            force_quote: Vec::new(),
+        }
+    }
+
+    fn csv_format() -> CopyFormat {
+        CopyFormat { csv: true, delimiter: b',', null: String::new(), ..text_format() }
+    }
+
+    fn show(row: &[Datum]) -> String {
+        let fields: Vec<String> = row
+            .iter()
+            .map(|datum| match datum {
+                Datum::Null => "∅".to_string(),
+                Datum::Int4(value) => value.to_string(),
+                Datum::Text(value) => format!("{value:?}"),
+                other => panic!("{other:?} is not of these tests"),
+            })
+            .collect();
+        fields.join("|")
+    }
+
+    /// Reads the data cut into messages of this size; an error ends the list as "code message @context".
+    fn read_cut(format: &CopyFormat, types: &[ScalarType], data: &[u8], size: usize) -> Vec<String> {
+        let context = TextContext::default();
+        let mut decoder = CopyDecoder::new("t", &columns(types), format);
+        let mut rows = Vec::new();
+        let mut messages: Vec<(&[u8], bool)> = data.chunks(size).map(|chunk| (chunk, false)).collect();
+        messages.push((b"", true));
+        for (message, finished) in messages {
+            decoder.feed(message);
+            loop {
+                match decoder.row(finished, &context) {
+                    Ok(Some(row)) => rows.push(show(&row)),
+                    Ok(None) => break,
+                    Err(error) => {
+                        rows.push(format!("{} {} @{}", error.code, error.message, error.context.expect("a line")));
+                        return rows;
+                    }
+                }
+            }
+        }
+        rows
+    }
+
+    /// However the data is cut, the rows are the same.
+    fn read(format: &CopyFormat, types: &[ScalarType], data: &[u8]) -> Vec<String> {
+        let whole = read_cut(format, types, data, data.len().max(1));
+        for size in [1, 2, 3, 7] {
+            assert_eq!(read_cut(format, types, data, size), whole, "cut by {size}");
+        }
+        whole
+    }
+
+    const TWO: [ScalarType; 2] = [ScalarType::Int4, ScalarType::Text];
+
+    #[test]
+    fn text_is_read_as_postgres_reads_it() {
+        for (data, expected) in [
+            (&b"1\tone\n2\ttwo\n"[..], &["1|\"one\"", "2|\"two\""][..]),
+            (b"1\tone\n2\ttwo", &["1|\"one\"", "2|\"two\""]),
+            (b"1\tone\r\n2\ttwo\r\n", &["1|\"one\"", "2|\"two\""]),
+            (b"1\tone\r2\ttwo\r", &["1|\"one\"", "2|\"two\""]),
+            (b"\\N\t\\N\n", &["∅|∅"]),
+            (b"1\t\n", &["1|\"\""]),
+            (b"1\t\\\\N\n", &["1|\"\\\\N\""]),
+            (b"1\ta\\tb\\nc\\\\d\\x41\\101\\q\n", &["1|\"a\\tb\\nc\\\\dAAq\""]),
+            (b"1\ta\\\nb\n", &["1|\"a\\nb\""]),
+            (b"1\ta\\\tb\n", &["1|\"a\\tb\""]),
+            (b"1\t\xc3\xa9\\xc3\\xa9\n", &["1|\"éé\""]),
+            (b"1\tone\n\\.\n2\ttwo\n", &["1|\"one\""]),
+            (b"1\tone\n\\.", &["1|\"one\""]),
+            (b"1\tone\\.\n2\ttwo\n", &["1|\"one\""]),
+            (b"", &[]),
+            (b"1\n", &["22P04 missing data for column \"b\" @COPY t, line 1"]),
+            (b"1\ta\n\n", &["1|\"a\"", "22P02 invalid input syntax for type integer: \"\" @COPY t, line 2, column a"]),
+            (b"1\ta\tb\n", &["22P04 extra data after last expected column @COPY t, line 1"]),
+            (b"1\ta\nx\tb\n", &["1|\"a\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 2, column a"]),
+            (b"1\ta\n2\tb\rc\n", &["1|\"a\"", "22P04 literal carriage return found in data @COPY t, line 2"]),
+            (b"1\ta\r\n2\tb\n", &["1|\"a\"", "22P04 literal newline found in data @COPY t, line 2"]),
+            (b"1\ta\n2\t\xff\n", &["1|\"a\"", "22021 invalid byte sequence for encoding \"UTF8\": 0xff @COPY t, line 2, column b"]),
+            (b"1\t\\xff\n", &["22021 invalid byte sequence for encoding \"UTF8\": 0xff @COPY t, line 1, column b"]),
+            (b"1\t\\0\n", &["22021 invalid byte sequence for encoding \"UTF8\": 0x00 @COPY t, line 1, column b"]),
+            (b"\\.x\n", &["22P04 end-of-copy marker corrupt @COPY t, line 0"]),
+        ] {
+            assert_eq!(read(&text_format(), &TWO, data), expected, "{}", String::from_utf8_lossy(data));
+        }
+    }
+
+    #[test]
+    fn csv_is_read_as_postgres_reads_it() {
+        for (data, expected) in [
+            (&b"1,one\n2,two\n"[..], &["1|\"one\"", "2|\"two\""][..]),
+            (b"1,\"o,n\"\"e\"\n", &["1|\"o,n\\\"e\""]),
+            (b"1,\"two\nlines\"\n2,x\n", &["1|\"two\\nlines\"", "2|\"x\""]),
+            (b"1,a\"b,c\"d\n", &["1|\"ab,cd\""]),
+            (b"1,\n2,\"\"\n", &["1|∅", "2|\"\""]),
+            (b"1,a\r\n2,\"b\r\n\"\r\n", &["1|\"a\"", "2|\"b\\r\\n\""]),
+            (b"1,a\\.b\n\\.\n3,c\n", &["1|\"a\\\\.b\""]),
+            (b"1,\\.x\n", &["1|\"\\\\.x\""]),
+            (b"1,\\n\n", &["1|\"\\\\n\""]),
+            (b"1,\"open\n", &["22P04 unterminated CSV quoted field @COPY t, line 2"]),
+            (b"1,\"a\nb\"\nx,c\n", &["1|\"a\\nb\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 3, column a"]),
+            (b"1,a\n2,b\rc\n", &["1|\"a\"", "22P04 unquoted carriage return found in data @COPY t, line 2"]),
+        ] {
+            assert_eq!(read(&csv_format(), &TWO, data), expected, "{}", String::from_utf8_lossy(data));
+        }
+    }
+
+    #[test]
+    fn options_change_what_separates_quotes_and_escapes() {
+        let format = CopyFormat {
+            delimiter: b';',
+            quote: b'\'',
+            escape: b'\\',
+            null: "nil".to_string(),
+            header: true,
+            ..csv_format()
+        };
+        let rows = read(&format, &TWO, b"a;b\n1;'it\\'s; \\\\'\n2;nil\n3;'nil'\n");
+        assert_eq!(rows, ["1|\"it's; \\\\\"", "2|∅", "3|\"nil\""]);
+    }
+
+    #[test]
+    fn tables_of_one_and_of_no_column() {
+        assert_eq!(read(&text_format(), &[ScalarType::Text], b"\nx\n"), ["\"\"", "\"x\""]);
+        assert_eq!(read(&csv_format(), &[ScalarType::Text], b"\nx\n"), ["∅", "\"x\""]);
+        assert_eq!(read(&text_format(), &[], b"\n\n"), ["", ""]);
+    }
+
+    #[test]
+    fn any_bytes_give_rows_or_an_error() {
+        let mut seed = 1u64;
+        for _ in 0..20_000 {
+            let mut data = Vec::new();
+            for _ in 0..12 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                data.push(b"1a\t\n\r\\.\",\xffxN"[(seed >> 33) as usize % 12]);
+            }
+            for format in [text_format(), csv_format()] {
+                read(&format, &TWO, &data);
+            }
+        }
+    }
 }

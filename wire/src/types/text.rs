@@ -81,7 +81,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
     let text = parameter_text(bytes)?;
     match scalar {
         ScalarType::Text | ScalarType::Varchar | ScalarType::Unknown => Ok(Datum::Text(text.into())),
-        _ => Ok(repr::text::parse(text, scalar, context)?),
+        _ => Ok(repr::text::parse(scalar, -1, text, context)?),
     }
 }
 

@@ -1,0 +1,264 @@
+//! The extended protocol: order, names, counts, formats, portals, recovery.
+
+use crate::client::{describe, message};
+use crate::server::connect;
+
+/// A Parse message.
+pub fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
+    let mut body = format!("{name}\0{sql}\0").into_bytes();
+    body.extend_from_slice(&(types.len() as u16).to_be_bytes());
+    for oid in types {
+        body.extend_from_slice(&oid.to_be_bytes());
+    }
+    message(b'P', &body)
+}
+
+/// A Bind message.
+pub fn bind(portal: &str, statement: &str, formats: &[i16], values: &[Option<&[u8]>], results: &[i16]) -> Vec<u8> {
+    let mut body = format!("{portal}\0{statement}\0").into_bytes();
+    let codes = |body: &mut Vec<u8>, codes: &[i16]| {
+        body.extend_from_slice(&(codes.len() as u16).to_be_bytes());
+        for code in codes {
+            body.extend_from_slice(&code.to_be_bytes());
+        }
+    };
+    codes(&mut body, formats);
+    body.extend_from_slice(&(values.len() as u16).to_be_bytes());
+    for value in values {
+        match value {
+            None => body.extend_from_slice(&(-1i32).to_be_bytes()),
+            Some(bytes) => {
+                body.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
+                body.extend_from_slice(bytes);
+            }
+        }
+    }
+    codes(&mut body, results);
+    message(b'B', &body)
+}
+
+/// An Execute message.
+pub fn execute(portal: &str, max_rows: i32) -> Vec<u8> {
+    let mut body = format!("{portal}\0").into_bytes();
+    body.extend_from_slice(&max_rows.to_be_bytes());
+    message(b'E', &body)
+}
+
+/// A Describe or Close message.
+fn named(kind: u8, target: u8, name: &str) -> Vec<u8> {
+    let mut body = vec![target];
+    body.extend_from_slice(name.as_bytes());
+    body.push(0);
+    message(kind, &body)
+}
+
+const SYNC: &[u8] = b"S\0\0\0\x04";
+
+/// Sends all, then Sync; what comes back.
+fn exchange(parts: &[Vec<u8>]) -> Vec<String> {
+    let mut client = connect();
+    exchange_on(&mut client, parts)
+}
+
+fn exchange_on(client: &mut crate::client::Client, parts: &[Vec<u8>]) -> Vec<String> {
+    client.write(&[parts.concat(), SYNC.to_vec()].concat());
+    describe(&client.until_ready())
+}
+
+const SERIES: &str = "SELECT n FROM generate_series(1, 5) n";
+
+#[test]
+fn a_portal_stops_and_goes_on() {
+    let seen = exchange(&[
+        parse("s", SERIES, &[]),
+        bind("p", "s", &[], &[], &[]),
+        execute("p", 2),
+        execute("p", 3),
+        execute("p", 1),
+        execute("p", 0),
+    ]);
+    let expected = [
+        "1", "2", "D 1", "D 2", "s", "D 3", "D 4", "D 5", "s", "C SELECT 0", "C SELECT 0", "Z I",
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn many_statements_are_pipelined() {
+    let parts: Vec<Vec<u8>> = (0..200)
+        .flat_map(|number| {
+            [
+                parse("", "SELECT $1::int4 + 1", &[23]),
+                bind("", "", &[], &[Some(number.to_string().as_bytes())], &[]),
+                execute("", 0),
+            ]
+        })
+        .collect();
+    let seen = exchange(&parts);
+    let rows: Vec<&String> = seen.iter().filter(|line| line.starts_with('D')).collect();
+    assert_eq!(rows.len(), 200);
+    assert_eq!(rows[199], "D 200");
+}
+
+#[test]
+fn after_an_error_all_up_to_sync_is_passed_over() {
+    let mut client = connect();
+    let seen = exchange_on(
+        &mut client,
+        &[
+            parse("", "SELECT 1", &[]),
+            bind("", "", &[], &[], &[]),
+            execute("", 0),
+            parse("", "SELECT nothing_there", &[]),
+            bind("", "", &[], &[], &[]),
+            execute("", 0),
+            message(b'Q', b"SELECT 2\0"),
+        ],
+    );
+    assert_eq!(seen[..4], ["1", "2", "D 1", "C SELECT 1"]);
+    assert!(seen[4].starts_with("E 42703"), "{seen:?}");
+    assert_eq!(seen[5..], ["Z I"]);
+    assert_eq!(client.rows("SELECT 3"), ["3"]);
+}
+
+#[test]
+fn an_error_is_sent_before_the_flush_that_is_passed_over() {
+    let mut client = connect();
+    client.write(&parse("", "SELECT nothing_there", &[]));
+    client.send(b'H', b"");
+    assert_eq!(client.read().expect("not kept back").code(), "42703");
+    client.write(SYNC);
+    client.until_ready();
+}
+
+#[test]
+fn wrong_names_and_counts_have_their_codes() {
+    let one = || parse("", "SELECT $1::int4", &[]);
+    for (parts, code) in [
+        (vec![bind("", "none", &[], &[], &[])], "26000"),
+        (vec![execute("none", 0)], "34000"),
+        (vec![named(b'D', b'S', "none")], "26000"),
+        (vec![named(b'D', b'P', "none")], "34000"),
+        (vec![one(), bind("", "", &[], &[], &[])], "08P01"),
+        (vec![one(), bind("", "", &[], &[None, None], &[])], "08P01"),
+        (vec![one(), bind("", "", &[0, 0], &[None], &[])], "08P01"),
+        (vec![one(), bind("", "", &[2], &[None, None], &[])], "08P01"),
+        (vec![one(), bind("", "", &[2], &[Some(b"1")], &[])], "22023"),
+        (vec![one(), bind("", "", &[], &[None], &[0, 0])], "08P01"),
+        (vec![one(), bind("", "", &[], &[Some(b"x")], &[])], "22P02"),
+        (vec![one(), bind("", "", &[1], &[Some(b"x")], &[])], "08P01"),
+        (vec![one(), bind("", "", &[1], &[Some(b"12345")], &[])], "22P03"),
+        (vec![parse("", "SELECT $1::text", &[]), bind("", "", &[], &[Some(b"\xff")], &[])], "22021"),
+        (vec![parse("", "SELECT 1; SELECT 2", &[])], "42601"),
+        (vec![parse("", "SELECT $1", &[999_999])], "42704"),
+        (vec![parse("a", "SELECT 1", &[]), parse("a", "SELECT 1", &[])], "42P05"),
+        (
+            vec![parse("", "SELECT 1", &[]), bind("p", "", &[], &[], &[]), bind("p", "", &[], &[], &[])],
+            "42P03",
+        ),
+    ] {
+        let seen = exchange(&parts);
+        let errors: Vec<&String> = seen.iter().filter(|line| line.starts_with('E')).collect();
+        assert!(errors.len() == 1 && errors[0].starts_with(&format!("E {code}")), "{code}: {seen:?}");
+    }
+}
+
+#[test]
+fn statements_are_described_before_they_run() {
+    let mut client = connect();
+    client.write(
+        &[
+            parse("s", "SELECT $1::int4 AS a, $2::text AS b", &[]),
+            named(b'D', b'S', "s"),
+            bind("p", "s", &[], &[Some(b"1"), None], &[1]),
+            named(b'D', b'P', "p"),
+            execute("p", 0),
+            named(b'C', b'P', "p"),
+            named(b'C', b'S', "s"),
+            named(b'C', b'S', "never there"),
+            SYNC.to_vec(),
+        ]
+        .concat(),
+    );
+    let messages = client.until_ready();
+    let kinds: Vec<u8> = messages.iter().map(|message| message.kind).collect();
+    assert_eq!(kinds, b"1tT2TDC333Z");
+    assert_eq!(messages[1].body, [0, 2, 0, 0, 0, 23, 0, 0, 0, 25]);
+    // The last two bytes of a field are its format.
+    assert_eq!(messages[2].body[messages[2].body.len() - 2..], [0, 0]);
+    assert_eq!(messages[4].body[messages[4].body.len() - 2..], [0, 1]);
+    assert_eq!(messages[5].body, [0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 255, 255, 255, 255]);
+    let seen = exchange_on(&mut client, &[bind("", "s", &[], &[None, None], &[])]);
+    assert!(seen[0].starts_with("E 26000"));
+}
+
+#[test]
+fn the_empty_statement_is_one() {
+    let seen = exchange(&[
+        parse("", " ; ", &[]),
+        named(b'D', b'S', ""),
+        bind("", "", &[], &[], &[]),
+        execute("", 0),
+    ]);
+    assert_eq!(seen, ["1", "t", "n", "2", "I", "Z I"]);
+}
+
+#[test]
+fn portals_live_as_long_as_their_transaction() {
+    let mut client = connect();
+    let begin = [parse("", "BEGIN", &[]), bind("", "", &[], &[], &[]), execute("", 0)].concat();
+    let open = [parse("s", SERIES, &[]), bind("p", "s", &[], &[], &[]), execute("p", 1)].concat();
+    assert_eq!(exchange_on(&mut client, &[begin, open]), ["1", "2", "C BEGIN", "1", "2", "D 1", "s", "Z T"]);
+    assert_eq!(exchange_on(&mut client, &[execute("p", 1)]), ["D 2", "s", "Z T"]);
+    client.query("COMMIT");
+    assert!(exchange_on(&mut client, &[execute("p", 1)])[0].starts_with("E 34000"));
+    // Without a block the Sync is the end.
+    let seen = exchange_on(&mut client, &[bind("p", "s", &[], &[], &[]), execute("p", 1)]);
+    assert_eq!(seen, ["2", "D 1", "s", "Z I"]);
+    assert!(exchange_on(&mut client, &[execute("p", 1)])[0].starts_with("E 34000"));
+}
+
+#[test]
+fn a_failed_block_takes_only_its_end() {
+    let mut client = connect();
+    client.query("BEGIN");
+    assert!(describe(&client.query("SELECT nothing_there")).last().is_some_and(|last| last == "Z E"));
+    assert!(describe(&client.query("SELECT 1"))[0].starts_with("E 25P02"));
+    let seen =
+        exchange_on(&mut client, &[parse("", "ROLLBACK", &[]), bind("", "", &[], &[], &[]), execute("", 0)]);
+    assert_eq!(seen, ["1", "2", "C ROLLBACK", "Z I"]);
+}
+
+#[test]
+fn query_strings_are_one_implicit_transaction() {
+    let mut client = connect();
+    client.rows("CREATE TABLE wire_script (id int PRIMARY KEY)");
+    let seen = describe(&client.query("INSERT INTO wire_script VALUES (1); SELECT 1/0; SELECT 2"));
+    assert!(seen[0] == "C INSERT 0 1" && seen[1].starts_with("E 22012") || seen[2].starts_with("E 22012"), "{seen:?}");
+    assert_eq!(client.rows("SELECT count(*) FROM wire_script"), ["0"]);
+    assert_eq!(describe(&client.query("")), ["I", "Z I"]);
+    assert_eq!(
+        describe(&client.query("SELECT 1; SELECT 2;")),
+        ["T", "D 1", "C SELECT 1", "T", "D 2", "C SELECT 1", "Z I"]
+    );
+}
+
+#[test]
+fn misshapen_messages_cost_the_statement_and_nonsense_the_connection() {
+    let mut client = connect();
+    for body in [&b""[..], b"\0", b"\0\0\xff\xff", b"\0\0\0\0\0\x01\x7f\xff\xff\xff"] {
+        client.send(b'B', body);
+        client.write(SYNC);
+        assert!(describe(&client.until_ready())[0].starts_with("E 08P01"));
+    }
+    client.send(b'Q', b"SELECT '\xff'\0");
+    assert!(describe(&client.until_ready())[0].starts_with("E 22021"));
+    assert_eq!(client.rows("SELECT 1"), ["1"]);
+    for bytes in [&b"z\0\0\0\x04"[..], b"Q\0\0\0\x03", b"Q\xff\xff\xff\xff", b"Q\x7f\xff\xff\xff"] {
+        let mut client = connect();
+        client.write(bytes);
+        let error = client.read().expect("told why");
+        assert_eq!((error.code().as_str(), error.field(b'S').as_deref()), ("08P01", Some("FATAL")));
+        assert!(client.is_closed());
+    }
+}
