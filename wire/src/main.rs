@@ -8,6 +8,7 @@ mod arguments;
 use arguments::{Command, Serve, Verify};
 use engine::Engine;
 use engine::config::Config;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -46,7 +47,11 @@ fn outcome(result: Result<(), String>) -> ExitCode {
 }
 
 fn run_server(serve: Serve) -> Result<(), String> {
-    std::fs::create_dir_all(&serve.data)
+    // Keys and logins are in it: for its owner only.
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&serve.data)
         .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
     let config = Config::new(serve.data.clone());
     let connections_max = config.connections_max;

@@ -424,6 +424,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             force_quote: Vec::new(),
+            raw: false,
         }
     }
 

@@ -64,6 +64,10 @@ impl CopyEncoder {
     }
 
     fn field(&self, value: &[u8], force_quote: bool, out: &mut BytesMut) {
+        if self.format.raw {
+            out.put_slice(value);
+            return;
+        }
         if self.format.csv { self.csv(value, force_quote, out) } else { self.text(value, out) }
     }
 
@@ -151,6 +155,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             force_quote: Vec::new(),
+            raw: false,
         }
     }
 
@@ -190,6 +195,13 @@ mod tests {
         }
         let header = CopyFormat { header: true, force_quote: vec![1], ..format(true) };
         assert_eq!(write(&header, &row("a", "b")), "a,\"b,c\"\na,\"b\"\n");
+    }
+
+    #[test]
+    fn a_document_is_sent_as_it_is() {
+        let document = "{\"a\":\n\"\\t\"}";
+        let raw = CopyFormat { raw: true, ..format(false) };
+        assert_eq!(write(&raw, &[vec![text(document)]]), format!("{document}\n"));
     }
 
     #[test]

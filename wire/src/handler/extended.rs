@@ -8,7 +8,7 @@ use crate::encode::{command_tag, row_description};
 use crate::error::{WireError, protocol_violation};
 use crate::types::{ColumnFormat, Format, binary, column_formats, format_of, text};
 use engine::SqlError;
-use engine::protocol::{Prepared, Response, RowStream, RowTag, TransactionStatus};
+use engine::protocol::{OutputColumn, Prepared, Response, RowStream, RowTag, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
@@ -30,6 +30,8 @@ pub(super) enum Stored {
 pub(super) struct Portal {
     stored: Arc<Stored>,
     parameters: Vec<Datum>,
+    // What Bind asked for, for statements whose columns are known only when they run (FETCH).
+    codes: Vec<i16>,
     formats: Vec<ColumnFormat>,
     state: PortalState,
 }
@@ -133,9 +135,12 @@ impl Handler<'_> {
                 },
             });
         }
-        let columns = stored.prepared().and_then(|prepared| prepared.columns.as_deref()).unwrap_or(&[]);
-        let formats = column_formats(columns, &message.result_column_format_codes)?;
-        self.portals.insert(name, Portal { stored, parameters, formats, state: PortalState::Ready });
+        let codes = message.result_column_format_codes;
+        let formats = match self.columns(&stored) {
+            Some(columns) => column_formats(&columns, &codes)?,
+            None => Vec::new(),
+        };
+        self.portals.insert(name, Portal { stored, parameters, codes, formats, state: PortalState::Ready });
         self.connection.feed(PgWireBackendMessage::BindComplete(BindComplete::new()))?;
         Ok(())
     }
@@ -157,10 +162,14 @@ impl Handler<'_> {
     }
 
     fn describe_columns(&mut self, stored: &Stored, formats: &[ColumnFormat]) -> Result<(), WireError> {
-        self.connection.feed(match stored.prepared().and_then(|prepared| prepared.columns.as_deref()) {
-            Some(columns) => row_description(columns, formats),
+        self.connection.feed(match self.columns(stored) {
+            Some(columns) => row_description(&columns, formats),
             None => PgWireBackendMessage::NoData(NoData::new()),
         })
+    }
+
+    fn columns(&self, stored: &Stored) -> Option<Arc<[OutputColumn]>> {
+        stored.prepared().and_then(|prepared| self.session.result_columns(prepared))
     }
 
     pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
@@ -233,6 +242,9 @@ impl Handler<'_> {
 
     async fn send_portal(&mut self, portal: &mut Portal, mut stream: RowStream, max_rows: i32) -> Result<(), Stop> {
         // Zero and, as in PostgreSQL, whatever is below it mean all rows.
+        if portal.formats.len() != stream.columns.len() {
+            portal.formats = column_formats(&stream.columns, &portal.codes)?;
+        }
         let limit = u64::try_from(max_rows).ok().filter(|&rows| rows > 0);
         let sent = self.send_rows(&mut stream, &portal.formats, limit).await?;
         if sent.ended {

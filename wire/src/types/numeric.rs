@@ -76,7 +76,7 @@ fn groups_of_large(value: BigUint) -> Vec<i16> {
 pub fn decode(bytes: &[u8]) -> Result<Numeric, SqlError> {
     let words: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
     let [count, weight, sign, scale, groups @ ..] = words.as_slice() else { return Err(invalid("numeric")) };
-    if bytes.len() % 2 != 0 || groups.len() != usize::from(*count) {
+    if !bytes.len().is_multiple_of(2) || groups.len() != usize::from(*count) {
         return Err(invalid("numeric"));
     }
     match *sign {

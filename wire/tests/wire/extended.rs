@@ -262,3 +262,34 @@ fn misshapen_messages_cost_the_statement_and_nonsense_the_connection() {
         assert!(client.is_closed());
     }
 }
+
+#[test]
+fn changed_messages_never_stop_the_server() {
+    let good = [
+        parse("s", "SELECT $1::int4", &[23]),
+        bind("p", "s", &[1], &[Some(&[0, 0, 0, 7])], &[1]),
+        named(b'D', b'P', "p"),
+        execute("p", 1),
+        message(b'Q', b"SELECT 1\0"),
+        SYNC.to_vec(),
+    ]
+    .concat();
+    let mut seed = 11u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize
+    };
+    for _ in 0..60 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + next() % 4 {
+            let at = next() % bytes.len();
+            bytes[at] = next() as u8;
+        }
+        let mut client = connect();
+        client.write(&bytes);
+        client.stream.shutdown(std::net::Shutdown::Write).expect("half closed");
+        // Whatever it answers, it comes to an end.
+        while client.read().is_ok() {}
+    }
+    assert_eq!(connect().rows("SELECT 1"), ["1"]);
+}
