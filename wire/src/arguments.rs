@@ -13,7 +13,7 @@ Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE]
   dogwood check --data DIR
-  dogwood verify --key public.key FILE
+  dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
 
 serve    Opens the data folder (made at first start) and listens, on
@@ -28,6 +28,7 @@ check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is.
 verify   Checks an exported audit log or a receipt against the public key
          that the operator published; needs no server.
+  --head       the audit log's published head: finds records cut off at the end
 ";
 
 /// What to do.
@@ -68,6 +69,8 @@ pub struct Verify {
     pub key: PathBuf,
     /// What to verify.
     pub file: PathBuf,
+    /// The published head of the audit log: its last record's number and hash.
+    pub head: Option<(u64, [u8; 32])>,
 }
 
 /// Why the arguments are not understood.
@@ -87,6 +90,8 @@ pub enum ArgumentError {
     Repeated(&'static str),
     /// Not an address and port.
     Address(String),
+    /// Not a head.
+    Head(String),
     /// One of the certificate's options without the other.
     HalfCertificate,
 }
@@ -101,6 +106,7 @@ impl fmt::Display for ArgumentError {
             ArgumentError::MissingOption(option) => write!(f, "{option} is needed"),
             ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
             ArgumentError::Address(text) => write!(f, "\"{text}\" is not an address and port"),
+            ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
     }
@@ -194,11 +200,15 @@ fn check<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
 }
 
 fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let (mut key, mut file) = (None, None);
+    let (mut key, mut file, mut published) = (None, None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--key") => options.path("--key", &mut key)?,
+            Some("--head") => {
+                let value = options.value("--head")?;
+                set("--head", &mut published, head(&value.to_string_lossy())?)?;
+            }
             Some(option) if option.starts_with('-') => return Err(unknown(&word)),
             _ => set("FILE", &mut file, word.into())?,
         }
@@ -206,7 +216,16 @@ fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comm
     Ok(Command::Verify(Verify {
         key: key.ok_or(ArgumentError::MissingOption("--key"))?,
         file: file.ok_or(ArgumentError::MissingOption("FILE"))?,
+        head: published,
     }))
+}
+
+fn head(text: &str) -> Result<(u64, [u8; 32]), ArgumentError> {
+    let read = || {
+        let (number, hash) = text.split_once(':')?;
+        Some((number.parse().ok()?, crate::verify::hash(hash)?))
+    };
+    read().ok_or_else(|| ArgumentError::Head(text.to_string()))
 }
 
 #[cfg(test)]
@@ -224,7 +243,7 @@ mod tests {
         assert_eq!(read("check --data d"), Ok(Command::Check { data: "d".into() }));
         assert_eq!(
             read("verify --key public.key receipt"),
-            Ok(Command::Verify(Verify { key: "public.key".into(), file: "receipt".into() }))
+            Ok(Command::Verify(Verify { key: "public.key".into(), file: "receipt".into(), head: None }))
         );
         let Ok(Command::Serve(serve)) = read("serve --data d --listen 127.0.0.1:0 --insecure") else {
             panic!("not read")
@@ -247,6 +266,7 @@ mod tests {
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),
             ("verify --key k a b", "FILE is given twice"),
+            ("verify --key k --head 7 a", "\"7\" is not a record's number and hash"),
             ("check --insecure", "unknown option \"--insecure\""),
         ] {
             assert_eq!(read(line).expect_err("refused").to_string(), complaint);

@@ -4,8 +4,9 @@
 //! something was found, 2 not understood. Never prints data.
 
 mod arguments;
+mod verify;
 
-use arguments::{Command, Serve, Verify};
+use arguments::{Command, Serve};
 use engine::Engine;
 use engine::config::Config;
 use std::os::unix::fs::DirBuilderExt;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Serve(serve)) => outcome(run_server(serve)),
         Ok(Command::Check { data }) => check(&data),
-        Ok(Command::Verify(verify)) => run_verify(&verify),
+        Ok(Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
             ExitCode::from(2)
@@ -100,16 +101,6 @@ fn check(data: &Path) -> ExitCode {
                 println!("{finding}");
             }
             ExitCode::FAILURE
-        }
-        Err(error) => outcome(Err(error.to_string())),
-    }
-}
-
-fn run_verify(verify: &Verify) -> ExitCode {
-    match engine::audit::verify(&verify.key, &verify.file) {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
         }
         Err(error) => outcome(Err(error.to_string())),
     }

@@ -6,6 +6,7 @@
 mod client;
 mod copy;
 mod defects;
+mod encryption;
 mod extended;
 mod login;
 mod server;

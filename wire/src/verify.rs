@@ -1,0 +1,122 @@
+//! `dogwood verify`: a receipt or an exported audit log against the public key that the operator published.
+//!
+//! Needs no server and no secret. The key is never taken from what is verified.
+
+use crate::arguments::Verify;
+use engine::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Checks the file; the report if it is genuine.
+pub fn run(verify: &Verify) -> Result<String, String> {
+    let key = read_key(&verify.key)?;
+    let file = read(&verify.file)?;
+    match verify_receipt(&key, &file) {
+        Ok(receipt) => return Ok(describe_receipt(&receipt)),
+        // Perhaps it is the other kind of document.
+        Err(VerifyError::Malformed) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    match verify_capsule(&key, &file, verify.head) {
+        Ok(capsule) => Ok(describe_capsule(&capsule, verify.head.is_some())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("could not read \"{}\": {error}", path.display()))
+}
+
+fn read_key(path: &Path) -> Result<[u8; 32], String> {
+    let text = read(path)?;
+    let digits = text.trim_ascii();
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(hash)
+        .ok_or_else(|| format!("\"{}\" is not a public key: 64 hexadecimal digits", path.display()))
+}
+
+/// Thirty-two bytes in hexadecimal digits.
+pub fn hash(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let digit = |character: u8| char::from(character).to_digit(16);
+        *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
+        text
+    })
+}
+
+fn describe_receipt(receipt: &ReceiptSummary) -> String {
+    let mut text = format!(
+        "genuine receipt {}\ndatabase      {}\nsubject       {}\nkey destroyed {}\nlog record    {}",
+        hex(&receipt.id),
+        hex(&receipt.database),
+        hex(&receipt.subject),
+        hex(&receipt.key_destroyed),
+        receipt.log_sequence,
+    );
+    for table in &receipt.tables {
+        write!(
+            text,
+            "\ntable {}: {} deleted, {} anonymized, {} disowned",
+            table.table, table.deleted, table.anonymized, table.disowned
+        )
+        .expect("writing to a string does not fail");
+    }
+    text
+}
+
+fn describe_capsule(capsule: &CapsuleSummary, against_head: bool) -> String {
+    let mut text = format!(
+        "genuine audit log\ndatabase {}\nrecords  {} to {}\nhead     {}:{}",
+        hex(&capsule.database),
+        capsule.first,
+        capsule.last,
+        capsule.last,
+        hex(&capsule.hash),
+    );
+    if !against_head {
+        text.push_str("\nnot compared with a published head (--head): records cut off at the end would not be noticed");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_sixty_four_digits() {
+        let key = [0xab; 32];
+        assert_eq!(hash(&hex(&key)), Some(key));
+        for wrong in ["", "ab", &"x".repeat(64), &"é".repeat(32), &"a".repeat(63), &"a".repeat(65)] {
+            assert_eq!(hash(wrong), None);
+        }
+    }
+
+    #[test]
+    fn what_is_neither_receipt_nor_log_is_refused() {
+        let folder = std::env::temp_dir().join(format!("dogwood-verify-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("folder");
+        let (key, file) = (folder.join("public.key"), folder.join("receipt"));
+        fs::write(&key, format!("{}\n", "0".repeat(64))).expect("written");
+        fs::write(&file, "{\"kind\":\"dogwood erasure 1\"}").expect("written");
+        let verify = Verify { key, file, head: None };
+        assert_eq!(run(&verify), Err("this is no receipt or capsule, or it was damaged".to_string()));
+        fs::write(&verify.key, "short").expect("written");
+        assert!(run(&verify).expect_err("refused").contains("is not a public key"));
+        fs::remove_dir_all(folder).expect("removed");
+    }
+}
