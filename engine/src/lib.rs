@@ -32,4 +32,4 @@ mod write;
 
 pub use engine::Engine;
 pub use error::SqlError;
-pub use storage::audit::{ReceiptSummary, VerifyError, verify_receipt};
+pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};

@@ -3,6 +3,7 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
+mod client;
 pub mod copy;
 pub mod cursor;
 pub mod env;

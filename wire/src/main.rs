@@ -65,8 +65,8 @@ fn run_server(serve: Serve) -> Result<(), String> {
         connections_max,
     };
     let served = serve_until_signalled(&config, &engine);
-    engine.shutdown();
-    served
+    let stopped = engine.shutdown().map_err(|error| error.to_string());
+    served.and(stopped)
 }
 
 fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! Needs no server and no secret. The key is never taken from what is verified.
 
 use crate::arguments::Verify;
-use engine::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
+use engine::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

@@ -50,6 +50,10 @@ impl Stored {
             Stored::Statement(prepared) => Some(prepared),
         }
     }
+
+    fn columns(&self) -> Option<Arc<[OutputColumn]>> {
+        self.prepared().and_then(|prepared| prepared.columns.clone())
+    }
 }
 
 impl Handler<'_> {
@@ -136,7 +140,7 @@ impl Handler<'_> {
             });
         }
         let codes = message.result_column_format_codes;
-        let formats = match self.columns(&stored) {
+        let formats = match stored.columns() {
             Some(columns) => column_formats(&columns, &codes)?,
             None => Vec::new(),
         };
@@ -162,15 +166,12 @@ impl Handler<'_> {
     }
 
     fn describe_columns(&mut self, stored: &Stored, formats: &[ColumnFormat]) -> Result<(), WireError> {
-        self.connection.feed(match self.columns(stored) {
+        self.connection.feed(match stored.columns() {
             Some(columns) => row_description(&columns, formats),
             None => PgWireBackendMessage::NoData(NoData::new()),
         })
     }
 
-    fn columns(&self, stored: &Stored) -> Option<Arc<[OutputColumn]>> {
-        stored.prepared().and_then(|prepared| self.session.result_columns(prepared))
-    }
 
     pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
         let name = message.name.as_deref().unwrap_or_default();

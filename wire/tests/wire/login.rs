@@ -103,7 +103,7 @@ fn plain_text_is_refused_without_insecure_and_insecure_off_loopback() {
         connections_max: 1,
     };
     assert!(matches!(Server::bind(&config, engine.clone()), Err(ServerError::InsecureAddress(_))));
-    engine.shutdown();
+    engine.shutdown().expect("everything is durable");
     std::fs::remove_dir_all(data).expect("removed");
 }
 

@@ -67,7 +67,7 @@ impl Running {
     /// Waits until it has stopped.
     pub fn join(mut self) {
         self.thread.take().expect("joined once").join().expect("the server did not panic");
-        self.engine.shutdown();
+        self.engine.shutdown().expect("everything is durable");
         std::fs::remove_dir_all(&self.data).expect("data folder removed");
     }
 }
