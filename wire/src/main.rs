@@ -13,7 +13,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use wire::server::{Server, ServerConfig};
+use wire::server::{CONNECTIONS_MAX, Server, ServerConfig};
 use wire::shutdown;
 
 fn main() -> ExitCode {
@@ -55,14 +55,13 @@ fn run_server(serve: Serve) -> Result<(), String> {
         .create(&serve.data)
         .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
     let config = Config::new(serve.data.clone());
-    let connections_max = config.connections_max;
     let engine = Engine::open(config).map_err(|error| error.to_string())?;
     let config = ServerConfig {
         data: serve.data,
         listen: serve.listen,
         insecure: serve.insecure,
         certificate: serve.certificate,
-        connections_max,
+        connections_max: CONNECTIONS_MAX,
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());

@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Sessions at once, if the operator does not say otherwise.
+pub const CONNECTIONS_MAX: usize = 200;
 /// From the first byte to a session.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections beyond `connections_max` that may be on their way in, or be cancel requests.
