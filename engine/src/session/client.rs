@@ -1,10 +1,17 @@
-//! What `wire` asks of a session beside statements: types by number, and patience with a client that says nothing.
+//! What `wire` asks of a session beside statements: types by number, cursors as portals, and patience with a client that says nothing.
 
 use super::Session;
+use planner::hir::OutputColumn;
 use repr::ScalarType;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Session {
+    /// The columns of an open SQL cursor: on the wire it is a portal, and drivers describe it as one.
+    pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
+        self.cursors.get(name).map(|cursor| cursor.columns().clone())
+    }
+
     /// The type that a client names by its `pg_type.oid`, enums and their arrays included.
     pub fn type_by_oid(&self, oid: u32) -> Option<ScalarType> {
         ScalarType::from_oid(oid).or_else(|| {

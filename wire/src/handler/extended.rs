@@ -158,9 +158,17 @@ impl Handler<'_> {
             self.connection.feed(PgWireBackendMessage::ParameterDescription(ParameterDescription::new(oids)))?;
             self.describe_columns(&stored, &[])?;
         } else {
-            let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-            let (stored, formats) = (Arc::clone(&portal.stored), portal.formats.clone());
-            self.describe_columns(&stored, &formats)?;
+            match self.portals.get(name) {
+                Some(portal) => {
+                    let (stored, formats) = (Arc::clone(&portal.stored), portal.formats.clone());
+                    self.describe_columns(&stored, &formats)?;
+                }
+                // A cursor of SQL's is a portal too: psycopg looks at its columns in this way.
+                None => {
+                    let columns = self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
+                    self.connection.feed(row_description(&columns, &[]))?;
+                }
+            }
         }
         Ok(())
     }
