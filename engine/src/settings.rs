@@ -55,7 +55,7 @@ static KNOWN: &[Known] = &[
     known("allow_system_table_mods", "off", Kind::Bool),
     known("application_name", "", Kind::Text),
     known("backslash_quote", "safe_encoding", Kind::OneOf(&["safe_encoding", "on", "off"])),
-    known("bytea_output", "hex", Kind::OneOf(&["hex", "escape"])),
+    known("bytea_output", "hex", Kind::OneOf(&["escape", "hex"])),
     known("check_function_bodies", "on", Kind::Bool),
     known("client_encoding", "UTF8", Kind::Encoding),
     known("client_min_messages", "notice", Kind::OneOf(MESSAGE_LEVELS)),
@@ -137,6 +137,9 @@ const REPORTED: &[&str] = &[
 const MILLISECOND_UNITS: &[(&str, i64)] =
     &[("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
 const KILOBYTE_UNITS: &[(&str, i64)] = &[("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)];
+/// The unit below the smallest that is kept, and how many make one.
+const MICROSECOND: (&str, f64) = ("us", 1_000.0);
+const BYTE: (&str, f64) = ("B", 1_024.0);
 
 /// The settings of one session.
 #[derive(Clone, Debug, Default)]
@@ -310,8 +313,8 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
             let number = value.trim().parse::<i64>().map_err(|_| invalid())?;
             within(known, number, low, high)
         }
-        Kind::Milliseconds => within(known, with_unit(known, value, MILLISECOND_UNITS)?, 0, i64::from(i32::MAX)),
-        Kind::Kilobytes => within(known, with_unit(known, value, KILOBYTE_UNITS)?, 64, i64::from(i32::MAX)),
+        Kind::Milliseconds => within(known, with_unit(known, value, MILLISECOND_UNITS, MICROSECOND)?, 0, i64::from(i32::MAX)),
+        Kind::Kilobytes => within(known, with_unit(known, value, KILOBYTE_UNITS, BYTE)?, 64, i64::from(i32::MAX)),
         Kind::OneOf(words) => {
             let found = words.iter().find(|word| word.eq_ignore_ascii_case(value.trim()));
             // PostgreSQL's mixed settings take Boolean spellings for their on and off.
@@ -323,7 +326,10 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
         }
         Kind::Zone => {
             let zone = value.trim();
-            Zone::parse(zone).map(|_| zone.to_string()).map_err(|_| invalid())
+            match Zone::parse(zone).map_err(|_| invalid())? {
+                Zone::Named(named) => Ok(named.name().to_string()),
+                Zone::Fixed(..) => Ok(zone.to_string()),
+            }
         }
         Kind::DateStyle => date_style(value).ok_or_else(|| {
             invalid().hint("Only output style ISO is supported, with MDY, DMY or YMD for the order of input.")
@@ -376,26 +382,28 @@ fn within(known: &Known, number: i64, low: i64, high: i64) -> Result<String, Sql
     Err(SqlError::new("22023", message))
 }
 
-/// A number with or without one of the units, in the smallest of them.
-fn with_unit(known: &Known, value: &str, units: &[(&str, i64)]) -> Result<i64, SqlError> {
+/// A number with or without a unit, in the smallest of `units`.
+fn with_unit(known: &Known, value: &str, units: &[(&str, i64)], below: (&str, f64)) -> Result<i64, SqlError> {
     let invalid = || {
         let valid: Vec<String> = units.iter().rev().map(|(unit, _)| format!("\"{unit}\"")).collect();
-        SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown))
-            .hint(format!("Valid units for this parameter are {}.", valid.join(", ")))
+        let (last, others) = valid.split_last().expect("every kind has units");
+        SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown)).hint(format!(
+            "Valid units for this parameter are \"{}\", {}, and {last}.",
+            below.0,
+            others.join(", ")
+        ))
     };
     let trimmed = value.trim();
     let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
     let (number, unit) = (trimmed[..split].trim(), &trimmed[split..]);
     let factor = match units.iter().find(|(name, _)| *name == unit) {
-        Some((_, factor)) => *factor,
-        None if unit.is_empty() => 1,
+        Some((_, factor)) => *factor as f64,
+        None if unit.is_empty() => 1.0,
+        None if unit == below.0 => 1.0 / below.1,
         None => return Err(invalid()),
     };
-    if let Ok(number) = number.parse::<i64>() {
-        return number.checked_mul(factor).ok_or_else(invalid);
-    }
-    let exact: f64 = number.parse().map_err(|_| invalid())?;
-    let rounded = (exact * factor as f64).round_ties_even();
+    // As PostgreSQL: fractions are for the unit, what is kept is whole.
+    let rounded = (number.parse::<f64>().map_err(|_| invalid())? * factor).round_ties_even();
     if rounded.abs() < 9e15 { Ok(rounded as i64) } else { Err(invalid()) }
 }
 
@@ -477,6 +485,7 @@ mod tests {
             ("statement_timeout", "1500", "1500ms"),
             ("statement_timeout", "1.5s", "1500ms"),
             ("statement_timeout", "2 h", "2h"),
+            ("statement_timeout", "2500us", "2ms"),
             ("statement_timeout", "0", "0"),
             ("work_mem", "64MB", "64MB"),
             ("work_mem", "1000", "1000kB"),
@@ -485,7 +494,7 @@ mod tests {
             ("datestyle", "european, iso", "ISO, DMY"),
             ("client_encoding", "'utf-8'", "UTF8"),
             ("client_encoding", "sql_ascii", "SQL_ASCII"),
-            ("timezone", "Europe/Berlin", "Europe/Berlin"),
+            ("timezone", "europe/berlin", "Europe/Berlin"),
             ("Synchronous_Commit", "false", "off"),
             ("extra_float_digits", "3", "3"),
             ("my.own", "Anything", "Anything"),

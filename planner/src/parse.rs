@@ -23,7 +23,7 @@ pub mod utility;
 
 pub use sqlparser::ast::Expr;
 
-use statement::{ParsedStatement, Statement};
+pub use statement::{ParsedStatement, Statement};
 
 use crate::error::PlanError;
 use dialect::DogwoodDialect;
