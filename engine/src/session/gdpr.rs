@@ -84,11 +84,7 @@ impl Session {
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let shape = view.shape(table)?;
-        match sar::find(view, shape, &key) {
-            // A second FORGET is told of the first: its receipt is in the log under the key's own pseudonym only.
-            Err(error) => Err(error),
-            found => found,
-        }
+        sar::find(view, shape, &key)
     }
 
     fn access_rows(
@@ -164,7 +160,7 @@ impl Session {
     pub(super) fn explain_compliance(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
         let catalog = self.catalog();
         let text = |value: &str| Datum::Text(value.into());
-        let optional = |value: &str| if value.is_empty() { Datum::Null } else { text(value) };
+        let optional = |value: &Option<String>| value.as_deref().map_or(Datum::Null, text);
         let rows: Vec<Vec<Datum>> = match format {
             ComplianceFormat::Text => compliance(&catalog)
                 .into_iter()
