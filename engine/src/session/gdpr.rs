@@ -164,7 +164,7 @@ impl Session {
     pub(super) fn explain_compliance(&mut self, format: ComplianceFormat) -> Result<Response, SqlError> {
         let catalog = self.catalog();
         let text = |value: &str| Datum::Text(value.into());
-        let optional = |value: &str| if value.is_empty() { Datum::Null } else { text(value) };
+        let optional = |value: &Option<String>| value.as_deref().map_or(Datum::Null, text);
         let rows: Vec<Vec<Datum>> = match format {
             ComplianceFormat::Text => compliance(&catalog)
                 .into_iter()
