@@ -21,7 +21,7 @@ serve    Opens the data folder (made at first start) and listens, on
          \"listening on ADDRESS:PORT\" when ready. SIGTERM and SIGINT stop it.
          First start writes the password of the login \"controller\" to
          DIR/controller.secret and a self-signed certificate to DIR/server.crt.
-  --insecure   plain text instead of TLS, on a loopback address only
+  --insecure   no TLS and no password: any user connects with full rights; on a loopback address only
   --tls-cert, --tls-key
                your own certificate chain and private key, in PEM
 check    Reads a stopped server's data folder and prints what is wrong with
