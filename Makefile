@@ -1,0 +1,74 @@
+# Everything that a person types. On Debian, what a goal needs is installed only if it is missing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.PHONY: build demo test bench soak notebook lint clean install-build install-test
+
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
+VENV ?= $(HOME)/.cache/dogwood/venv
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+# Installs each named Debian package that is not there; elsewhere than on Debian, says what is wanted.
+define install_debian
+	missing=(); \
+	for package in $(1); do dpkg-query -W -f '$${Status}' "$$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$$package"); done; \
+	if [ "$${#missing[@]}" -gt 0 ]; then \
+		command -v apt-get >/dev/null || { echo "please install the counterparts of: $${missing[*]}"; exit 1; }; \
+		echo "installing $${missing[*]}"; \
+		$(SUDO) apt-get update -qq; \
+		DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends "$${missing[@]}"; \
+	fi
+endef
+
+install-build:
+	@command -v cargo >/dev/null || { echo "cargo is not on the path: install Rust first, from rustup.rs"; exit 1; }
+	@$(call install_debian,g++ make libclang-dev)
+
+# The tests compare with PostgreSQL and speak through psycopg. Its service is not wanted: the tests start their own.
+install-test: install-build
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(call install_debian,postgresql postgresql-contrib); }
+	@command -v psql >/dev/null || { $(call install_debian,postgresql-client); }
+	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
+	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r benches/checks/requirements.txt
+
+# The server and its tools.
+build: install-build
+	cargo build --release --workspace
+
+# The story of one data set, from its first row to a forgotten person, in the terminal.
+demo: build
+	@"$(CARGO_TARGET_DIR)/release/demo"
+
+# Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs).
+test: install-test
+	cargo build --release --workspace
+	cargo test --release --workspace
+	@for check in benches/checks/*.py; do \
+		[ -e "$$check" ] || continue; \
+		grep -q __main__ "$$check" || continue; \
+		echo "check $$check"; \
+		"$(VENV)/bin/python" "$$check" || { echo "failed: $$check"; exit 1; }; \
+	done
+	@echo "every test passed"
+
+# Numbers: benches/README.md says what each means and how to make it.
+bench: build install-test
+	@"$(CARGO_TARGET_DIR)/release/bench" $(ARGUMENTS)
+
+# The long run: hours of load with crashes.
+soak: build
+	@"$(CARGO_TARGET_DIR)/release/soak" $(ARGUMENTS)
+
+# Jupyter over a running server (see notebooks/).
+notebook: install-test
+	"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r notebooks/requirements.txt
+	"$(VENV)/bin/jupyter" notebook notebooks
+
+# What the tests do not check: the shape of the code.
+lint: install-build
+	cargo clippy --release --workspace --all-targets
+
+clean:
+	cargo clean
