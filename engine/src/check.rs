@@ -116,7 +116,7 @@ fn stored(snapshot: &Snapshot, schema: &Schema) -> Vec<String> {
     let report = storage::check::check(snapshot, &relations);
     let full = report.problems.len() >= PROBLEMS_MAX;
     let mut findings = Findings::default();
-    for problem in report.problems.iter().filter(|problem| !is_by_design(problem, schema)) {
+    for problem in &report.problems {
         findings.add(sentence(problem, schema));
     }
     let mut sentences = findings.sentences();
@@ -124,14 +124,6 @@ fn stored(snapshot: &Snapshot, schema: &Schema) -> Vec<String> {
         sentences.push(format!("there may be more: the check stops counting at {PROBLEMS_MAX} problems"));
     }
     sentences
-}
-
-/// Owners through self-references alone stand with 0 derivations: whether they are right is derived below.
-fn is_by_design(problem: &Problem, schema: &Schema) -> bool {
-    let Problem::NoDerivation(relation) = problem else { return false };
-    schema.shape(*relation).is_some_and(|shape| {
-        !shape.table().data_subject && shape.owner_edges.iter().any(Edge::is_self)
-    })
 }
 
 fn sentence(problem: &Problem, schema: &Schema) -> String {
@@ -155,7 +147,6 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
         Problem::OwnerWithoutCopy(relation) => of_table(relation, "an ownership entry has no copy of the row"),
         Problem::CanonicalMark(relation) => of_table(relation, "the wrong copy of a row is marked as canonical"),
         Problem::CopiesDiffer(relation) => of_table(relation, "the copies of a row differ"),
-        Problem::NoDerivation(relation) => of_table(relation, "an owner of a row has no derivation"),
         Problem::DanglingIndexEntry(index) => of_index(index, "an entry points to no row"),
         Problem::DanglingLocator(index) => of_index(index, "an entry points to a µDB that has no copy of the row"),
         Problem::SubjectSides => "a data subject is found from its row or from its µDB only".to_string(),

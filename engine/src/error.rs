@@ -115,6 +115,11 @@ impl From<ValueError> for SqlError {
 
 impl From<StorageError> for SqlError {
     fn from(error: StorageError) -> Self {
-        SqlError::new("58030", error.to_string())
+        match error {
+            // Only a snapshot from before the erasure still leads to the rows of a destroyed key.
+            StorageError::KeyDestroyed => SqlError::new("40001", "the snapshot has ended")
+                .hint("a data subject was forgotten; retry the transaction"),
+            error => SqlError::new("58030", error.to_string()),
+        }
     }
 }

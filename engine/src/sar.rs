@@ -29,12 +29,19 @@ pub struct Subject {
 pub fn find(view: &Layered, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
     let table = shape.table();
     if !table.data_subject {
-        return Err(SqlError::new("DG004", format!("table \"{}\" is not a data-subject table", table.name))
+        return Err(SqlError::new("42809", format!("table \"{}\" is not a data-subject table", table.name))
             .hint("subject requests name a table declared DATA_SUBJECT and a primary key of it"));
     }
     let row_key = shape.key_of(view.store(), primary_key);
     match view.subject(shape.id(), &row_key)? {
         Some(microdb) => Ok(Subject { shape: shape.clone(), row_key, microdb }),
-        None => Err(SqlError::new("DG003", format!("no such data subject in table \"{}\"", table.name))),
+        None => {
+            let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", table.name));
+            let earlier = view.store().snapshot().meta(&receipt::forgotten_key(shape.id(), &row_key))?;
+            Err(match earlier {
+                Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
+                None => error,
+            })
+        }
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
     pub fn insert_row(&mut self, shape: &Arc<TableShape>, row: &[Datum]) -> Result<RowKey, SqlError> {
         if let Some(reason) = &shape.table().pending {
             let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
-            return Err(SqlError::new("DG005", message)
+            return Err(SqlError::new("DG004", message)
                 .detail(reason.clone())
                 .hint("complete the annotations of its schema first"));
         }

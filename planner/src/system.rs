@@ -38,6 +38,13 @@ pub struct SystemColumn {
     pub scalar: ScalarType,
 }
 
+/// Relations of our own, whose rows are the engine's: (name, OID, columns).
+const DOGWOOD: &[(&str, u32, &str)] =
+    &[("receipts", RECEIPTS.0, "number int8, receipt_id text, issued_at timestamptz, receipt text")];
+
+/// `dogwood.receipts`: the signed receipts of all erasures.
+pub const RECEIPTS: RelationId = RelationId(15_001);
+
 struct System {
     relations: Vec<SystemRelation>,
     by_name: BTreeMap<(&'static str, &'static str), usize>,
@@ -45,7 +52,11 @@ struct System {
 }
 
 static SYSTEM: LazyLock<System> = LazyLock::new(|| {
-    let schemas = [("pg_catalog", pg_catalog::RELATIONS), ("information_schema", information_schema::RELATIONS)];
+    let schemas = [
+        ("pg_catalog", pg_catalog::RELATIONS),
+        ("information_schema", information_schema::RELATIONS),
+        ("dogwood", DOGWOOD),
+    ];
     let mut system = System { relations: Vec::new(), by_name: BTreeMap::new(), by_id: BTreeMap::new() };
     for (schema, relations) in schemas {
         for (name, id, columns) in relations {

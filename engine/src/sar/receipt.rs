@@ -5,7 +5,7 @@ use crate::SqlError;
 use crate::clock;
 use crate::ownership::{Between, Derivation};
 use crate::reader::Reader;
-use repr::MicroDbId;
+use repr::{MicroDbId, RelationId, RowKey};
 use std::collections::BTreeSet;
 use storage::Batch;
 use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
@@ -45,9 +45,19 @@ pub fn issue(
             payload: None,
         };
         batch.append_receipt(store, &receipt, &entry)?;
+        for ((relation, row_key), _) in between.overlay.subjects() {
+            if between.old.subject(*relation, row_key)? == Some(microdb) {
+                batch.put_meta(store, &forgotten_key(*relation, row_key), receipt.id_text().as_bytes());
+            }
+        }
         receipts.push((microdb, receipt));
     }
     Ok(receipts)
+}
+
+/// Where the last receipt of a key stands: by its keyed hash, which names no one.
+pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
+    [b"forgotten/".as_slice(), &relation.0.to_be_bytes(), row_key.bytes()].concat()
 }
 
 /// µDBs that no subject's row has any more.

@@ -151,7 +151,7 @@ impl Session {
     fn rows_over(&self, query: &Arc<Query>, view: Layered, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
         let limits = self.limits(view.time());
         let context = self.eval_context(params, view.catalog());
-        let system = Arc::new(Catalogs::new(view.catalog(), &context));
+        let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
         one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system)
     }
 

@@ -45,7 +45,7 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) 
 }
 
 fn run(source: &Query, view: Layered, writer: &Writer<'_>, limits: &QueryLimits) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let system = Arc::new(crate::system::Catalogs::new(view.catalog(), &writer.context));
+    let system = Arc::new(crate::system::Catalogs::new(writer.transaction.database(), view.catalog(), &writer.context));
     one_shot::run_with_system(
         Arc::new(source.clone()),
         Arc::new(view),

@@ -263,6 +263,7 @@ impl Change<'_> {
                 .at(Some(references.position)));
             }
         }
+        let (columns, target_columns) = in_key_order(&referenced, columns, target_columns);
         if references.annotation.is_some() {
             self.require_unannotated(&table, &columns, references)?;
         }
@@ -439,11 +440,32 @@ fn require_key(target: &Table, columns: &[ColumnIndex], references: &References)
     .at(Some(references.position)))
 }
 
+/// A foreign key's column pairs in the order of the key that it refers to: one value then looks up either side.
+fn in_key_order(
+    target: &Table,
+    columns: Vec<ColumnIndex>,
+    target_columns: Vec<ColumnIndex>,
+) -> (Vec<ColumnIndex>, Vec<ColumnIndex>) {
+    let key = target.indexes.iter().find(|index| {
+        index.unique
+            && index.columns.len() == target_columns.len()
+            && index.columns.iter().all(|column| target_columns.contains(column))
+    });
+    let Some(key) = key else { return (columns, target_columns) };
+    let referencing = key
+        .columns
+        .iter()
+        .filter_map(|column| target_columns.iter().position(|target| target == column))
+        .map(|position| columns[position])
+        .collect();
+    (referencing, key.columns.clone())
+}
+
 /// Whether values of the two types are compared without loss when one is looked up among the other.
 pub(super) fn comparable(from: &ScalarType, to: &ScalarType) -> bool {
-    use ScalarType::{Float4, Float8, Int2, Int4, Int8, Name, Numeric, Text, Varchar};
+    use ScalarType::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
     from == to
-        || matches!((from, to), (Int2 | Int4 | Int8, Int2 | Int4 | Int8 | Numeric))
+        || matches!((from, to), (Int2 | Int4 | Int8, Int2 | Int4 | Int8))
         || matches!((from, to), (Float4 | Float8, Float4 | Float8))
         || matches!((from, to), (Text | Varchar | Name, Text | Varchar | Name))
 }
