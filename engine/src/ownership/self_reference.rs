@@ -85,14 +85,16 @@ fn reachable(
     rows: &BTreeMap<RowKey, RowDelta>,
     derivation: &mut Derivation,
 ) -> Result<BTreeSet<RowKey>, SqlError> {
-    let truncated = between.overlay.table(shape.id()).is_some_and(|changes| changes.truncated);
+    // A table that is new in this transaction, or was emptied by it, had no rows before.
+    let nothing_before = between.old.schema().shape(shape.id()).is_none()
+        || between.overlay.table(shape.id()).is_some_and(|changes| changes.truncated);
     let mut reached: BTreeSet<RowKey> = BTreeSet::new();
     let mut open: Vec<RowKey> = rows.keys().cloned().collect();
     while let Some(row_key) = open.pop() {
         if !reached.insert(row_key.clone()) {
             continue;
         }
-        let before = if truncated { None } else { between.old.get(shape.table(), &row_key)? };
+        let before = if nothing_before { None } else { between.old.get(shape.table(), &row_key)? };
         let after = between.new.get(shape.table(), &row_key)?;
         for edge in edges {
             let value = |row: &Option<Row>| row.as_ref().and_then(|row| far_value(shape, edge, row));

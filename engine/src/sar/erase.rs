@@ -73,11 +73,10 @@ impl Eraser<'_, '_> {
     /// A row has gone: its edges' rules, then every foreign key that still names it.
     fn fire(&mut self, shape: &Arc<TableShape>, row: &Row) -> Result<(), SqlError> {
         for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
-            let view = self.writer.transaction.latest_view();
+            // As committed: what another rule has blanked meanwhile does not decide which rules fire.
+            let view = self.committed();
             let near_shape = view.shape(edge.near)?.clone();
-            let places = near_rows(&view, edge, shape, row)?;
-            drop(view);
-            for place in places {
+            for place in near_rows(&view, edge, shape, row)? {
                 self.fire_edge(&near_shape, edge, place)?;
             }
         }
@@ -85,6 +84,11 @@ impl Eraser<'_, '_> {
             self.fire_foreign_key(shape, referrer, &shape.unpack(row))?;
         }
         Ok(())
+    }
+
+    fn committed(&self) -> Layered {
+        let database = self.writer.transaction.database();
+        Layered::new(database.store.clone(), database.published.load_full())
     }
 
     fn fire_edge(&mut self, near: &Arc<TableShape>, edge: &Edge, place: Place) -> Result<(), SqlError> {
@@ -115,13 +119,22 @@ impl Eraser<'_, '_> {
     ) -> Result<(), SqlError> {
         let foreign_key = &referrer.foreign_key;
         let Some(values) = target.values(&foreign_key.target_columns, row) else { return Ok(()) };
+        let value = key::encode_all(&values);
         let view = self.writer.transaction.latest_view();
         let shape = view.shape(referrer.table)?.clone();
-        let keys = view.keys_by_value(&shape, foreign_key.index, &key::encode_all(&values))?;
+        let mut keys = view.keys_by_value(&shape, foreign_key.index, &value)?;
         drop(view);
+        if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
+            keys.extend(self.committed().keys_by_value(&shape, foreign_key.index, &value)?);
+        }
         for row_key in keys {
             let place = (shape.id(), row_key);
-            match foreign_key.on_delete {
+            // An annotated edge follows its rules alone; here, its far row survives without the key it was named by.
+            let action = match foreign_key.annotation {
+                Some(_) => ReferentialAction::SetNull,
+                None => foreign_key.on_delete,
+            };
+            match action {
                 ReferentialAction::Cascade if !shape.table().data_subject => self.remove(&shape, place)?,
                 ReferentialAction::SetDefault => self.set_default(&shape, place, referrer)?,
                 ReferentialAction::Cascade
@@ -153,7 +166,11 @@ impl Eraser<'_, '_> {
             Some(_) | None => false,
         };
         drop(view);
-        if !exists {
+        // A key cannot change here, and a default may be taken where values are unique.
+        let keyed = shape.table().indexes.iter().any(|index| {
+            index.unique && index.columns.iter().any(|column| columns.contains(column))
+        });
+        if !exists || keyed {
             return self.unname(shape, place, columns);
         }
         self.rewrite(shape, place, |row| {
