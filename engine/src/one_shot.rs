@@ -1,7 +1,7 @@
 //! Queries that run once, over one reader. Where they stand: session → plan → here → rows to `wire`.
 //!
 //! ```text
-//! lookups, scans and what needs no state   chains of pull iterators on the caller's thread    one_shot::stream
+//! lookups, scans, their joins and groups   chains of pull iterators on the caller's thread    one_shot::stream
 //! all else                                 a dataflow on a thread of the pool, fed in chunks   render::source
 //! ```
 //!
@@ -11,6 +11,8 @@
 
 pub mod expand;
 pub mod get;
+pub mod group;
+pub mod hash_join;
 pub mod pool;
 pub mod rounds;
 pub mod stream;

@@ -57,6 +57,8 @@ pub struct Session {
     active: Option<Active>,
     notices: Vec<Notice>,
     reported: BTreeMap<String, String>,
+    /// The version of the settings that `reported` is of.
+    reported_version: u64,
     /// SQL-level PREPARE.
     statements: HashMap<String, Arc<Prepared>>,
     cursors: HashMap<String, Cursor>,
@@ -84,6 +86,7 @@ impl Session {
             backend: database.next_backend(),
             database: database.clone(),
             reported: state.settings.reported().into_iter().collect(),
+            reported_version: state.settings.version(),
             state: Arc::new(Mutex::new(state)),
             user: options.user.into(),
             database_name: name.into(),
@@ -104,7 +107,14 @@ impl Session {
 
     /// Settings that changed since the client was last told.
     pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
-        let now = self.state.lock().settings.reported();
+        let now = {
+            let state = self.state.lock();
+            if state.settings.version() == self.reported_version {
+                return Vec::new();
+            }
+            self.reported_version = state.settings.version();
+            state.settings.reported()
+        };
         let changed: Vec<_> = now.into_iter().filter(|(name, value)| self.reported.get(name) != Some(value)).collect();
         self.reported.extend(changed.iter().cloned());
         changed
@@ -127,7 +137,23 @@ impl Session {
 
     /// How values are written as text.
     pub fn text_context(&self) -> TextContext {
-        self.eval_context(Arc::from([]), &self.catalog()).text_context()
+        let catalog = self.catalog();
+        let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
+        let version = {
+            let state = self.state.lock();
+            let version = state.settings.version();
+            if let Some((made_at, made_for, text)) = &state.text
+                && *made_at == version
+                && Arc::ptr_eq(made_for, &catalog)
+            {
+                return TextContext { now: text.now.map(|_| started), ..text.clone() };
+            }
+            version
+        };
+        // Reading the settings takes the lock again.
+        let text = self.eval_context(Arc::from([]), &catalog).text_context();
+        self.state.lock().text = Some((version, catalog, text.clone()));
+        text
     }
 
     /// Whether the session is in a transaction block.

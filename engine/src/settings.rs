@@ -150,6 +150,8 @@ pub struct Settings {
     current: BTreeMap<String, String>,
     /// What SET in this transaction replaced, for its end.
     saved: BTreeMap<String, Saved>,
+    /// Grows with every change.
+    version: u64,
 }
 
 /// A setting that this transaction has changed.
@@ -162,6 +164,11 @@ struct Saved {
 }
 
 impl Settings {
+    /// Grows with every change: what was made of the settings stands while this does.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     /// The value as it is kept: durations in milliseconds, sizes in kB.
     pub fn get(&self, name: &str) -> Option<&str> {
         let name = lower(name);
@@ -192,6 +199,7 @@ impl Settings {
     pub fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let name = lower(name);
         let value = checked(&name, value)?;
+        self.version += 1;
         self.current.remove(&*name);
         self.start.insert(name.into_owned(), value);
         Ok(())
@@ -200,6 +208,7 @@ impl Settings {
     /// Sets what the server decides (is_superuser, session_authorization, transaction_isolation), past all checks.
     pub fn force(&mut self, name: &str, value: String) {
         let name = lower(name);
+        self.version += 1;
         self.saved.remove(&*name);
         self.current.remove(&*name);
         self.start.insert(name.into_owned(), value);
@@ -229,6 +238,7 @@ impl Settings {
 
     /// RESET ALL, DISCARD ALL: everything as the session started.
     pub fn reset_all(&mut self) {
+        self.version += 1;
         for (name, value) in std::mem::take(&mut self.current) {
             let saved = self.saved.entry(name).or_insert_with(|| Saved { before: Some(value), committed: None });
             saved.committed = None;
@@ -260,6 +270,7 @@ impl Settings {
     }
 
     fn put(&mut self, name: String, value: Option<String>) {
+        self.version += 1;
         match value {
             Some(value) => self.current.insert(name, value),
             None => self.current.remove(&name),

@@ -253,7 +253,8 @@ fn errors_of_rows_end_the_query_unless_the_row_is_filtered_before() {
     };
     assert_eq!(all(reduce(&SUM), &memory, limits()).unwrap_err().code, "22012");
     assert_eq!(all(reduce(&MAX), &memory, limits()).unwrap_err().code, "22012");
-    let mut two_errors = vec![failing(group(scan(1)))];
+    // Not a chain, so that both errors meet in the dataflow.
+    let mut two_errors = vec![failing(Plan::Threshold(Box::new(scan(1))))];
     two_errors.push(Plan::AtMostOne {
         input: Box::new(group(Plan::Union(vec![constant(&[&[1, 2, 3], &[1, 2, 4]])]))),
         keys: vec![0],

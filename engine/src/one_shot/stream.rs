@@ -2,17 +2,21 @@
 //!
 //! ```text
 //! Get ─▶ Mfp ─▶ LookupJoin ─▶ TableFunction ─▶ Union …      one row at a time, in one reused buffer
+//! Join, Reduce                                              one side, or the groups, held while the rest streams
 //! ```
 //!
 //! Lazy from end to end: a LIMIT above stops the storage iterators below. Never starts a thread. What
-//! needs state (joins of two arranged inputs, aggregates …) is `render`'s; such a plan below a chain, as the
+//! needs more state (ordered groups, windows, recursion …) is `render`'s; such a plan below a chain, as the
 //! step of a recursion, is run to completion where it stands.
 
 use super::OneShot;
 use super::expand::{LookupJoinStream, TableFunctionStream};
 use super::get;
+use super::group::GroupStream;
+use super::hash_join::{HashJoin, HashJoinStream};
 use super::rounds::{self, RoundsStream};
 use crate::SqlError;
+use crate::render::arity;
 use crate::render::recursive::is_additive;
 use crate::render::source::run_to_completion;
 use crate::render::top_k::{limit, more_than_one_row, offset};
@@ -44,20 +48,29 @@ pub type Locals<'p> = BTreeMap<LocalId, Local<'p>>;
 
 /// Whether the plan is a chain, given locals.
 pub fn streams(plan: &Plan, known: &dyn Fn(LocalId) -> bool) -> bool {
+    chains(plan, known, true)
+}
+
+/// Whether the plan is a chain, with or without operators that hold rows.
+fn chains(plan: &Plan, known: &dyn Fn(LocalId) -> bool, holding: bool) -> bool {
     match plan {
         Plan::Constant { .. } | Plan::Get { .. } => true,
         Plan::GetLocal { id, .. } => known(*id),
         Plan::Mfp(input, _) | Plan::TableFunction { input, .. } | Plan::LookupJoin { input, .. } => {
-            streams(input, known)
+            chains(input, known, holding)
         }
-        Plan::Union(inputs) => inputs.iter().all(|input| streams(input, known)),
-        Plan::TopK { input, keys, order, .. } => keys.is_empty() && order.is_empty() && streams(input, known),
-        Plan::AtMostOne { input, keys } => keys.is_empty() && streams(input, known),
-        Plan::Let { id, value, body } => streams(value, known) && streams(body, &|local| local == *id || known(local)),
+        Plan::Union(inputs) => inputs.iter().all(|input| chains(input, known, holding)),
+        Plan::TopK { input, keys, order, .. } => keys.is_empty() && order.is_empty() && chains(input, known, holding),
+        Plan::AtMostOne { input, keys } => keys.is_empty() && chains(input, known, holding),
+        Plan::Let { id, value, body } => {
+            chains(value, known, holding) && chains(body, &|local| local == *id || known(local), holding)
+        }
         Plan::LetRec { id, base, step, body, .. } => {
-            by_rounds(base, step, *id, known) && streams(body, &|local| local == *id || known(local))
+            by_rounds(base, step, *id, known) && chains(body, &|local| local == *id || known(local), holding)
         }
-        Plan::Join { .. } | Plan::Reduce { .. } | Plan::Window { .. } | Plan::Negate(_) | Plan::Threshold(_) => false,
+        Plan::Join { left, right, .. } => holding && chains(left, known, holding) && chains(right, known, holding),
+        Plan::Reduce { input, .. } => holding && chains(input, known, holding),
+        Plan::Window { .. } | Plan::Negate(_) | Plan::Threshold(_) => false,
     }
 }
 
@@ -65,8 +78,9 @@ pub fn streams(plan: &Plan, known: &dyn Fn(LocalId) -> bool) -> bool {
 /// come out lazily, or if its step looks at a round as a whole.
 pub fn by_rounds(base: &Plan, step: &Plan, id: LocalId, known: &dyn Fn(LocalId) -> bool) -> bool {
     let known: &dyn Fn(LocalId) -> bool = &|local| local == id || known(local);
-    let chains = streams(base, known) && streams(step, known);
-    (chains || !is_additive(step, id)) && closed(base, known) && closed(step, known)
+    // A join would be held anew in every round: iteration arranges its other side once.
+    let lazy = chains(base, known, false) && chains(step, known, false);
+    (lazy || !is_additive(step, id)) && closed(base, known) && closed(step, known)
 }
 
 /// Whether the plan reads no other locals than known ones.
@@ -144,9 +158,23 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> R
             };
             stream(body, shot, &with(locals, *id, local))
         }
-        Plan::Join { .. } | Plan::Reduce { .. } | Plan::Window { .. } | Plan::Negate(_) | Plan::Threshold(_) => {
-            rows(plan, shot, locals)
+        Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+            let join = HashJoin {
+                left_key,
+                right_key,
+                right_arity: arity(right),
+                null_safe: *null_safe,
+                kind: *kind,
+                mfp,
+            };
+            let (left, right) = (stream(left, shot, locals)?, stream(right, shot, locals)?);
+            Ok(Box::new(HashJoinStream::new(left, right, join, shot)))
         }
+        Plan::Reduce { input, keys, aggregates, scalar } => {
+            let input = stream(input, shot, locals)?;
+            Ok(Box::new(GroupStream::new(input, keys, aggregates, *scalar, shot)))
+        }
+        Plan::Window { .. } | Plan::Negate(_) | Plan::Threshold(_) => rows(plan, shot, locals),
     }
 }
 

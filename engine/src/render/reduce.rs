@@ -13,7 +13,11 @@ mod evaluate;
 
 use super::RenderTime;
 use super::context::{Bundle, Context};
+use crate::SqlError;
+use crate::one_shot::OneShot;
+use crate::one_shot::stream::Pull;
 use planner::scalar::{AggregateCall, ScalarExpr};
+use repr::Row;
 
 /// Renders a `Reduce`.
 pub fn render<'s, T: RenderTime>(
@@ -23,10 +27,28 @@ pub fn render<'s, T: RenderTime>(
     aggregates: &[AggregateCall],
     scalar: bool,
 ) -> Bundle<'s, T> {
-    let accumulable = aggregates.iter().all(|call| call.function.accumulable.is_some() && !call.distinct);
-    if accumulable {
+    if accumulable(aggregates) {
         accumulate::render(context, input, keys, aggregates, scalar)
     } else {
         evaluate::render(context, input, keys, aggregates, scalar)
     }
+}
+
+/// The groups of rows that are pulled, by key: what `render` gives, without a dataflow.
+pub fn fold(
+    input: &mut dyn Pull,
+    keys: &[ScalarExpr],
+    aggregates: &[AggregateCall],
+    scalar: bool,
+    shot: &OneShot,
+) -> Result<Vec<Row>, SqlError> {
+    if accumulable(aggregates) {
+        accumulate::fold(input, keys, aggregates, scalar, shot)
+    } else {
+        evaluate::fold(input, keys, aggregates, scalar, shot)
+    }
+}
+
+fn accumulable(aggregates: &[AggregateCall]) -> bool {
+    aggregates.iter().all(|call| call.function.accumulable.is_some() && !call.distinct)
 }

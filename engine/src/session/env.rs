@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
 use planner::scalar::Environment;
+use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct SessionState {
     pub settings: Settings,
     taken: HashMap<SequenceId, i64>,
     last: Option<SequenceId>,
+    /// How values are written, as of a version of the settings and a catalog.
+    pub(super) text: Option<(u64, Arc<Catalog>, TextContext)>,
 }
 
 /// The environment of one statement.

@@ -5,6 +5,9 @@
 use super::super::RenderTime;
 use super::super::arrangement::{Bytes, Key, arrange, reduce};
 use super::super::context::{Bundle, Context, both, split_operator};
+use crate::SqlError;
+use crate::one_shot::OneShot;
+use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::Ticker;
 use differential_dataflow::AsCollection;
 use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
@@ -12,7 +15,7 @@ use planner::scalar::aggregate::Contribution;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use timely::dataflow::operators::ToStream;
 
 /// What updates of a group add up to.
@@ -89,6 +92,11 @@ impl Accumulator {
     /// Reads a row: its key columns stand in `group_row` afterwards.
     fn read(&mut self, row: &Row, eval: &EvalContext) -> Result<(), ValueError> {
         row.unpack_into(&mut self.datums);
+        self.read_datums(eval)
+    }
+
+    /// Reads the row in `datums`.
+    fn read_datums(&mut self, eval: &EvalContext) -> Result<(), ValueError> {
         self.group_row.clear();
         for expression in &self.keys {
             write_datum(&mut self.group_row, &*expression.operand(&self.datums, eval)?);
@@ -122,10 +130,15 @@ impl Accumulator {
     /// The key of the row that was read.
     fn key(&self, eval: &EvalContext) -> Result<Key, ValueError> {
         let mut bytes = Vec::with_capacity(self.keys.len() * 12);
-        for expression in &self.keys {
-            key::encode(&mut bytes, &*expression.operand(&self.datums, eval)?);
-        }
+        self.encode_key(&mut bytes, eval)?;
         Ok(Key(bytes.into_boxed_slice()))
+    }
+
+    fn encode_key(&self, bytes: &mut Vec<u8>, eval: &EvalContext) -> Result<(), ValueError> {
+        for expression in &self.keys {
+            key::encode(bytes, &*expression.operand(&self.datums, eval)?);
+        }
+        Ok(())
     }
 }
 
@@ -238,13 +251,18 @@ fn finish(rows: &[(Bytes<'_>, Totals)], calls: &[AggregateCall]) -> Result<Optio
     for (_, totals) in rows {
         total.plus_equals(totals);
     }
+    let group_row = rows.iter().find(|(_, totals)| totals.rows > 0).or(rows.first()).map_or(&[][..], |(row, _)| row.0);
+    group(group_row, total, calls)
+}
+
+/// The group's row of what it adds up to.
+fn group(group_row: &[u8], total: Totals, calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
     if total.rows <= 0 && total.phantoms <= 0 {
         return Ok(None);
     }
     if total.overflows > 0 {
         return Err(ValueError::new("22003", "value out of range: a sum exceeds 128 bits"));
     }
-    let group_row = rows.iter().find(|(_, totals)| totals.rows > 0).or(rows.first()).map_or(&[][..], |(row, _)| row.0);
     let mut bytes = Vec::with_capacity(group_row.len() + calls.len() * 10);
     bytes.extend_from_slice(group_row);
     for (call, (count, sum)) in calls.iter().zip(total.sums) {
@@ -253,4 +271,55 @@ fn finish(rows: &[(Bytes<'_>, Totals)], calls: &[AggregateCall]) -> Result<Optio
         write_datum(&mut bytes, &value);
     }
     Ok(Some(Row::from_bytes(bytes.into_boxed_slice())))
+}
+
+/// The groups of rows that are pulled, by key.
+pub fn fold(
+    input: &mut dyn Pull,
+    keys: &[ScalarExpr],
+    aggregates: &[AggregateCall],
+    scalar: bool,
+    shot: &OneShot,
+) -> Result<Vec<Row>, SqlError> {
+    let mut accumulator = Accumulator {
+        keys: keys.to_vec(),
+        calls: aggregates.to_vec(),
+        datums: Vec::new(),
+        args: Vec::new(),
+        group_row: Vec::new(),
+    };
+    let mut groups: BTreeMap<Vec<u8>, (Vec<u8>, Totals)> = BTreeMap::new();
+    if scalar {
+        groups.insert(Vec::new(), (Vec::new(), Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) }));
+    }
+    let (mut ticker, mut key, mut held) = (Ticker::default(), Vec::new(), 0);
+    while input.next(&mut accumulator.datums)? {
+        ticker.tick(&shot.watch)?;
+        accumulator.read_datums(&shot.eval)?;
+        key.clear();
+        accumulator.encode_key(&mut key, &shot.eval)?;
+        if let Some((group_row, totals)) = groups.get_mut(&key) {
+            if accumulator.group_row < *group_row {
+                group_row.clone_from(&accumulator.group_row);
+            }
+            accumulator.add(1, totals, &shot.eval)?;
+            continue;
+        }
+        let mut totals = Totals::zeros(aggregates.len());
+        accumulator.add(1, &mut totals, &shot.eval)?;
+        let bytes = key.len()
+            + accumulator.group_row.len()
+            + size_of::<(Vec<u8>, (Vec<u8>, Totals))>()
+            + size_of_val(totals.sums.as_slice())
+            + 32;
+        held += bytes;
+        shot.watch.charge(bytes)?;
+        groups.insert(key.clone(), (accumulator.group_row.clone(), totals));
+    }
+    let mut rows = Vec::with_capacity(groups.len());
+    for (group_row, total) in groups.into_values() {
+        rows.extend(group(&group_row, total, aggregates)?);
+    }
+    shot.watch.release(held);
+    Ok(rows)
 }

@@ -4,13 +4,18 @@
 //! arguments, its ORDER BY]. A phantom is [NULL].
 
 use super::super::RenderTime;
-use super::super::arrangement::{Group, Key, arrange, metered, reduce};
+use super::super::arrangement::{Bytes, Group, Key, arrange, metered, reduce};
 use super::super::context::{Bundle, Context, split_operator};
+use crate::SqlError;
+use crate::one_shot::OneShot;
+use crate::one_shot::rounds::held_bytes;
+use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::Ticker;
 use differential_dataflow::AsCollection;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key};
+use std::collections::BTreeMap;
 use timely::dataflow::operators::ToStream;
 
 /// Renders a `Reduce` by evaluating its aggregates over each group.
@@ -164,4 +169,44 @@ fn evaluate_call(
     }
     let mut members = sorted.iter().map(|(_, args, copies)| (*args, *copies));
     (call.function.evaluate)(eval, &mut members, &call.result)
+}
+
+/// The groups of rows that are pulled, by key. Within a group rows stand in the order of an arrangement.
+pub fn fold(
+    input: &mut dyn Pull,
+    keys: &[ScalarExpr],
+    aggregates: &[AggregateCall],
+    scalar: bool,
+    shot: &OneShot,
+) -> Result<Vec<Row>, SqlError> {
+    let mut groups: BTreeMap<Vec<u8>, Vec<Row>> = BTreeMap::new();
+    if scalar {
+        groups.insert(Vec::new(), vec![Row::pack(&[Datum::Null])]);
+    }
+    let (mut ticker, mut datums, mut value, mut held) = (Ticker::default(), Vec::new(), Vec::new(), 0);
+    while input.next(&mut datums)? {
+        ticker.tick(&shot.watch)?;
+        extract(keys, aggregates, &datums, &mut value, &shot.eval)?;
+        let key = key::encode_all(&value[1..=keys.len()]);
+        let row = Row::pack(&value);
+        let bytes = key.len() + held_bytes(&row) + 32;
+        held += bytes;
+        shot.watch.charge(bytes)?;
+        groups.entry(key).or_default().push(row);
+    }
+    let mut rows = Vec::with_capacity(groups.len());
+    for mut members in groups.into_values() {
+        ticker.tick(&shot.watch)?;
+        members.sort_unstable_by(|left, right| left.bytes().cmp(right.bytes()));
+        let mut counted: Vec<(Bytes<'_>, isize)> = Vec::with_capacity(members.len());
+        for member in &members {
+            match counted.last_mut() {
+                Some((last, copies)) if last.0 == member.bytes() => *copies += 1,
+                Some(_) | None => counted.push((Bytes(member.bytes()), 1)),
+            }
+        }
+        rows.extend(evaluate(&counted, keys.len(), aggregates, &shot.eval)?);
+    }
+    shot.watch.release(held);
+    Ok(rows)
 }
