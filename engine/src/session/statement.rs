@@ -36,6 +36,8 @@ pub fn prepare(
 ) -> Result<Prepared, SqlError> {
     let PlannedStatement { planned, params } = planner::plan_statement(&parsed, catalog, param_types)?;
     let columns = result_columns(&parsed.statement, &planned);
+    // COPY's rows fill the parameters of its plan; the client has none to give.
+    let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
     Ok(Prepared {
         text: parsed.text.as_str().into(),
         offset: parsed.offset,
