@@ -149,6 +149,10 @@ impl Server {
     }
 
     fn end(&mut self) {
+        // Once it has been waited for, its number may be another's.
+        if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+            return;
+        }
         // SIGINT: PostgreSQL's fast shutdown, ours too.
         let _asked = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
         for _ in 0..500 {
