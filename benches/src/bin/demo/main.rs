@@ -158,7 +158,7 @@ fn compliance(client: &mut Client) -> Result<(), Failure> {
     let (report, time) = timed(|| rows(client, "EXPLAIN COMPLIANCE"))?;
     fact("EXPLAIN COMPLIANCE", time, &format!("{} findings; who owns and who may access:", report.len()));
     let who = report.iter().filter(|row| row[0] == "info").map(|row| vec![row[1].clone(), row[4].clone()]);
-    listing(&["table", ""], &who.collect::<Vec<_>>());
+    listing(&["table", "whose its rows are"], &who.collect::<Vec<_>>());
     let named = |table: &&str| report.iter().any(|row| row[1] == **table && row[0] == "info");
     claim("every table belongs to someone, or is accessed by someone", TABLES.iter().all(|table| named(&table)))
 }
@@ -177,7 +177,7 @@ fn questions(client: &mut Client) -> Result<(), Failure> {
     })?;
     let (found, time) =
         timed(|| number(client, &format!("SELECT count(*) FROM users WHERE email = '{}'", data::email(PERSON))))?;
-    fact("by email", time, &format!("{found} person with {}'s address", data::name(PERSON)));
+    fact("by email", time, &format!("{}'s address: {found} found", data::name(PERSON)));
     Ok(())
 }
 
