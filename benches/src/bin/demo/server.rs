@@ -1,0 +1,89 @@
+//! The server as the demo runs it: the program `dogwood` beside this one, on a folder of its own and a free port.
+//!
+//! Never outlives the demo.
+
+use crate::failure::Failure;
+use postgres::error::DbError;
+use postgres::{Client, Config, NoTls};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::Sender;
+
+/// A running server.
+pub struct Server {
+    process: Child,
+    port: u16,
+    data: PathBuf,
+}
+
+impl Server {
+    /// Starts the server on a data folder and waits until it listens.
+    pub fn start(data: &Path) -> Result<Server, Failure> {
+        let mut process = Command::new(program()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--insecure", "--data"])
+            .arg(data)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let output = process.stdout.take().expect("the output is piped");
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        let port =
+            line.trim().strip_prefix("listening on ").and_then(|address| address.rsplit(':').next()?.parse().ok());
+        let Some(port) = port else {
+            let _ = process.kill();
+            return Err(Failure::Claim(format!("the server did not start: it said \"{}\"", line.trim())));
+        };
+        Ok(Server { process, port, data: data.to_path_buf() })
+    }
+
+    /// Connects as the controller; what the server notes goes to `notices`.
+    pub fn connect(&self, notices: Sender<DbError>) -> Result<Client, Failure> {
+        let secret = fs::read_to_string(self.data.join("controller.secret"))?;
+        let mut config = Config::new();
+        config.host("127.0.0.1").port(self.port).user("controller").password(secret.trim()).dbname("postgres");
+        // Nobody listening any more is no reason to fail.
+        config.notice_callback(move |notice| drop(notices.send(notice)));
+        Ok(config.connect(NoTls)?)
+    }
+
+    /// Ends the server without a word of warning, as a power cut would.
+    pub fn kill(mut self) -> Result<(), Failure> {
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
+    }
+
+    /// Asks the server to stop, and waits for it.
+    pub fn stop(mut self) -> Result<(), Failure> {
+        // The shell's own `kill`: a small machine has no program of that name.
+        let asked = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.process.id())]).status()?;
+        let status = self.process.wait()?;
+        if asked.success() && status.success() {
+            Ok(())
+        } else {
+            Err(Failure::Claim(format!("the server did not stop in order: {status}")))
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already ended in the ordinary course; then both are refused, which is what is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs another command of the program and waits for its answer.
+pub fn run(arguments: &[&str]) -> Result<Output, Failure> {
+    Ok(Command::new(program()?).args(arguments).output()?)
+}
+
+fn program() -> Result<PathBuf, Failure> {
+    if let Some(program) = std::env::var_os("DOGWOOD") {
+        return Ok(program.into());
+    }
+    Ok(std::env::current_exe()?.with_file_name("dogwood"))
+}

@@ -1,0 +1,184 @@
+//! The house's rules that a machine can hold: arrows between the crates, one package one room, and the shape of files.
+//!
+//! Reads the sources as text, and needs no parser: what it looks for is written in one way only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A crate, its folder, and the crates of the house that it may stand on.
+const ROOMS: [(&str, &str, &[&str]); 6] = [
+    ("repr", "storage/repr", &[]),
+    ("storage", "storage", &["repr"]),
+    ("planner", "planner", &["repr"]),
+    ("engine", "engine", &["repr", "storage", "planner"]),
+    ("wire", "wire", &["repr", "engine"]),
+    ("benches", "benches", &[]),
+];
+
+/// Packages that one room alone may know.
+const ONE_ROOM: [(&str, &str); 10] = [
+    ("sqlparser", "planner"),
+    ("timely", "engine"),
+    ("differential-dataflow", "engine"),
+    ("rocksdb", "storage"),
+    ("libsodium-sys-stable", "storage"),
+    ("pgwire", "wire"),
+    ("tokio", "wire"),
+    ("tokio-rustls", "wire"),
+    ("rustls", "wire"),
+    ("rcgen", "wire"),
+];
+
+/// What may stand at the top of the project.
+const TOP: [&str; 11] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "benches",
+    "engine",
+    "notebooks",
+    "planner",
+    "storage",
+    "wire",
+];
+
+/// The longest that a file may be, without its tests.
+const LINES_MAX: usize = 700;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the project").to_path_buf()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The packages that a manifest's tables of dependencies name; those for tests only if asked for.
+fn dependencies(manifest: &str, with_tests: bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut table = "";
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            table = line;
+        } else if table == "[dependencies]" || (with_tests && table == "[dev-dependencies]") {
+            let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
+            if !name.is_empty() && !name.starts_with('#') {
+                found.insert(name.to_string());
+            }
+        }
+    }
+    found
+}
+
+fn manifest(folder: &str) -> String {
+    read(&root().join(folder).join("Cargo.toml"))
+}
+
+/// Every Rust file of the project.
+fn sources() -> Vec<PathBuf> {
+    fn gather(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("the entry can be read").path();
+            if path.is_dir() {
+                if path.file_name().is_some_and(|name| name != "target") {
+                    gather(&path, found);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for folder in ["storage", "planner", "engine", "wire", "benches"] {
+        gather(&root().join(folder), &mut found);
+    }
+    found.sort();
+    assert!(found.len() > 100, "the sources were found");
+    found
+}
+
+/// The files of which something is true, as a list to show.
+fn those(wrong: impl Fn(&Path, &str) -> bool) -> Vec<String> {
+    let root = root();
+    let shown = |path: &PathBuf| path.strip_prefix(&root).unwrap_or(path).display().to_string();
+    sources().iter().filter(|path| wrong(path, &read(path))).map(shown).collect()
+}
+
+#[test]
+fn arrows_between_rooms_point_one_way() {
+    let names: BTreeSet<&str> = ROOMS.iter().map(|(name, ..)| *name).collect();
+    for (name, folder, allowed) in ROOMS {
+        let used = dependencies(&manifest(folder), false);
+        let used: BTreeSet<&str> = used.iter().map(String::as_str).filter(|used| names.contains(used)).collect();
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert!(used.is_subset(&allowed), "{name} stands on {used:?}, and may stand on {allowed:?} only");
+    }
+}
+
+#[test]
+fn a_package_has_one_room() {
+    for (package, room) in ONE_ROOM {
+        for (name, folder, _) in ROOMS {
+            if name != room {
+                let used = dependencies(&manifest(folder), true);
+                assert!(!used.contains(package), "{name} uses {package}, which is {room}'s alone");
+            }
+        }
+    }
+}
+
+#[test]
+fn dependencies_are_read_from_manifests() {
+    let text = "[package]\nname = \"x\"\n[dependencies]\nrepr.workspace = true\n# no\nserde = \"1\"\n[dev-dependencies]\ncsv = { version = \"1\" }\n";
+    let set = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    assert_eq!(dependencies(text, false), set(&["repr", "serde"]));
+    assert_eq!(dependencies(text, true), set(&["repr", "serde", "csv"]));
+}
+
+#[test]
+fn the_top_level_is_fixed() {
+    let known = |name: &str| name.starts_with('.') || name == "target" || TOP.contains(&name);
+    let entries = fs::read_dir(root()).expect("the project can be read");
+    let names = entries.map(|entry| entry.expect("the entry can be read").file_name().to_string_lossy().into_owned());
+    let unknown: Vec<String> = names.filter(|name| !known(name)).collect();
+    assert!(unknown.is_empty(), "nothing else stands at the top: {unknown:?}");
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let silent = those(|_, text| !text.starts_with("//! "));
+    assert!(silent.is_empty(), "these open without //!: {silent:#?}");
+}
+
+#[test]
+fn files_are_short() {
+    let long = those(|_, text| {
+        let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text);
+        code.lines().count() > LINES_MAX
+    });
+    assert!(long.is_empty(), "these have over {LINES_MAX} lines without their tests: {long:#?}");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // Put together here, so that this file does not find itself.
+    let words = [["todo", "!("].concat(), ["unimplemented", "!("].concat(), ["#[ign", "ore"].concat()];
+    let unfinished = those(|_, text| words.iter().any(|word| text.contains(word)));
+    assert!(unfinished.is_empty(), "these leave something for later: {unfinished:#?}");
+}
+
+#[test]
+fn modules_have_one_spelling() {
+    let strays = those(|path, _| path.ends_with("mod.rs") && !path.iter().any(|part| part == "tests"));
+    assert!(strays.is_empty(), "a module is foo.rs beside foo/: {strays:#?}");
+}
+
+#[test]
+fn unsafe_code_has_one_room() {
+    let word = ["allow(unsafe", "_code"].concat();
+    let found = those(|path, text| text.contains(&word) && !path.ends_with("storage/src/crypto.rs"));
+    assert!(found.is_empty(), "unsafe code is allowed outside the libsodium boundary: {found:#?}");
+}
