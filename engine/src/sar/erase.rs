@@ -11,7 +11,7 @@ use crate::layered::Layered;
 use crate::ownership::{self, Between, Derivation};
 use crate::shape::{Edge, Referrer, TableShape};
 use crate::write::{Writer, foreign_key};
-use planner::catalog::{ReferentialAction, RuleAction, RuleEvent};
+use planner::catalog::{EdgeKind, ReferentialAction, RuleAction, RuleEvent};
 use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -80,7 +80,11 @@ impl Eraser<'_, '_> {
                 self.fire_edge(&near_shape, edge, place)?;
             }
         }
-        for referrer in shape.referrers.iter().filter(|referrer| referrer.foreign_key.annotation.is_none()) {
+        // OWNED_BY and ACCESSED_BY have fired above; all others may still name the row.
+        let along = |referrer: &&Referrer| {
+            matches!(referrer.foreign_key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy))
+        };
+        for referrer in shape.referrers.iter().filter(|referrer| !along(referrer)) {
             self.fire_foreign_key(shape, referrer, &shape.unpack(row))?;
         }
         Ok(())
@@ -129,7 +133,7 @@ impl Eraser<'_, '_> {
         }
         for row_key in keys {
             let place = (shape.id(), row_key);
-            // An annotated edge follows its rules alone; here, its far row survives without the key it was named by.
+            // An annotated edge follows its rules alone; what still names a key that is gone is blanked.
             let action = match foreign_key.annotation {
                 Some(_) => ReferentialAction::SetNull,
                 None => foreign_key.on_delete,

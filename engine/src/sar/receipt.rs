@@ -64,9 +64,9 @@ pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
 fn removed(between: &Between<'_>) -> Result<Vec<MicroDbId>, SqlError> {
     let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();
     let mut removed = Vec::new();
-    for ((relation, row_key), now) in between.overlay.subjects() {
-        if now.is_none()
-            && let Some(microdb) = between.old.subject(*relation, row_key)?
+    for ((relation, row_key), _) in between.overlay.subjects() {
+        // The key may have passed to a new person already.
+        if let Some(microdb) = between.old.subject(*relation, row_key)?
             && !kept.contains(&microdb)
         {
             removed.push(microdb);
