@@ -97,8 +97,7 @@ impl Database {
     /// 40001 if a data subject was forgotten after `time`.
     pub fn check_not_ended(&self, time: CommitTime) -> Result<(), SqlError> {
         if time.0 < self.forgotten_at.load(Ordering::SeqCst) {
-            return Err(SqlError::new("40001", "the snapshot has ended")
-                .hint("a data subject was forgotten; retry the transaction"));
+            return Err(crate::error::snapshot_ended());
         }
         Ok(())
     }

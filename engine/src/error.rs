@@ -117,9 +117,13 @@ impl From<StorageError> for SqlError {
     fn from(error: StorageError) -> Self {
         match error {
             // Only a snapshot from before the erasure still leads to the rows of a destroyed key.
-            StorageError::KeyDestroyed => SqlError::new("40001", "the snapshot has ended")
-                .hint("a data subject was forgotten; retry the transaction"),
+            StorageError::KeyDestroyed => snapshot_ended(),
             error => SqlError::new("58030", error.to_string()),
         }
     }
+}
+
+/// 40001: a data subject was forgotten since the snapshot was taken.
+pub fn snapshot_ended() -> SqlError {
+    SqlError::new("40001", "the snapshot has ended").hint("a data subject was forgotten; retry the transaction")
 }

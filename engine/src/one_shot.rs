@@ -80,6 +80,7 @@ pub fn run_with_system(
     limits: QueryLimits,
     system: Arc<dyn SystemRows>,
 ) -> Result<QueryRows, SqlError> {
+    let ended = limits.ended.clone();
     let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)) };
     shot.watch.check()?;
     let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
@@ -90,7 +91,11 @@ pub fn run_with_system(
         };
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
-    Ok(Box::new(rows))
+    // A portal or cursor is pulled long after its rows were found: none is given once the snapshot has ended.
+    Ok(Box::new(rows.map(move |row| match ended() {
+        Some(error) => Err(error),
+        None => row,
+    })))
 }
 
 self_cell::self_cell!(

@@ -35,13 +35,16 @@ pub fn find(view: &Layered, shape: &Arc<TableShape>, primary_key: &[Datum]) -> R
     let row_key = shape.key_of(view.store(), primary_key);
     match view.subject(shape.id(), &row_key)? {
         Some(microdb) => Ok(Subject { shape: shape.clone(), row_key, microdb }),
-        None => {
-            let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", table.name));
-            let earlier = view.store().snapshot().meta(&receipt::forgotten_key(shape.id(), &row_key))?;
-            Err(match earlier {
-                Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
-                None => error,
-            })
-        }
+        None => Err(no_such_subject(view, shape, &row_key)?),
     }
+}
+
+/// DG003, with the receipt if the person was forgotten.
+fn no_such_subject(view: &Layered, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
+    let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", shape.table().name));
+    let earlier = view.store().snapshot().meta(&receipt::forgotten_key(shape.id(), row_key))?;
+    Ok(match earlier {
+        Some(id) => error.detail(format!("Forgotten already: receipt {}.", String::from_utf8_lossy(&id))),
+        None => error,
+    })
 }

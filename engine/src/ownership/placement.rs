@@ -41,9 +41,9 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
         }
     }
     // Old places first: a subject that moved to another key is put again below, from both sides.
-    for ((relation, row_key), microdb) in overlay.subjects() {
-        if microdb.is_none()
-            && let Some(microdb) = between.old.subject(*relation, row_key)?
+    for ((relation, row_key), now) in overlay.subjects() {
+        if let Some(microdb) = between.old.subject(*relation, row_key)?
+            && *now != Some(microdb)
         {
             batch.delete_subject(*relation, row_key, microdb);
         }

@@ -4,8 +4,8 @@
 //! blanked, or goes too. Then owners are derived as for any transaction, and a row that is left without one
 //! goes as well, which fires again. What comes out is an overlay, and takes the one commit path.
 
-use super::Subject;
 use super::traverse::{Place, near_rows};
+use super::{Subject, no_such_subject};
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::ownership::{self, Between, Derivation};
@@ -32,6 +32,13 @@ pub type Counts = BTreeMap<String, TableCounts>;
 
 /// Erases a subject in a transaction's overlay; nothing is committed.
 pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
+    // Another FORGET may have come first while this one waited for the person's row.
+    let row = writer.lock_row(&subject.shape, &subject.row_key)?;
+    let microdb = writer.transaction.latest_view().subject(subject.shape.id(), &subject.row_key)?;
+    if row.is_none() || microdb != Some(subject.microdb) {
+        let view = writer.transaction.latest_view();
+        return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
+    }
     let mut eraser = Eraser { writer, erased: BTreeSet::new(), open: Vec::new() };
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
@@ -180,7 +187,12 @@ impl Eraser<'_, '_> {
         })
     }
 
-    fn blank(&mut self, shape: &Arc<TableShape>, place: Place, columns: &BTreeSet<ColumnIndex>) -> Result<(), SqlError> {
+    fn blank(
+        &mut self,
+        shape: &Arc<TableShape>,
+        place: Place,
+        columns: &BTreeSet<ColumnIndex>,
+    ) -> Result<(), SqlError> {
         self.rewrite(shape, place, |row| columns.iter().for_each(|column| row[*column] = Datum::Null))
     }
 
@@ -243,9 +255,8 @@ impl Eraser<'_, '_> {
 fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
     let primary = shape.table().primary_key_columns().unwrap_or(&[]);
     let outside: Vec<ColumnIndex> = columns.iter().copied().filter(|column| !primary.contains(column)).collect();
-    let users = |column: &ColumnIndex| {
-        shape.table().foreign_keys.iter().filter(|key| key.columns.contains(column)).count()
-    };
+    let users =
+        |column: &ColumnIndex| shape.table().foreign_keys.iter().filter(|key| key.columns.contains(column)).count();
     let alone: Vec<ColumnIndex> = outside.iter().copied().filter(|column| users(column) <= 1).collect();
     if !alone.is_empty() {
         return Some(alone);

@@ -29,8 +29,7 @@ pub fn issue(
         });
         // What the erasure was planned by: the annotated schema, as it stands in the catalog.
         let plan = storage::content_hash(&between.new.schema().catalog().encode());
-        let receipt =
-            store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
+        let receipt = store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
         let entry = AuditEntry {
             time_us,
             commit: between.new.time(),
@@ -65,8 +64,9 @@ fn removed(between: &Between<'_>) -> Result<Vec<MicroDbId>, SqlError> {
     let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();
     let mut removed = Vec::new();
     for ((relation, row_key), now) in between.overlay.subjects() {
-        if now.is_none()
-            && let Some(microdb) = between.old.subject(*relation, row_key)?
+        // Another person may stand under the same key by now.
+        if let Some(microdb) = between.old.subject(*relation, row_key)?
+            && *now != Some(microdb)
             && !kept.contains(&microdb)
         {
             removed.push(microdb);

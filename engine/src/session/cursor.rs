@@ -6,7 +6,7 @@
 use crate::SqlError;
 use planner::hir::OutputColumn;
 use planner::parse::utility::FetchDirection;
-use repr::Datum;
+use repr::{CommitTime, Datum};
 use std::sync::Arc;
 
 /// A cursor's rows.
@@ -21,6 +21,8 @@ pub struct Cursor {
     scroll: bool,
     /// WITH HOLD: outlives its transaction.
     pub hold: bool,
+    /// No older than its snapshot: a FORGET after it ends the cursor.
+    pub opened_at: CommitTime,
     /// 0 before the first row, n on the nth, `end` + 1 after the last.
     position: usize,
     /// The number of rows, once it is known.
@@ -29,8 +31,14 @@ pub struct Cursor {
 
 impl Cursor {
     /// Before the first row.
-    pub fn new(columns: Arc<[OutputColumn]>, rows: CursorRows, scroll: bool, hold: bool) -> Cursor {
-        Cursor { columns, rows, seen: Vec::new(), scroll, hold, position: 0, end: None }
+    pub fn new(
+        columns: Arc<[OutputColumn]>,
+        rows: CursorRows,
+        scroll: bool,
+        hold: bool,
+        opened_at: CommitTime,
+    ) -> Cursor {
+        Cursor { columns, rows, seen: Vec::new(), scroll, hold, opened_at, position: 0, end: None }
     }
 
     /// The columns of its rows.
@@ -150,12 +158,12 @@ impl Cursor {
 mod tests {
     use super::{Cursor, FetchDirection};
     use FetchDirection::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
-    use repr::Datum;
+    use repr::{CommitTime, Datum};
     use std::sync::Arc;
 
     fn cursor(rows: i32, scroll: bool) -> Cursor {
         let rows = (1..=rows).map(|number| Ok(vec![Datum::Int4(number)]));
-        Cursor::new(Arc::new([]), Box::new(rows), scroll, false)
+        Cursor::new(Arc::new([]), Box::new(rows), scroll, false, CommitTime(1))
     }
 
     fn fetch(cursor: &mut Cursor, direction: FetchDirection) -> Result<Vec<i32>, &'static str> {

@@ -232,9 +232,10 @@ impl Session {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         self.transaction();
+        let opened_at = self.database.published.load().time;
         let rows = self.query_rows(query, params)?;
         let columns = query.columns.as_slice().into();
-        let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold);
+        let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
         self.cursors.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }

@@ -329,6 +329,11 @@ impl Session {
             return Err(SqlError::unsupported("FETCH … WITH (timeout), which is for subscriptions,"));
         }
         let cursor = self.cursors.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        if let Err(ended) = self.database.check_not_ended(cursor.opened_at) {
+            // Its rows may be of the person forgotten: they go with it.
+            self.cursors.remove(&fetch.cursor);
+            return Err(ended);
+        }
         let rows = cursor.fetch(fetch.direction)?;
         if fetch.is_move {
             return complete(&format!("MOVE {}", rows.len()));
