@@ -182,6 +182,75 @@ def other_receipt(tally, server, folder):
         stranger.remove()
 
 
+def other_ways(tally):
+    """Persons who go by DELETE, TRUNCATE, DROP, or move to another key: their keys and rows go all the same."""
+    server = Server()
+    try:
+        server.start()
+        with server.connect() as connection:
+            receipts = []
+            connection.add_notice_handler(lambda notice: notice.message_primary.startswith("receipt") and receipts.append(notice))
+            connection.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)")
+            connection.execute("CREATE TABLE notes (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id) DEFERRABLE, body TEXT)")
+
+            def person(key):
+                connection.execute("INSERT INTO people VALUES (%s, 'name')", (key,))
+                connection.execute("INSERT INTO notes VALUES (%s, %s, 'body')", (key, key))
+
+            def gone(key, what, expected=1):
+                tally.equal(len(receipts), expected, "receipts after " + what)
+                receipts.clear()
+                if key is not None:
+                    tally.equal(state_of(connection.execute, f"GDPR GET people {key}"), "DG003", "GET after " + what)
+
+            for key in range(1, 12):
+                person(key)
+            connection.execute("DELETE FROM notes WHERE person = 1")
+            connection.execute("DELETE FROM people WHERE id = 1")
+            gone(1, "DELETE")
+            # Another person takes the key in the same transaction.
+            with connection.transaction():
+                connection.execute("DELETE FROM notes WHERE person = 2")
+                connection.execute("DELETE FROM people WHERE id = 2")
+                connection.execute("INSERT INTO people VALUES (2, 'another')")
+            gone(None, "DELETE and INSERT under one key")
+            tally.equal([row[0] for row in rows(connection, "GDPR GET people 2")], ["people"], "the new person has a row of their own")
+            # The same, with a row that changes hands because its foreign key is looked at later.
+            with connection.transaction():
+                connection.execute("SET CONSTRAINTS ALL DEFERRED")
+                connection.execute("DELETE FROM people WHERE id = 3")
+                connection.execute("INSERT INTO people VALUES (3, 'heir')")
+            gone(None, "DELETE and INSERT under a deferred reference")
+            tally.equal(sorted(row[0] for row in rows(connection, "GDPR GET people 3")), ["notes", "people"], "the row has changed hands")
+            with connection.transaction(force_rollback=True):
+                connection.execute("DELETE FROM notes WHERE person = 4")
+                connection.execute("DELETE FROM people WHERE id = 4")
+            gone(None, "a DELETE rolled back", 0)
+            tally.equal(sorted(row[0] for row in rows(connection, "GDPR GET people 4")), ["notes", "people"], "a person whose DELETE was rolled back")
+            connection.execute("DELETE FROM notes WHERE person IN (5, 6)")
+            connection.execute("UPDATE people SET id = 11 - id WHERE id IN (5, 6)")
+            connection.execute("UPDATE people SET id = 50 WHERE id = 5")
+            gone(5, "a new key", 0)
+            tally.equal(len(rows(connection, "GDPR GET people 50")), 1, "GET under the new key")
+            rows(connection, "GDPR FORGET people 50")
+            gone(50, "FORGET under the new key")
+            left = rows(connection, "SELECT count(*) FROM people")[0][0]
+            connection.execute("TRUNCATE people, notes")
+            gone(4, "TRUNCATE", left)
+            for key in range(1, 4):
+                person(key)
+            connection.execute("DROP TABLE notes")
+            connection.execute("DROP TABLE people")
+            gone(None, "DROP TABLE", 3)
+        tally.equal(server.stop(), 0, "SIGTERM")
+        tally.clean(server, "after other ways to go")
+        server.start()
+        server.stop()
+        tally.clean(server, "after other ways to go, opened again")
+    finally:
+        server.remove()
+
+
 def churn(connection, dice, rounds):
     """Enough traffic of nobody's to make the store flush and rewrite files."""
     for _ in range(rounds):
@@ -244,6 +313,7 @@ def main():
                 connection.execute("INSERT INTO people (id) VALUES (%s)", (gone[0].key,))
                 tally.equal([row[0] for row in rows(connection, f"GDPR GET people '{gone[0].key}'")], ["people"], "a new person under the old key")
             other_receipt(tally, server, folder)
+            tally.case(other_ways, tally)
             found, _ = search(server.root, everyone)
             tally.equal(found, [], "in clear at the end")
             tally.equal(server.stop(), 0, "SIGTERM")

@@ -4,11 +4,13 @@ Every case runs against one server; `dogwood check` afterwards must find every i
 """
 import os
 import random
+import struct
 import threading
 import time
 
 import psycopg
 
+from bad_input import Raw, SYNC, bind, message, parse, state
 from harness import Server, Tally, rows, state_of
 
 ROUNDS = int(os.environ.get("CONCURRENCY_ROUNDS", "12"))
@@ -170,6 +172,44 @@ def joint_forgets(tally, server):
                         [(0,)], "no message names them")
 
 
+def last_members_forgotten(tally, server):
+    """All members of a group are forgotten at once: the last one takes the group with them."""
+    with server.connect() as one, server.connect() as two:
+        for number in range(ROUNDS):
+            base = 30000 + number * 10
+            one.execute("INSERT INTO people VALUES (%s, 'a'), (%s, 'b')", (base, base + 1))
+            one.execute("BEGIN")
+            one.execute("INSERT INTO groups VALUES (%s, 'g')", (base,))
+            one.execute("INSERT INTO members VALUES (%s, %s, %s), (%s, %s, %s)", (base, base, base, base + 1, base + 1, base))
+            one.execute("COMMIT")
+            results = together(lambda: state_of(one.execute, f"GDPR FORGET people {base}"),
+                               lambda: state_of(two.execute, f"GDPR FORGET people {base + 1}"))
+            tally.equal(results, ["", ""], "all members forgotten at once")
+            tally.equal(rows(one, "SELECT count(*) FROM groups WHERE id = %s", (base,)), [(0,)], "the group goes with its last member")
+
+
+def forget_waits_for_a_gift(tally, server):
+    """A FORGET that waits for rows that are given away meanwhile leaves them to their new owner."""
+    with server.connect() as one, server.connect() as two:
+        for number in range(3):
+            person, heir = 40000 + number * 2, 40001 + number * 2
+            one.execute("INSERT INTO people VALUES (%s, 'a'), (%s, 'b')", (person, heir))
+            one.execute("INSERT INTO notes VALUES (%s, %s, 'gift'), (%s, %s, 'own')", (person * 1000, person, person * 1000 + 1, person))
+            one.execute("INSERT INTO messages VALUES (%s, %s, %s, 'm')", (person, person, heir))
+            one.execute("BEGIN")
+            one.execute("UPDATE notes SET person = %s WHERE id = %s", (heir, person * 1000))
+            one.execute("UPDATE messages SET sender = receiver WHERE id = %s", (person,))
+
+            def commit():
+                time.sleep(0.15)
+                one.execute("COMMIT")
+
+            results = together(commit, lambda: state_of(two.execute, f"GDPR FORGET people {person}"))
+            tally.equal(results, [None, ""], "a FORGET that waits for a gift")
+            tally.equal(rows(one, "SELECT person FROM notes WHERE id IN (%s, %s)", (person * 1000, person * 1000 + 1)), [(heir,)], "the given row stays")
+            tally.equal(rows(one, "SELECT sender, receiver FROM messages WHERE id = %s", (person,)), [(heir, heir)], "the given message stays as it is")
+
+
 def same_person_twice(tally, server):
     with server.connect() as one, server.connect() as two:
         for number in range(ROUNDS):
@@ -308,6 +348,37 @@ def forget_ends_snapshots(tally, server):
         one.execute("ROLLBACK")
 
 
+def forget_ends_cursors(tally, server):
+    """Rows that were found before a FORGET are not handed out after it."""
+    with server.connect() as one, server.connect() as two:
+        for person in range(420, 424):
+            one.execute("INSERT INTO people VALUES (%s, %s)", (person, f"secret{person}"))
+        select = "SELECT * FROM people WHERE id BETWEEN 420 AND 423 ORDER BY id"
+        two.execute("BEGIN")
+        two.execute("DECLARE held CURSOR WITH HOLD FOR " + select)
+        rows(two, "FETCH 1 FROM held")
+        two.execute("COMMIT")
+        one.execute("GDPR FORGET people 422")
+        tally.equal(state_of(two.execute, "FETCH ALL FROM held"), "40001", "a held cursor ends with FORGET")
+        two.execute("BEGIN")
+        two.execute("DECLARE plain CURSOR FOR " + select)
+        rows(two, "FETCH 1 FROM plain")
+        one.execute("GDPR FORGET people 421")
+        tally.equal(state_of(two.execute, "FETCH ALL FROM plain"), "40001", "a cursor in a block ends with FORGET")
+        two.execute("ROLLBACK")
+        # A portal that is read in parts.
+        raw = Raw(server)
+        part = message(b"E", b"\0" + struct.pack("!I", 1)) + message(b"H")
+        raw.send(parse(select.encode()), bind([]), part)
+        raw.until(b"s")
+        one.execute("GDPR FORGET people 423")
+        raw.send(message(b"E", b"\0" + struct.pack("!I", 0)), SYNC)
+        got = raw.until(b"Z")
+        tally.that(not any(b"secret423" in body for _, body in got), "a portal does not show who was forgotten", got)
+        tally.equal([state(body) for kind, body in got if kind == b"E"], ["40001"], "a portal ends with FORGET")
+        raw.close()
+
+
 def duplicates(tally, server):
     """The same key, and the same unique value, from several at once: exactly one stands."""
     connections = [server.connect() for _ in range(4)]
@@ -391,8 +462,9 @@ def main():
         with server.connect() as connection:
             for statement in SCHEMA:
                 connection.execute(statement)
-        for case in (last_owners, forget_amid_inserts, forget_amid_updates, joint_forgets, same_person_twice, parent_and_child, bank,
-                     increments, repeatable_read, forget_ends_snapshots, duplicates, deadlock, schema_amid_writes):
+        for case in (last_owners, forget_amid_inserts, forget_amid_updates, joint_forgets, last_members_forgotten,
+                     forget_waits_for_a_gift, same_person_twice, parent_and_child, bank,
+                     increments, repeatable_read, forget_ends_snapshots, forget_ends_cursors, duplicates, deadlock, schema_amid_writes):
             began = time.monotonic()
             tally.case(case, tally, server)
             if os.environ.get("CHECKS_VERBOSE"):

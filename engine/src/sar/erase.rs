@@ -8,6 +8,7 @@ use super::traverse::{Place, near_rows};
 use super::{Subject, no_such_subject};
 use crate::SqlError;
 use crate::layered::Layered;
+use crate::locks::{LockKey, LockMode};
 use crate::ownership::{self, Between, Derivation};
 use crate::shape::{Edge, Referrer, TableShape};
 use crate::write::{Writer, foreign_key};
@@ -81,9 +82,8 @@ impl Eraser<'_, '_> {
     fn fire(&mut self, shape: &Arc<TableShape>, row: &Row) -> Result<(), SqlError> {
         for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
             // As committed: what another rule has blanked meanwhile does not decide which rules fire.
-            let view = self.committed();
-            let near_shape = view.shape(edge.near)?.clone();
-            for place in near_rows(&view, edge, shape, row)? {
+            let near_shape = self.committed().shape(edge.near)?.clone();
+            for place in self.locked(|eraser| near_rows(&eraser.committed(), edge, shape, row))? {
                 self.fire_edge(&near_shape, edge, place)?;
             }
         }
@@ -96,6 +96,24 @@ impl Eraser<'_, '_> {
     fn committed(&self) -> Layered {
         let database = self.writer.transaction.database();
         Layered::new(database.store.clone(), database.published.load_full())
+    }
+
+    /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
+    fn locked(&mut self, find: impl Fn(&mut Self) -> Result<Vec<Place>, SqlError>) -> Result<Vec<Place>, SqlError> {
+        let mut locked = BTreeSet::new();
+        loop {
+            let places = find(self)?;
+            let before = locked.len();
+            for place in &places {
+                if locked.insert(place.clone()) {
+                    let key = LockKey::Row(place.0, place.1.clone());
+                    self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
+                }
+            }
+            if locked.len() == before {
+                return Ok(places);
+            }
+        }
     }
 
     fn fire_edge(&mut self, near: &Arc<TableShape>, edge: &Edge, place: Place) -> Result<(), SqlError> {
@@ -127,15 +145,16 @@ impl Eraser<'_, '_> {
         let foreign_key = &referrer.foreign_key;
         let Some(values) = target.values(&foreign_key.target_columns, row) else { return Ok(()) };
         let value = key::encode_all(&values);
-        let view = self.writer.transaction.latest_view();
-        let shape = view.shape(referrer.table)?.clone();
-        let mut keys = view.keys_by_value(&shape, foreign_key.index, &value)?;
-        drop(view);
-        if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
-            keys.extend(self.committed().keys_by_value(&shape, foreign_key.index, &value)?);
-        }
-        for row_key in keys {
-            let place = (shape.id(), row_key);
+        let shape = self.committed().shape(referrer.table)?.clone();
+        let places = self.locked(|eraser| {
+            let view = eraser.writer.transaction.latest_view();
+            let mut keys = view.keys_by_value(&shape, foreign_key.index, &value)?;
+            if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
+                keys.extend(eraser.committed().keys_by_value(&shape, foreign_key.index, &value)?);
+            }
+            Ok(keys.into_iter().map(|row_key| (shape.id(), row_key)).collect())
+        })?;
+        for place in places {
             // An annotated edge follows its rules alone; here, its far row survives without the key it was named by.
             let action = match foreign_key.annotation {
                 Some(_) => ReferentialAction::SetNull,
@@ -174,9 +193,11 @@ impl Eraser<'_, '_> {
         };
         drop(view);
         // A key cannot change here, and a default may be taken where values are unique.
-        let keyed = shape.table().indexes.iter().any(|index| {
-            index.unique && index.columns.iter().any(|column| columns.contains(column))
-        });
+        let keyed = shape
+            .table()
+            .indexes
+            .iter()
+            .any(|index| index.unique && index.columns.iter().any(|column| columns.contains(column)));
         if !exists || keyed {
             return self.unname(shape, place, columns);
         }

@@ -21,6 +21,9 @@ use planner::scalar::ScalarExpr;
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::sync::Arc;
 
+// Each attempt that fails, another transaction has won.
+const FORGET_ATTEMPTS_MAX: usize = 20;
+
 fn column(name: &str, scalar: ScalarType) -> OutputColumn {
     OutputColumn { name: name.into(), column_type: ColumnType { scalar, modifier: -1, nullable: false }, origin: None }
 }
@@ -69,8 +72,10 @@ impl Session {
                 self.transaction().roll_back_to(mark);
                 Ok(forget_rows(counts?, "EXPLAIN"))
             }
-            GdprRequest::Export(_) => Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
-                .hint("write COPY (GDPR EXPORT …) TO STDOUT")),
+            GdprRequest::Export(_) => {
+                Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
+                    .hint("write COPY (GDPR EXPORT …) TO STDOUT"))
+            }
         }
     }
 
@@ -110,6 +115,22 @@ impl Session {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
         }
         self.refuse_read_only("GDPR FORGET")?;
+        for _ in 1..FORGET_ATTEMPTS_MAX {
+            match self.try_forget(table, key, params.clone()) {
+                // What it was planned from changed under it: rows lost their last other owner, or went themselves.
+                Err(error) if matches!(error.code, "DG001" | "DG002" | "40001" | "40P01") => self.fail(&error),
+                outcome => return outcome,
+            }
+        }
+        self.try_forget(table, key, params)
+    }
+
+    fn try_forget(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
         self.transaction();
         let counts = self.plan_forget(table, key, params)?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
@@ -118,12 +139,7 @@ impl Session {
     }
 
     /// Erases in the transaction's overlay and counts.
-    fn plan_forget(
-        &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
-        params: Arc<[Datum]>,
-    ) -> Result<Counts, SqlError> {
+    fn plan_forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Counts, SqlError> {
         let view = self.transaction().latest_view();
         let subject = self.subject(&view, table, key, params.clone())?;
         let context = self.eval_context(params, view.catalog());
@@ -190,12 +206,7 @@ impl Session {
 fn forget_rows(counts: Counts, tag: &str) -> Response {
     let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let rows = counts.into_iter().map(|(table, counts)| {
-        Ok(vec![
-            Datum::Text(table.into()),
-            number(counts.deleted),
-            number(counts.anonymized),
-            number(counts.disowned),
-        ])
+        Ok(vec![Datum::Text(table.into()), number(counts.deleted), number(counts.anonymized), number(counts.disowned)])
     });
     let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
     Response::Rows(RowStream {
