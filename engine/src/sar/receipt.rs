@@ -18,7 +18,7 @@ pub fn issue(
 ) -> Result<Vec<(MicroDbId, Receipt)>, SqlError> {
     let mut receipts = Vec::new();
     let store = between.new.store();
-    for microdb in removed(between)? {
+    for (microdb, relation, row_key) in removed(between)? {
         let counts = erase::counts(between, derivation, microdb);
         let time_us = clock::now_micros();
         let tables = counts.iter().map(|(table, counts)| ReceiptTable {
@@ -44,11 +44,7 @@ pub fn issue(
             payload: None,
         };
         batch.append_receipt(store, &receipt, &entry)?;
-        for ((relation, row_key), _) in between.overlay.subjects() {
-            if between.old.subject(*relation, row_key)? == Some(microdb) {
-                batch.put_meta(store, &forgotten_key(*relation, row_key), receipt.id_text().as_bytes());
-            }
-        }
+        batch.put_meta(store, &forgotten_key(relation, row_key), receipt.id_text().as_bytes());
         receipts.push((microdb, receipt));
     }
     Ok(receipts)
@@ -59,8 +55,8 @@ pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
     [b"forgotten/".as_slice(), &relation.0.to_be_bytes(), row_key.bytes()].concat()
 }
 
-/// µDBs that no subject's row has any more.
-fn removed(between: &Between<'_>) -> Result<Vec<MicroDbId>, SqlError> {
+/// µDBs that no subject's row has any more, and the rows that had them.
+fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a RowKey)>, SqlError> {
     let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();
     let mut removed = Vec::new();
     for ((relation, row_key), now) in between.overlay.subjects() {
@@ -69,7 +65,7 @@ fn removed(between: &Between<'_>) -> Result<Vec<MicroDbId>, SqlError> {
             && *now != Some(microdb)
             && !kept.contains(&microdb)
         {
-            removed.push(microdb);
+            removed.push((microdb, *relation, row_key));
         }
     }
     Ok(removed)
