@@ -57,7 +57,7 @@ test: install-test
 
 # Numbers: benches/README.md says what each means and how to make it.
 bench: build install-test
-	@"$(CARGO_TARGET_DIR)/release/bench" core $(ARGUMENTS)
+	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-core.json" "$(CARGO_TARGET_DIR)/release/bench" core $(ARGUMENTS)
 
 # The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.
 soak: build install-test
