@@ -41,25 +41,30 @@ build: install-build
 demo: build
 	@"$(CARGO_TARGET_DIR)/release/demo"
 
-# Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs).
+# Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
+# then the demo, which checks what it claims. A failed check does not hide the next.
 test: install-test
 	cargo build --release --workspace
 	cargo test --release --workspace
-	@for check in benches/checks/*.py; do \
-		[ -e "$$check" ] || continue; \
+	@failed=(); for check in benches/checks/*.py; do \
 		grep -q __main__ "$$check" || continue; \
 		echo "check $$check"; \
-		"$(VENV)/bin/python" "$$check" || { echo "failed: $$check"; exit 1; }; \
-	done
+		"$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
+	done; \
+	echo "check make demo"; "$(CARGO_TARGET_DIR)/release/demo" || failed+=("make demo"); \
+	[ "$${#failed[@]}" = 0 ] || { echo "failed: $${failed[*]}"; exit 1; }
 	@echo "every test passed"
 
 # Numbers: benches/README.md says what each means and how to make it.
 bench: build install-test
-	@"$(CARGO_TARGET_DIR)/release/bench" $(ARGUMENTS)
+	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-core.json" "$(CARGO_TARGET_DIR)/release/bench" core $(ARGUMENTS)
 
-# The long run: hours of load with crashes.
-soak: build
-	@"$(CARGO_TARGET_DIR)/release/soak" $(ARGUMENTS)
+# The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.
+soak: build install-test
+	CRASH_CYCLES=1000 "$(VENV)/bin/python" benches/checks/crash.py
+	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" benches/checks/concurrency.py
+	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" benches/checks/bad_input.py
+	"$(VENV)/bin/python" benches/checks/sql_oracle.py --count 200000 --seconds 7200
 
 # Jupyter over a running server (see notebooks/).
 notebook: install-test

@@ -10,8 +10,6 @@ import string
 import tempfile
 import time
 
-import psycopg
-
 from harness import Server, Tally, rows, run, state_of
 
 PEOPLE = int(os.environ.get("CANARY_PEOPLE", "12"))

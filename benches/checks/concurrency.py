@@ -8,8 +8,6 @@ import struct
 import threading
 import time
 
-import psycopg
-
 from bad_input import Raw, SYNC, bind, message, parse, state
 from harness import Server, Tally, rows, state_of
 

@@ -87,13 +87,8 @@ pub fn plan_statement(
     param_types: &[Option<ScalarType>],
 ) -> Result<PlannedStatement, PlanError> {
     let (resolved, params) = resolve(parsed, catalog, &SessionInfo::default(), param_types)?;
-    let planned = plan_resolved(resolved, catalog)?;
-    let params = match planned {
-        // Its parameters are the columns of the data, nothing that a client binds.
-        Planned::CopyIn(..) => Vec::new(),
-        _ => params.into_iter().map(|column_type| column_type.scalar).collect(),
-    };
-    Ok(PlannedStatement { planned, params })
+    let params = params.into_iter().map(|column_type| column_type.scalar).collect();
+    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params })
 }
 
 fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {

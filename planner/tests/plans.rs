@@ -68,10 +68,3 @@ fn subqueries() {
 fn everything_else() {
     check("other.golden");
 }
-
-#[test]
-fn a_copy_binds_nothing() {
-    let parsed = parse::parse("COPY tags FROM STDIN").expect("it parses");
-    let planned = planner::plan_statement(&parsed[0], &support::catalog::catalog(), &[]).expect("it is planned");
-    assert!(planned.params.is_empty());
-}

@@ -40,13 +40,12 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
             put_personal(&mut batch, between, &shape, row_key, row)?;
         }
     }
-    // Old places first: a subject that moved to another key is put again below, from both sides. A key may have
-    // passed to a new person.
+    // Old places first: a subject that moved to another key is put again below, from both sides.
     for ((relation, row_key), now) in overlay.subjects() {
-        if let Some(before) = between.old.subject(*relation, row_key)?
-            && *now != Some(before)
+        if let Some(microdb) = between.old.subject(*relation, row_key)?
+            && *now != Some(microdb)
         {
-            batch.delete_subject(*relation, row_key, before);
+            batch.delete_subject(*relation, row_key, microdb);
         }
     }
     for ((relation, row_key), microdb) in overlay.subjects() {
