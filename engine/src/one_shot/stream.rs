@@ -207,6 +207,17 @@ pub fn materialise(input: &mut dyn Pull, shot: &OneShot) -> Result<Vec<Row>, Sql
     Ok(rows)
 }
 
+/// Whether the plan has a recursion that runs by rounds in its own right: its locals must then be at hand as rows.
+pub fn needs_rounds(plan: &Plan) -> bool {
+    let here = matches!(plan, Plan::LetRec { id, step, .. } if !is_additive(step, *id));
+    here || crate::render::children(plan).into_iter().any(needs_rounds)
+}
+
+/// No rows.
+pub fn nothing<'p>() -> Box<dyn Pull + 'p> {
+    Box::new(RowsStream { rows: [].iter() })
+}
+
 /// `input` through an `Mfp`, unless that changes nothing.
 fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneShot) -> Box<dyn Pull + 'p> {
     if mfp.is_identity() {

@@ -74,7 +74,14 @@ impl RenderTime for u64 {
                 meter: context.meter.clone(),
             };
             inner.locals.insert(recursion.id, Bundle::infallible(rows));
-            let step = render(&mut inner, recursion.step)?;
+            let step = match render(&mut inner, recursion.step) {
+                Ok(step) => step,
+                Err(error) => {
+                    // Timely panics at a loop that nobody closed.
+                    variable.set(enter(&base).oks);
+                    return Err(error);
+                }
+            };
             let all = enter(&base).oks.concat(step.oks);
             let settled = settle(&inner, all, recursion.distinct);
             variable.set(settled.clone());
@@ -112,25 +119,34 @@ fn settle<'s>(context: &Context<'s, Rounds>, rows: Rows<'s, Rounds>, distinct: b
     }
 }
 
-/// Whether `step` of a union of two bags for `id` is the union of its results for each.
+/// Whether `step` of a union of two bags for `id` is the union of its results for each, and can be in the loop.
 pub fn is_additive(step: &Plan, id: LocalId) -> bool {
+    // Loops do not nest here: a step with a loop of its own runs by rounds.
+    !recurses(step) && adds(step, id)
+}
+
+fn recurses(plan: &Plan) -> bool {
+    matches!(plan, Plan::LetRec { .. }) || children(plan).into_iter().any(recurses)
+}
+
+fn adds(step: &Plan, id: LocalId) -> bool {
     match step {
         Plan::Constant { .. } | Plan::Get { .. } | Plan::GetLocal { .. } => true,
         Plan::Mfp(input, _)
         | Plan::TableFunction { input, .. }
         | Plan::LookupJoin { input, .. }
-        | Plan::Negate(input) => is_additive(input, id),
+        | Plan::Negate(input) => adds(input, id),
         Plan::Join { left, right, kind, .. } => match kind {
             MatchKind::Inner => {
-                (!mentions(left, id) || !mentions(right, id)) && is_additive(left, id) && is_additive(right, id)
+                (!mentions(left, id) || !mentions(right, id)) && adds(left, id) && adds(right, id)
             }
-            MatchKind::Left | MatchKind::Semi | MatchKind::Anti => is_additive(left, id) && !mentions(right, id),
+            MatchKind::Left | MatchKind::Semi | MatchKind::Anti => adds(left, id) && !mentions(right, id),
         },
         // A branch without the local would come again each round.
         Plan::Union(inputs) => {
-            !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && is_additive(input, id))
+            !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && adds(input, id))
         }
-        Plan::Let { value, body, .. } => !mentions(value, id) && is_additive(body, id),
+        Plan::Let { value, body, .. } => !mentions(value, id) && adds(body, id),
         Plan::Reduce { .. }
         | Plan::TopK { .. }
         | Plan::Window { .. }

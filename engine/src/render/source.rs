@@ -14,7 +14,9 @@ use super::{Meter, RenderTime, children, may_retract, render};
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::rounds::{RoundsStream, held_bytes};
-use crate::one_shot::stream::{Locals, Pull, by_rounds, stream, streams};
+use crate::one_shot::stream::{
+    Local, Locals, Pull, by_rounds, materialise, needs_rounds, nothing, rows, stream, streams, with,
+};
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
 use differential_dataflow::input::{Input, InputSession};
@@ -125,6 +127,23 @@ fn find_feeds<'p>(
     if streams(plan, &known) {
         feeds.push(Feed { node: NodeId::of(plan), rows: stream(plan, shot, locals)? });
         return Ok(());
+    }
+    // What a recursion by rounds reads must be rows when it starts: the dataflow has none yet.
+    if let Plan::Let { id, value, body } = plan
+        && needs_rounds(body)
+    {
+        let bag = Local::Bag(Arc::new(materialise(&mut *rows(value, shot, locals)?, shot)?));
+        feeds.push(Feed { node: NodeId::of(value), rows: nothing() });
+        return find_feeds(body, shot, &with(locals, *id, bag), feeds);
+    }
+    if let Plan::LetRec { id, base, step, distinct, body } = plan
+        && needs_rounds(body)
+    {
+        let recursion = Recursion { id: *id, base, step, distinct: *distinct };
+        let mut rounds = RoundsStream::new(recursion, shot, locals)?;
+        let bag = Local::Bag(Arc::new(materialise(&mut rounds, shot)?));
+        feeds.push(Feed { node: NodeId::recursion(plan), rows: nothing() });
+        return find_feeds(body, shot, &with(locals, *id, bag), feeds);
     }
     if let Plan::LetRec { id, base, step, distinct, body } = plan
         && by_rounds(base, step, *id, &known)

@@ -145,7 +145,7 @@ impl Grammar<'_, '_> {
             ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
                 match location_in(message) {
                     Some(location) => match self.token_at(location) {
-                        Some(token) => syntax_error(self.lines, token),
+                        Some((before, token)) => self.not_taken(before, token),
                         None => self.unexpected(),
                     },
                     None if message.contains("found: EOF") => syntax_error(self.lines, &end_of_input()),
@@ -155,18 +155,46 @@ impl Grammar<'_, '_> {
         }
     }
 
-    fn token_at(&self, location: Location) -> Option<&TokenWithSpan> {
-        let mut index = 0;
+    /// The token at a place, and the one before it.
+    fn token_at(&self, location: Location) -> Option<(Option<&TokenWithSpan>, &TokenWithSpan)> {
+        let (mut index, mut before) = (0, None);
         loop {
             let token = self.parser.token_at(index);
             if token.token == Token::EOF {
                 return None;
             }
             if token.span.start == location {
-                return Some(token);
+                return Some((before, token));
+            }
+            if !matches!(token.token, Token::Whitespace(_)) {
+                before = Some(token);
             }
             index += 1;
         }
+    }
+
+    /// PostgreSQL's SQL that sqlparser does not read is refused as such; all else is a syntax error.
+    fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
+        let is = |token: &TokenWithSpan, text: &str| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+        let after = |text: &str| before.is_some_and(|before| is(before, text));
+        let what = if is(token, "OVERRIDING") {
+            "OVERRIDING in INSERT"
+        } else if is(token, "EXCLUDE") {
+            "EXCLUDE in a window's frame"
+        } else if after("SYMMETRIC") {
+            "BETWEEN SYMMETRIC"
+        } else if after("ROWS") && is(token, "FROM") {
+            "ROWS FROM"
+        } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
+            "UPDATE of one element of an array"
+        } else {
+            return syntax_error(self.lines, token);
+        };
+        PlanError::unsupported(what).at(Some(self.position_of(&token.span)))
+    }
+
+    fn word_was_first(&self, text: &str) -> bool {
+        matches!(&self.parser.token_at(0).token, Token::Word(word) if word.value.eq_ignore_ascii_case(text))
     }
 
     /// Runs one of sqlparser's own methods.

@@ -190,7 +190,7 @@ impl Resolver<'_> {
             .enumerate()
             .map(|(index, column)| Visible { name: column.name, index, column_type: column.column_type, origin: column.origin })
             .collect();
-        (hir, Binding { name: cte.name, schema: None, hidden_name: None, relation: None, columns, row_key: None })
+        (hir, Binding { name: cte.name, schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false })
     }
 }
 

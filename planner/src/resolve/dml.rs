@@ -91,6 +91,7 @@ impl Resolver<'_> {
             relation: Some(table.id),
             columns,
             row_key: None,
+            is_scalar: false,
         }
     }
 

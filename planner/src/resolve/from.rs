@@ -278,7 +278,7 @@ impl Resolver<'_> {
                     .map(|(index, output)| Visible { name: output.name, index, column_type: output.column_type, origin: output.origin })
                     .collect();
                 let binding =
-                    Binding { name: String::new(), schema: None, hidden_name: None, relation: None, columns, row_key: None };
+                    Binding { name: String::new(), schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false };
                 Ok(FromItem::single(hir, aliased(binding, Some(alias))?))
             }
             TableFactor::Function { name, args, with_ordinality, alias, .. } => {
@@ -300,6 +300,7 @@ impl Resolver<'_> {
                             relation: None,
                             columns: item.columns,
                             row_key: None,
+                            is_scalar: false,
                         };
                         Ok(FromItem::single(item.hir, aliased(binding, Some(alias))?))
                     }
@@ -319,7 +320,7 @@ impl Resolver<'_> {
             Relation::Stored { id, schema, name, columns, types, is_system } => {
                 let with_key = self.with_row_keys && !is_system;
                 let row_key = with_key.then_some(types.len());
-                let binding = Binding { name, schema: Some(schema), hidden_name: None, relation: Some(id), columns, row_key };
+                let binding = Binding { name, schema: Some(schema), hidden_name: None, relation: Some(id), columns, row_key, is_scalar: false };
                 Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
             }
         }

@@ -40,18 +40,19 @@ impl Resolver<'_> {
             .0;
         let alone = columns.len() == 1 + usize::from(ordinality);
         let named = alias.map_or_else(|| function.clone(), |alias| fold(&alias.name));
+        // json_array_elements and its like name their one result; others' is called as the function is.
+        let is_scalar = columns.len() == 1 && columns[0].0 == "value";
         let columns: Vec<Visible> = columns
             .into_iter()
             .enumerate()
             .map(|(index, (name, column_type))| Visible {
-                // A lone column is called as the function is.
-                name: if alone && index == 0 { named.clone() } else { name },
+                name: if alone && index == 0 && name != "value" { named.clone() } else { name },
                 index,
                 column_type,
                 origin: None,
             })
             .collect();
-        let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 
@@ -182,7 +183,7 @@ impl Resolver<'_> {
             types.push(column_type);
         }
         let hir = Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
-        let binding = Binding { name: "unnest".to_owned(), schema: None, hidden_name: None, relation: None, columns, row_key: None };
+        let binding = Binding { name: "unnest".to_owned(), schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 }

@@ -143,6 +143,8 @@ pub(super) struct Binding {
     pub(super) columns: Vec<Visible>,
     /// The column with its row key, where rows are locked or written.
     pub(super) row_key: Option<usize>,
+    /// A function whose one result has a name of its own: the whole row is that value.
+    pub(super) is_scalar: bool,
 }
 
 /// A column that can be named.
@@ -333,6 +335,9 @@ impl Resolver<'_> {
 
     /// A relation's row as one composite value.
     pub(super) fn whole_row(&mut self, level: usize, table: &Binding, position: Option<u32>) -> Typed {
+        if table.is_scalar {
+            return self.reference(level, &table.columns[0], position);
+        }
         let fields: Vec<(String, ScalarType)> =
             table.columns.iter().map(|column| (column.name.clone(), column.column_type.scalar.clone())).collect();
         let items = table.columns.iter().map(|column| self.reference(level, column, position).expr).collect();

@@ -73,10 +73,25 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
             let text = other.to_string();
             match by_name(&text.to_lowercase(), catalog) {
                 Some(scalar) => plain(scalar),
-                None => Err(PlanError::new("42704", format!("type \"{}\" does not exist", text.to_lowercase()))),
+                None => Err(unknown_type(&text.to_lowercase())),
             }
         }
     }
+}
+
+/// 0A000 for PostgreSQL's types that we do not have, else 42704.
+fn unknown_type(name: &str) -> PlanError {
+    const POSTGRESQL: [&str; 32] = [
+        "bit", "varbit", "bit varying", "inet", "cidr", "macaddr", "macaddr8", "money", "xml", "point", "line", "lseg",
+        "box", "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
+        "tstzrange", "daterange", "int4multirange", "int8multirange", "nummultirange", "tsmultirange",
+        "tstzmultirange", "datemultirange", "timetz", "pg_lsn",
+    ];
+    let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
+    if POSTGRESQL.contains(&base) {
+        return PlanError::unsupported(format!("type {base}")).hint("Use text, numeric, or two columns.");
+    }
+    PlanError::new("42704", format!("type \"{name}\" does not exist"))
 }
 
 fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<ColumnType, PlanError> {
@@ -88,7 +103,7 @@ fn named(name: &ObjectName, modifiers: &[String], catalog: &Catalog) -> Result<C
             ObjectNamePart::Function(function) => fold(&function.name),
         })
         .collect();
-    let unknown = || PlanError::new("42704", format!("type \"{}\" does not exist", parts.join(".")));
+    let unknown = || unknown_type(&parts.join("."));
     let last = parts.last().ok_or_else(unknown)?;
     let user_only = match &parts[..parts.len() - 1] {
         [] => false,

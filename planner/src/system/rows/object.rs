@@ -70,8 +70,11 @@ impl Source<'_> {
             let more = [("relnatts", small(relation.columns.len())), ("relam", Datum::Oid(if relation.is_view { 0 } else { HEAP }))];
             class(rows, relation.id.0, relation.name, schema_id(relation), kind, &more);
         }
+        let referenced: std::collections::BTreeSet<_> =
+            self.catalog.relations.values().flat_map(|table| table.foreign_keys.iter().map(|key| key.target)).collect();
         for table in self.catalog.relations.values() {
-            let keys = !table.foreign_keys.is_empty();
+            // psql asks for foreign keys, both ways, only of a table with triggers.
+            let keys = !table.foreign_keys.is_empty() || referenced.contains(&table.id);
             let more = [
                 ("relnatts", small(table.columns.len())),
                 ("relam", Datum::Oid(HEAP)),

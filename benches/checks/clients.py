@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Real clients against Dogwood: psql, psycopg 3, asyncpg, pgbench, SQLAlchemy.
+
+Each check is a function; what it raises is a failure. DOGWOOD names the binary.
+"""
+
+import asyncio
+import datetime
+import decimal
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import traceback
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from support.servers import POSTGRES_BIN, Dogwood, need  # noqa: E402
+
+CHECKS = []
+MOMENT = datetime.datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=datetime.timezone.utc)
+
+
+def check(function):
+    CHECKS.append(function)
+    return function
+
+
+def program(server, name, *arguments, text=None):
+    environment = {**os.environ, "PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "controller",
+                   "PGPASSWORD": server.password, "PGDATABASE": "dogwood", "PGSSLMODE": "disable"}
+    done = subprocess.run([str(POSTGRES_BIN / name), *arguments], env=environment, input=text, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    assert done.returncode == 0, f"{name} {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def expect(found, *wanted):
+    for part in wanted:
+        assert re.search(part, found), f"no {part!r} in:\n{found}"
+
+
+def equal(found, wanted):
+    assert found == wanted, f"found {found!r}, wanted {wanted!r}"
+
+
+@check
+def psql_describes(server):
+    program(server, "psql", "-v", "ON_ERROR_STOP=1", "-c",
+            "CREATE TABLE shown(id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL DEFAULT 'x', n numeric(8,2) CHECK (n > 0))",
+            "-c", "CREATE TABLE child(id bigserial PRIMARY KEY, shown int REFERENCES shown ON DELETE CASCADE)",
+            "-c", "CREATE INDEX shown_name ON shown(name)", "-c", "COMMENT ON TABLE shown IS 'seen'")
+    expect(program(server, "psql", "-c", r"\d shown"), r"id +\| integer +\| +\| not null \| generated always as identity",
+           r"'x'::text|'x'", r"shown_pkey\" PRIMARY KEY, btree \(id\)", r"shown_name\" btree \(name\)",
+           "Check constraints:", "Referenced by:", r"ON DELETE CASCADE")
+    expect(program(server, "psql", "-c", r"\d child"), "Foreign-key constraints:", "nextval")
+    expect(program(server, "psql", "-c", r"\d+ shown"), "Storage", "Access method: heap|Indexes")
+    expect(program(server, "psql", "-c", r"\dt"), "child", "shown")
+    expect(program(server, "psql", "-c", r"\dt+"), "seen")
+    expect(program(server, "psql", "-c", r"\l"), "dogwood")
+    for command in (r"\d", r"\di", r"\ds", r"\dv", r"\dn", r"\du", r"\df", r"\dT", r"\dp", r"\dx", r"\conninfo", r"\encoding"):
+        program(server, "psql", "-v", "ON_ERROR_STOP=1", "-c", command)
+
+
+@check
+def psql_copies(server):
+    found = program(server, "psql", "-v", "ON_ERROR_STOP=1", "-At", text=(
+        "CREATE TABLE copied(a int, b text);\nCOPY copied FROM STDIN;\n1\tx\n2\t\\N\n\\.\n"
+        "SELECT * FROM copied ORDER BY a;\nCOPY copied TO STDOUT WITH CSV;\n"))
+    expect(found, "1\\|x", "2\\|", "1,x")
+
+
+@check
+def psycopg_speaks_text_and_binary(server):
+    import psycopg
+
+    values = (7, 1.5, decimal.Decimal("12.340"), "é", b"\x00\xff", True, datetime.date(2020, 2, 29), MOMENT,
+              datetime.timedelta(days=2, seconds=5), uuid.UUID(int=5), [1, None, 3], ["a", 'b"c'], {"k": [1, None]})
+    types = "int4 float8 numeric text bytea bool date timestamptz interval uuid int4[] text[] jsonb".split()
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("SET timezone = 'UTC'")
+        from psycopg.types.json import Jsonb
+
+        given = [Jsonb(v) if isinstance(v, dict) else v for v in values]
+        for binary in (False, True):
+            for form in ("%s", "%b", "%t"):
+                for value, wanted, kind in zip(given, values, types):
+                    row = connection.execute(f"SELECT {form}::{kind}", [value], binary=binary).fetchone()
+                    equal(row[0], wanted)
+        equal(connection.execute("SELECT NULL::int4, ARRAY[]::text[]", binary=True).fetchone(), (None, []))
+
+
+@check
+def psycopg_copies_both_ways(server):
+    import psycopg
+
+    with psycopg.connect(server.dsn) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE pc(a int PRIMARY KEY, b text, c numeric, d timestamptz)")
+        rows = [(n, None if n % 7 == 0 else f"t\t{n}\n", decimal.Decimal(n) / 4, MOMENT) for n in range(5000)]
+        with cursor.copy("COPY pc FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+        connection.commit()
+        cursor.execute("SET timezone = 'UTC'")
+        with cursor.copy("COPY (SELECT * FROM pc ORDER BY a) TO STDOUT") as copy:
+            copy.set_types(["int4", "text", "numeric", "timestamptz"])
+            equal(list(copy.rows()), rows)
+        try:
+            cursor.execute("COPY pc TO STDOUT WITH (FORMAT binary)")
+            raise AssertionError("binary COPY passed: check it here")
+        except psycopg.errors.FeatureNotSupported:
+            connection.rollback()
+
+
+@check
+def psycopg_cursors_and_pipelines(server):
+    import psycopg
+
+    with psycopg.connect(server.dsn) as connection:
+        with connection.cursor("named") as cursor:
+            cursor.execute("SELECT g FROM generate_series(1, 10000) g")
+            equal(cursor.fetchmany(3), [(1,), (2,), (3,)])
+            equal(sum(row[0] for row in cursor), 10000 * 10001 // 2 - 6)
+        connection.commit()
+        with connection.pipeline(), connection.cursor() as cursor:
+            connection.execute("CREATE TABLE piped(a int PRIMARY KEY)")
+            cursor.executemany("INSERT INTO piped VALUES (%s)", [(n,) for n in range(100)])
+            cursor.execute("SELECT count(*) FROM piped")
+            equal(cursor.fetchone(), (100,))
+        connection.commit()
+        for _ in range(8):  # prepared from the sixth on
+            equal(connection.execute("SELECT a FROM piped WHERE a = %s", [5]).fetchone(), (5,))
+        try:
+            connection.execute("INSERT INTO piped VALUES (1)")
+            raise AssertionError("a duplicate key passed")
+        except psycopg.errors.UniqueViolation as error:
+            equal((error.diag.constraint_name, error.diag.table_name), ("piped_pkey", "piped"))
+        connection.rollback()
+        with connection.transaction():
+            try:
+                with connection.transaction():
+                    connection.execute("INSERT INTO piped VALUES (1000)")
+                    raise ValueError
+            except ValueError:
+                pass
+        equal(connection.execute("SELECT max(a) FROM piped").fetchone(), (99,))
+
+
+@check
+def asyncpg_speaks(server):
+    import asyncpg
+
+    async def talk():
+        connection = await asyncpg.connect(host="127.0.0.1", port=server.port, user="controller",
+                                           password=server.password, database="dogwood", ssl=False)
+        await connection.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+        await connection.execute("CREATE TABLE ap(id int PRIMARY KEY, m mood, ms mood[], j jsonb, n numeric, t timestamptz, s text[], u uuid, i interval, b bytea, d date, f float8)")
+        row = (1, "ok", ["sad", "ok"], '{"a": 1}', decimal.Decimal("1.50"), MOMENT, ["x", None], uuid.UUID(int=9),
+               datetime.timedelta(days=1, seconds=5), b"\x00", datetime.date(2020, 1, 1), 0.5)
+        marks = ", ".join(f"${n + 1}" for n in range(len(row)))
+        await connection.execute(f"INSERT INTO ap VALUES ({marks})", *row)
+        equal(tuple(await connection.fetchrow("SELECT * FROM ap")), row)
+        await connection.executemany("INSERT INTO ap(id, n) VALUES ($1, $2)", [(n, n) for n in range(2, 50)])
+        equal(await connection.fetchval("SELECT count(*) FROM ap WHERE id = ANY($1)", [1, 2, 3]), 3)
+        async with connection.transaction():
+            total = 0
+            async for record in connection.cursor("SELECT id FROM ap ORDER BY id", prefetch=7):
+                total += record["id"]
+            equal(total, 49 * 50 // 2)
+        try:  # asyncpg copies in binary only
+            await connection.copy_records_to_table("ap", records=[(100, decimal.Decimal(1))], columns=["id", "n"])
+            raise AssertionError("binary COPY passed: check it here")
+        except asyncpg.FeatureNotSupportedError:
+            pass
+        equal(await connection.fetchval("SELECT count(*) FROM ap"), 49)
+        try:
+            async with connection.transaction():
+                await connection.execute("INSERT INTO ap(id) VALUES (1)")
+        except asyncpg.UniqueViolationError:
+            pass
+        await connection.close()
+
+    asyncio.run(talk())
+
+
+@check
+def pgbench_runs(server):
+    program(server, "pgbench", "-i", "-s", "1", "-q")
+    for mode in ("simple", "extended", "prepared"):
+        found = program(server, "pgbench", "-n", "-c", "8", "-j", "2", "-T", "4", "-M", mode)
+        expect(found, r"number of failed transactions: 0 ", r"tps = [1-9]")
+    found = program(server, "psql", "-At", "-c", "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history), "
+                    "(SELECT sum(bbalance) FROM pgbench_branches) = (SELECT sum(tbalance) FROM pgbench_tellers)")
+    equal(found.strip(), "t|t")
+
+
+@check
+def sqlalchemy_maps(server):
+    import sqlalchemy as sa
+    from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+    class Base(DeclarativeBase):
+        pass
+
+    class Author(Base):
+        __tablename__ = "author"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        name: Mapped[str] = mapped_column(sa.String(50), unique=True)
+        books: Mapped[list["Book"]] = relationship(back_populates="author", cascade="all, delete-orphan")
+
+    class Book(Base):
+        __tablename__ = "book"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        title: Mapped[str] = mapped_column(sa.Text, index=True)
+        price: Mapped[decimal.Decimal] = mapped_column(sa.Numeric(8, 2))
+        author_id: Mapped[int] = mapped_column(sa.ForeignKey("author.id"))
+        author: Mapped[Author] = relationship(back_populates="books")
+
+    engine = sa.create_engine(f"postgresql+psycopg://controller:{server.password}@127.0.0.1:{server.port}/dogwood?sslmode=disable")
+    Base.metadata.create_all(engine)
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        session.add(Author(name="Ada", books=[Book(title="One", price=decimal.Decimal("9.50")), Book(title="Two", price=1)]))
+        session.add_all([Author(name=f"a{n}") for n in range(20)])
+        session.commit()
+        author = session.scalars(sa.select(Author).where(Author.name == "Ada")).one()
+        equal(sorted(book.title for book in author.books), ["One", "Two"])
+        author.books[0].title = "Three"
+        session.commit()
+        found = session.execute(sa.select(Author.name, sa.func.count(Book.id), sa.func.sum(Book.price)).join(Book).group_by(Author.name)).all()
+        equal([tuple(row) for row in found], [("Ada", 2, decimal.Decimal("10.50"))])
+        session.delete(author)
+        session.commit()
+        equal(session.scalar(sa.select(sa.func.count()).select_from(Book)), 0)
+    seen = sa.inspect(engine)
+    equal({"author", "book"} <= set(seen.get_table_names()), True)
+    equal([column["name"] for column in seen.get_columns("book")], ["id", "title", "price", "author_id"])
+    equal(seen.get_pk_constraint("book")["constrained_columns"], ["id"])
+    equal(seen.get_foreign_keys("book")[0]["referred_table"], "author")
+    Base.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def main():
+    need("psycopg", "asyncpg", "sqlalchemy")
+    failed = 0
+    with Dogwood() as server:
+        for function in CHECKS:
+            try:
+                function(server)
+            except Exception:
+                failed += 1
+                print(f"FAILED {function.__name__}\n{traceback.format_exc(limit=-3)}", flush=True)
+        log = server.log.read_text(errors="replace")
+        for line in log.split("\n"):
+            if "internal error" in line:
+                failed += 1
+                print(line)
+    print(f"{len(CHECKS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

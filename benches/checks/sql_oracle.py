@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Same statements to Dogwood and to PostgreSQL 15: same rows, same types, same class of error.
+
+    corpus/*.sql    written by hand, a folder of features
+    random          seeded: tables with NULLs, joins, predicates, aggregates, set operations, changes
+    corpus/refused  what Dogwood answers 0A000 to, and nothing else
+    corpus/intended the differences that we mean, each with its reason; one that is gone fails the check
+
+    sql_oracle.py [--only NAME] [--seed N] [--count N] [--verbose]
+
+Rows are compared as bags unless the statement ends in an ORDER BY. DOGWOOD names the binary.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from support.servers import Dogwood, Postgres, Wire, need  # noqa: E402
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+OWN_OIDS = 16384
+# What random statements may be refused for; PostgreSQL does not see those statements.
+REFUSED = ("a subquery in the condition of RIGHT JOIN", "a subquery in the condition of FULL JOIN", "a subquery in ON CONFLICT DO UPDATE")
+
+
+def statements(text):
+    """Statements of a corpus file: ended by `;` at a line's end; COPY … FROM STDIN has its data behind it, to `\\.`."""
+    lines, current = iter(text.split("\n")), []
+    for line in lines:
+        if not current and (not line.strip() or line.startswith("--")):
+            continue
+        current.append(line)
+        if not line.rstrip().endswith(";"):
+            continue
+        sql, current, data = "\n".join(current).rstrip().rstrip(";"), [], None
+        if re.match(r"copy\b.*\bfrom\s+stdin", sql, re.I | re.S):
+            data = ""
+            for row in lines:
+                if row == "\\.":
+                    break
+                data += row + "\n"
+        yield sql, data
+
+
+def ordered(sql):
+    """Whether the outermost query sorts."""
+    depth, outer = 0, []
+    for part in re.split(r"('(?:[^']|'')*'|[()])", sql):
+        if part == "(":
+            depth += 1
+        elif part == ")":
+            depth -= 1
+        elif depth == 0 and not part.startswith("'"):
+            outer.append(part)
+    return re.search(r"order\s+by", " ".join(outer), re.I) is not None
+
+
+def same(sql, ours, theirs, loosely=False):
+    if ours.error or theirs.error:
+        if not (ours.error and theirs.error):
+            return False
+        return ours.error[:2] == theirs.error[:2]
+    if ours.names != theirs.names or ours.tag != theirs.tag:
+        return False
+    if any(a != b and (a < OWN_OIDS or b < OWN_OIDS) for a, b in zip(ours.types, theirs.types)):
+        return False
+    if loosely:
+        ours_rows, theirs_rows = shortened(ours), shortened(theirs)
+    else:
+        ours_rows, theirs_rows = ours.rows, theirs.rows
+    key = lambda row: tuple((value is not None, value or b"") for value in row)  # noqa: E731
+    if ordered(sql):
+        return ours_rows == theirs_rows
+    return sorted(ours_rows, key=key) == sorted(theirs_rows, key=key)
+
+
+def shortened(answer):
+    """Rows whose numerics have no zeros at their end: which of two equal ones a DISTINCT keeps is open."""
+    numeric = [oid == 1700 for oid in answer.types]
+    short = lambda value: value.rstrip(b"0").rstrip(b".") if value and b"." in value else value  # noqa: E731
+    return [tuple(short(v) if is_numeric else v for v, is_numeric in zip(row, numeric)) for row in answer.rows]
+
+
+def intended():
+    """Statement → why it differs."""
+    found, reason = {}, ""
+    path = CORPUS / "intended"
+    for line in path.read_text().split("\n") if path.exists() else []:
+        if line.startswith("# "):
+            reason = line[2:]
+        elif line.strip():
+            found[line.strip()] = reason
+    return found
+
+
+class Check:
+    def __init__(self, dogwood, postgres, verbose):
+        self.server = dogwood
+        self.ours, self.theirs = Wire(dogwood.dsn), Wire(postgres.dsn)
+        self.passed, self.failed, self.refused, self.differences = 0, 0, 0, 0
+        self.verbose, self.intended, self.used = verbose, intended(), set()
+
+    def one(self, sql, data=None, where=""):
+        flat = " ".join(sql.split())
+        began = time.time()
+        ours = self.ours.run(sql, data)
+        took = time.time() - began
+        if where == "random" and ours.error == "0A000" and any(known in ours.message for known in REFUSED):
+            self.refused += 1
+            if self.ours.in_failed_transaction():
+                self.theirs.run("SELECT 1/0")
+            return True
+        theirs = self.theirs.run(sql, data)
+        if same(sql, ours, theirs, where == "random"):
+            self.passed += 1
+            if took > 3:
+                print(f"SLOW  {where}: {took:.1f} s: {flat[:300]}")
+            return True
+        if flat in self.intended:
+            self.used.add(flat)
+            self.differences += 1
+            return False
+        self.failed += 1
+        kind = "REFUSED" if ours.error == "0A000" else "DIFFERS"
+        print(f"{kind} {where}: {flat[:1200]}\n    dogwood  {ours!r}\n    postgres {theirs!r}", flush=True)
+        if not self.server.alive():
+            print("dogwood ended:\n" + self.server.log.read_text(errors="replace")[-4000:])
+            sys.exit(1)
+        return False
+
+    def corpus(self, only):
+        for path in sorted(CORPUS.glob("*.sql")):
+            if only and only not in path.stem:
+                continue
+            for sql, data in statements(path.read_text()):
+                self.one(sql, data, path.stem)
+        for sql in [] if only else (CORPUS / "refused").read_text().split("\n"):
+            if not sql or sql.startswith("#"):
+                continue
+            ours = self.ours.run(sql)
+            self.passed += ours.error == "0A000"
+            self.failed += ours.error != "0A000"
+            if ours.error != "0A000":
+                print(f"NOT REFUSED: {sql}\n    dogwood {ours!r}")
+        for sql in set() if only else set(self.intended) - self.used:
+            self.failed += 1
+            print(f"GONE  an intended difference is none any more: {sql}")
+
+
+def main():
+    need("psycopg")
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--only", default="")
+    arguments.add_argument("--seed", type=int, default=15)
+    arguments.add_argument("--count", type=int, default=3000)
+    arguments.add_argument("--seconds", type=int, default=120)
+    arguments.add_argument("--verbose", action="store_true")
+    options = arguments.parse_args()
+    with Dogwood() as dogwood, Postgres() as postgres:
+        check = Check(dogwood, postgres, options.verbose)
+        check.corpus(options.only)
+        if not options.only or options.only == "random":
+            from support.random_sql import Random
+
+            source, began = Random(options.seed), time.time()
+            for sql in source.statements(options.count):
+                if check.failed > 60 or time.time() - began > options.seconds:
+                    break
+                check.one(sql, where="random")
+        log = dogwood.log.read_text(errors="replace")
+        panics = log.count("internal error")
+        if panics:
+            print(f"{panics} internal errors in the server's log:\n" + "\n".join(sorted(set(
+                line for line in log.split("\n") if "internal error" in line))))
+        print(f"{check.passed} passed, {check.failed + panics} failed "
+              f"({check.refused} random ones refused; {check.differences} intended differences)")
+        return 1 if check.failed + panics else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
