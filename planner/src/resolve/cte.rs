@@ -7,7 +7,7 @@ use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
 use repr::ColumnType;
-use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, With};
+use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
 
 /// A CTE that is to stand around the body.
 pub(super) enum Definition {
@@ -130,6 +130,9 @@ impl Resolver<'_> {
         self.ctes.push(CteBinding { name: name.to_owned(), columns: columns.clone(), id, inline: None, depth: self.frames.len() });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
+        if aggregates(&step) && lists(right, name) {
+            return Err(PlanError::new("42P19", "aggregate functions are not allowed in a recursive query's recursive term").at(position));
+        }
         if step.arity() != base.arity() {
             return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));
         }
@@ -220,4 +223,24 @@ fn body_mentions(body: &SetExpr, name: &str) -> bool {
         SetExpr::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
         SetExpr::Values(_) | SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) | SetExpr::Table(_) => false,
     }
+}
+
+/// Whether a SELECT aggregates, below what it computes from the aggregates.
+fn aggregates(select: &Hir) -> bool {
+    match &select.node {
+        HirNode::Map(input, _) | HirNode::Filter(input, _) | HirNode::Project(input, _) | HirNode::Distinct(input) => {
+            aggregates(input)
+        }
+        node => matches!(node, HirNode::Reduce { .. }),
+    }
+}
+
+/// Whether a SELECT's own FROM lists a name.
+fn lists(body: &SetExpr, name: &str) -> bool {
+    let SetExpr::Select(select) = body else { return false };
+    let named = |factor: &TableFactor| {
+        matches!(factor, TableFactor::Table { name: written, args: None, .. }
+            if written.0.len() == 1 && written.0[0].as_ident().is_some_and(|ident| fold(ident) == name))
+    };
+    select.from.iter().any(|item| named(&item.relation) || item.joins.iter().any(|join| named(&join.relation)))
 }

@@ -82,6 +82,10 @@ impl Change<'_> {
         fresh: bool,
     ) -> Result<(), PlanError> {
         let what = if primary { "primary key" } else { "unique" };
+        if primary && timing.deferrable {
+            // Rows lie under their primary key: two cannot share one until the commit.
+            return Err(PlanError::unsupported("a deferrable primary key").hint("Declare the columns UNIQUE DEFERRABLE."));
+        }
         let columns = self.key_columns(id, columns, what)?;
         let table = Arc::clone(self.get(id));
         require_indexable(&table, &columns)?;
