@@ -183,8 +183,6 @@ impl Grammar<'_, '_> {
             "EXCLUDE in a window's frame"
         } else if after("SYMMETRIC") {
             "BETWEEN SYMMETRIC"
-        } else if after("ROWS") && is(token, "FROM") {
-            "ROWS FROM"
         } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
             "UPDATE of one element of an array"
         } else {
