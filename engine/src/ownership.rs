@@ -185,9 +185,11 @@ impl TableDerivation<'_> {
         if self.between.overlay.table(self.shape.id()).is_some_and(|changes| changes.truncated) {
             return Ok(());
         }
+        let by_primary_key = self.between.new.shape(edge.far)?.table().primary_key == Some(edge.far_index);
         for (old, new) in far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?) {
-            // No stored row can refer to one that was not there: integrity spares the look-up.
-            if old.value.is_none() && edge.along_foreign_key() {
+            // No stored row can refer to a primary key that was not there: integrity spares the look-up. Another
+            // unique value may have passed from row to row.
+            if old.value.is_none() && edge.along_foreign_key() && by_primary_key {
                 continue;
             }
             let mut by_value: BTreeMap<Vec<u8>, BTreeMap<MicroDbId, i64>> = BTreeMap::new();

@@ -31,7 +31,7 @@ macro_rules! families {
     };
 }
 
-families! { placement integrity access erasure declaration }
+families! { placement integrity access erasure declaration concurrency }
 
 fn family(name: &str, script: &str) {
     let mut problems = Vec::new();
@@ -136,4 +136,68 @@ fn members(object: &str) -> Vec<(String, String)> {
             (name.trim_matches('"').to_string(), value.to_string())
         })
         .collect()
+}
+
+/// Writers, members that come and go, and erasures of joint owners, all at once: some are refused, and what is left must
+/// be whole.
+#[test]
+fn erasures_among_writers() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 60;
+    const REFUSALS: [&str; 7] = ["DG001", "DG002", "DG003", "23503", "23505", "40001", "40P01"];
+    let database = TestDatabase::open("concurrency");
+    let mut session = database.session();
+    run(
+        &mut session,
+        "CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
+         CREATE TABLE grps (gid INT PRIMARY KEY, admin INT OWNED_BY users(id));
+         CREATE TABLE assoc (id INT PRIMARY KEY, user_id INT OWNED_BY users(id), group_id INT OWNS grps(gid));
+         CREATE TABLE posts (id INT PRIMARY KEY, grp INT NOT NULL OWNED_BY grps(gid), ref INT REFERENCES posts(id));
+         CREATE TABLE replies (id INT PRIMARY KEY, post INT OWNED_BY posts(id), author INT OWNED_BY users(id));
+         INSERT INTO users VALUES (0), (1), (2), (3), (4), (5);
+         INSERT INTO grps VALUES (0, 0), (1, 1), (2, 2)",
+    )
+    .expect("schema");
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let database = &database;
+            scope.spawn(move || {
+                let mut session = database.session();
+                for round in 0..ROUNDS {
+                    let id = thread * 1_000_000 + round * 100;
+                    let pick = |salt: u64, bound: u64| (thread * 31 + round * 17 + salt * 7 + round * round * 13) % bound;
+                    let (user, group) = (pick(1, 6), pick(2, 3));
+                    let statements = match pick(3, 8) {
+                        0 => vec![format!("GDPR FORGET users {user}")],
+                        1 => vec![format!("INSERT INTO users VALUES ({user})")],
+                        2 => vec![
+                            "BEGIN".into(),
+                            format!("INSERT INTO grps VALUES ({group}, {user})"),
+                            format!("INSERT INTO assoc VALUES ({id}, {}, {group})", pick(4, 6)),
+                            "COMMIT".into(),
+                        ],
+                        3 => vec![format!("INSERT INTO assoc VALUES ({id}, {user}, {group})")],
+                        4 => vec![
+                            "BEGIN".into(),
+                            format!("INSERT INTO posts VALUES ({id}, {group}, NULL), ({}, {group}, {id})", id + 1),
+                            format!("INSERT INTO replies VALUES ({id}, {id}, {user})"),
+                            "COMMIT".into(),
+                        ],
+                        5 => vec![format!("DELETE FROM assoc WHERE user_id = {user}")],
+                        6 => vec![format!("UPDATE grps SET admin = {user} WHERE gid = {group}")],
+                        _ => vec![format!("DELETE FROM replies WHERE author = {user}")],
+                    };
+                    for sql in statements {
+                        if let Err(error) = run(&mut session, &sql) {
+                            assert!(REFUSALS.contains(&error.code), "{sql}: {} {error} {:?}", error.code, error.detail);
+                            let _idle = run(&mut session, "ROLLBACK");
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    drop(session);
+    assert_eq!(database.close(), Vec::<String>::new());
 }

@@ -12,7 +12,7 @@ use crate::locks::{LockKey, LockMode};
 use crate::ownership::{self, Between, Derivation};
 use crate::shape::{Edge, Referrer, TableShape};
 use crate::write::{Writer, foreign_key};
-use planner::catalog::{ReferentialAction, RuleAction, RuleEvent};
+use planner::catalog::{EdgeKind, ReferentialAction, RuleAction, RuleEvent};
 use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -87,7 +87,11 @@ impl Eraser<'_, '_> {
                 self.fire_edge(&near_shape, edge, place)?;
             }
         }
-        for referrer in shape.referrers.iter().filter(|referrer| referrer.foreign_key.annotation.is_none()) {
+        // OWNED_BY and ACCESSED_BY have fired above; all others may still name the row.
+        let along = |referrer: &&Referrer| {
+            matches!(referrer.foreign_key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy))
+        };
+        for referrer in shape.referrers.iter().filter(|referrer| !along(referrer)) {
             self.fire_foreign_key(shape, referrer, &shape.unpack(row))?;
         }
         Ok(())

@@ -164,6 +164,9 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
         ReferentialAction::SetDefault => {
             let shape = writer.shape(gone.referrer.table)?;
             let defaults = defaults(writer, &shape, &gone.referrer.foreign_key.columns)?;
+            if defaults == gone.old {
+                return require_no_referrer(writer.transaction, &gone);
+            }
             rewrite(writer, &gone, &defaults)
         }
     }

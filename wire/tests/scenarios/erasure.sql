@@ -425,3 +425,24 @@ users | 1 | 0 | 0
 SELECT * FROM others
 ----
 1 | NULL | NULL | NULL | 2
+
+=== what owns or opens an erased row names it no more
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
+CREATE TABLE grps (gid INT PRIMARY KEY, admin INT OWNED_BY users(id), ON DEL admin DELETE_ROW);
+CREATE TABLE member (id INT PRIMARY KEY, uid INT OWNED_BY users(id), gid INT OWNS grps(gid));
+CREATE TABLE guest (uid INT OWNED_BY users(id), gid INT ACCESSES grps(gid), PRIMARY KEY (uid, gid));
+INSERT INTO users VALUES (1), (2);
+INSERT INTO grps VALUES (7, 1);
+INSERT INTO member VALUES (1, 2, 7);
+INSERT INTO guest VALUES (2, 7);
+
+GDPR FORGET users 1
+----
+grps | 1 | 0 | 0
+guest | 1 | 0 | 0
+member | 0 | 1 | 0
+users | 1 | 0 | 0
+
+SELECT * FROM member
+----
+1 | 2 | NULL

@@ -201,3 +201,68 @@ error 23514
 INSERT INTO users VALUES (2, NULL)
 ----
 error 23502
+
+=== a key that passes to a new person within a transaction is a new person's
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY, name TEXT);
+CREATE TABLE notes (id INT PRIMARY KEY, author INT OWNED_BY users(id) ON DELETE CASCADE);
+INSERT INTO users VALUES (1, 'a'), (2, 'b'), (3, 'c');
+INSERT INTO notes VALUES (1, 1), (2, 2), (3, 3);
+
+BEGIN;
+DELETE FROM users WHERE id = 1;
+INSERT INTO users VALUES (1, 'x');
+DELETE FROM users WHERE id = 2;
+UPDATE users SET id = 2 WHERE id = 1;
+INSERT INTO notes VALUES (4, 2);
+COMMIT
+
+get users 2
+----
+owner users 2 x
+owner notes 4 2
+
+get users 3
+----
+owner users 3 c
+owner notes 3 3
+
+=== a table of persons that is emptied, a table of persons that is dropped
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
+CREATE TABLE notes (id INT PRIMARY KEY, author INT OWNED_BY users(id));
+CREATE DATA_SUBJECT TABLE others (id INT PRIMARY KEY);
+INSERT INTO users VALUES (1), (2);
+INSERT INTO notes VALUES (1, 1);
+INSERT INTO others VALUES (1);
+
+TRUNCATE users, notes
+
+get users 1
+----
+error DG003
+
+INSERT INTO users VALUES (1)
+
+get users 1
+----
+owner users 1
+
+DROP TABLE others
+
+=== a default that is the key that goes; a unique value that passes from person to person
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY, handle TEXT UNIQUE);
+CREATE TABLE notes (id INT PRIMARY KEY, author TEXT OWNED_BY users(handle));
+CREATE TABLE links (id INT PRIMARY KEY, who INT DEFAULT 1 REFERENCES users(id) ON DELETE SET DEFAULT);
+INSERT INTO users VALUES (1, 'a'), (2, 'b');
+INSERT INTO links VALUES (1, 1);
+INSERT INTO notes VALUES (1, 'b');
+
+DELETE FROM users WHERE id = 1
+----
+error 23503 links
+
+UPDATE users SET id = 5 WHERE id = 2
+
+get users 5
+----
+owner users 5 b
+owner notes 1 b
