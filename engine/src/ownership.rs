@@ -103,10 +103,14 @@ impl TableDerivation<'_> {
         }
         if shape.table().data_subject {
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
-                if change.before.is_some() && let Some(own) = between.old.subject(relation, row_key)? {
+                if change.before.is_some()
+                    && let Some(own) = between.old.subject(relation, row_key)?
+                {
                     self.add(row_key, own, -1);
                 }
-                if change.after.is_some() && let Some(own) = between.new.subject(relation, row_key)? {
+                if change.after.is_some()
+                    && let Some(own) = between.new.subject(relation, row_key)?
+                {
                     self.add(row_key, own, 1);
                 }
             }
@@ -186,7 +190,9 @@ impl TableDerivation<'_> {
             return Ok(());
         }
         let by_primary_key = self.between.new.shape(edge.far)?.table().primary_key == Some(edge.far_index);
-        for (old, new) in far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?) {
+        for (old, new) in
+            far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?)
+        {
             // No stored row can refer to a primary key that was not there: integrity spares the look-up. Another
             // unique value may have passed from row to row.
             if old.value.is_none() && edge.along_foreign_key() && by_primary_key {
@@ -320,11 +326,7 @@ fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, 
 }
 
 /// ΔH of any other far table: rows whose content or owners were found to change before.
-fn derived_changes(
-    between: &Between<'_>,
-    edge: &Edge,
-    derivation: &Derivation,
-) -> Result<Vec<(Held, Held)>, SqlError> {
+fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) -> Result<Vec<(Held, Held)>, SqlError> {
     let far = between.new.shape(edge.far)?;
     if far.table().data_subject {
         return Ok(Vec::new());

@@ -4,27 +4,25 @@
 //! every subject compared; at the end `dogwood check` must find nothing. `DOGWOOD_CASES` is the number of cases,
 //! `DOGWOOD_SEED` the first seed. A failure prints the seed and the whole script.
 
-mod support {
-    pub mod database;
-}
+#[path = "support/database.rs"]
+mod database;
 #[path = "ownership_property/model.rs"]
 mod model;
 #[path = "ownership_property/random.rs"]
 mod random;
 
+use database::{Answer, TestDatabase, run};
 use engine::session::Session;
 use model::{RowId, Schema, State};
 use random::Random;
-use support::database::{Answer, TestDatabase, run};
 
 const CASES: u64 = 300;
 const STEPS: usize = 30;
 
 #[test]
 fn engine_equals_model() {
-    let number = |name: &str, default: u64| {
-        std::env::var(name).ok().map_or(default, |value| value.parse().expect("a number"))
-    };
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().map_or(default, |value| value.parse().expect("a number"));
     let (first, cases) = (number("DOGWOOD_SEED", 1), number("DOGWOOD_CASES", CASES));
     let (mut failures, mut totals) = (Vec::new(), Totals::default());
     let keep_going = std::env::var("DOGWOOD_KEEP_GOING").is_ok();
@@ -200,7 +198,8 @@ impl Case {
             let answer = self
                 .run(&format!("{explain}GDPR FORGET {key}"))
                 .map_err(|error| format!("{} {error} {:?}", error.code, error.detail))?;
-            let mut got: Vec<String> = answer.rows.iter().map(|row| row.iter().flatten().cloned().collect::<Vec<_>>().join(" ")).collect();
+            let mut got: Vec<String> =
+                answer.rows.iter().map(|row| row.iter().flatten().cloned().collect::<Vec<_>>().join(" ")).collect();
             got.sort();
             if got != expected {
                 return Err(format!("{explain}FORGET counts: got {got:#?}, expected {expected:#?}"));
@@ -212,7 +211,8 @@ impl Case {
 
     fn compare_tables(&mut self) -> Result<(), String> {
         for index in 0..self.schema.tables.len() {
-            let answer = run(&mut self.session, &format!("SELECT * FROM t{index}")).map_err(|error| format!("SELECT: {error}"))?;
+            let answer = run(&mut self.session, &format!("SELECT * FROM t{index}"))
+                .map_err(|error| format!("SELECT: {error}"))?;
             let mut got: Vec<Vec<Option<i64>>> = answer
                 .rows
                 .iter()

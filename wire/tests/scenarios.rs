@@ -14,13 +14,12 @@
 //! ```
 //! Without `----` a statement must succeed. At the end of every scenario the folder must pass `dogwood check`.
 
-mod support {
-    pub mod database;
-}
+#[path = "support/database.rs"]
+mod database;
 
+use database::{Answer, TestDatabase, run};
 use engine::session::Session;
 use std::collections::BTreeMap;
-use support::database::{Answer, TestDatabase, run};
 
 macro_rules! families {
     ($($name:ident)*) => {
@@ -165,7 +164,8 @@ fn erasures_among_writers() {
                 let mut session = database.session();
                 for round in 0..ROUNDS {
                     let id = thread * 1_000_000 + round * 100;
-                    let pick = |salt: u64, bound: u64| (thread * 31 + round * 17 + salt * 7 + round * round * 13) % bound;
+                    let pick =
+                        |salt: u64, bound: u64| (thread * 31 + round * 17 + salt * 7 + round * round * 13) % bound;
                     let (user, group) = (pick(1, 6), pick(2, 3));
                     let statements = match pick(3, 8) {
                         0 => vec![format!("GDPR FORGET users {user}")],

@@ -355,7 +355,9 @@ impl State {
         for (index, edge) in edges.iter().enumerate() {
             for (far, row) in self.rows.iter().filter(|(_, row)| row.table == edge.far) {
                 let Some(key) = key_of(row, &edge.far_columns) else { continue };
-                links.extend(self.matching(edge.near, &edge.near_columns, &key).into_iter().map(|near| (index, *far, near)));
+                links.extend(
+                    self.matching(edge.near, &edge.near_columns, &key).into_iter().map(|near| (index, *far, near)),
+                );
             }
         }
         links
@@ -402,7 +404,8 @@ impl State {
                 let deletes = rules().any(|rule| rule.anon.is_none());
                 dropped &= deletes;
                 if !deletes {
-                    let anon: BTreeSet<usize> = rules().flat_map(|rule| rule.anon.clone().unwrap_or_default()).collect();
+                    let anon: BTreeSet<usize> =
+                        rules().flat_map(|rule| rule.anon.clone().unwrap_or_default()).collect();
                     hidden = hidden.intersection(&anon).copied().collect();
                 }
             }
@@ -462,7 +465,12 @@ impl State {
             }
             now.rows.retain(|id, _| !erased.contains(id));
             let owners = now.owners(schema);
-            erased.extend(now.rows.iter().filter(|(id, row)| schema.personal(row.table) && owners[*id].is_empty()).map(|(id, _)| *id));
+            erased.extend(
+                now.rows
+                    .iter()
+                    .filter(|(id, row)| schema.personal(row.table) && owners[*id].is_empty())
+                    .map(|(id, _)| *id),
+            );
             now.rows.retain(|id, _| !erased.contains(id));
             if before == (erased.clone(), now.rows.clone()) {
                 break;
@@ -501,7 +509,8 @@ impl State {
                     erased.insert(near);
                     continue;
                 }
-                let mut blanked: BTreeSet<usize> = rules().flat_map(|rule| rule.anon.clone().unwrap_or_default()).collect();
+                let mut blanked: BTreeSet<usize> =
+                    rules().flat_map(|rule| rule.anon.clone().unwrap_or_default()).collect();
                 if edge.along_foreign_key() && !edge.near_columns.iter().any(|column| blanked.contains(column)) {
                     match blankable(table, &edge.near_columns) {
                         Some(columns) => blanked.extend(columns),
@@ -527,7 +536,11 @@ impl State {
                 continue;
             }
             for id in now.matching(index, &key.columns, &value) {
-                let keyed = table.unique.iter().chain([&table.primary]).any(|unique| unique.iter().any(|column| key.columns.contains(column)));
+                let keyed = table
+                    .unique
+                    .iter()
+                    .chain([&table.primary])
+                    .any(|unique| unique.iter().any(|column| key.columns.contains(column)));
                 let default = match key.on_delete {
                     Action::SetDefault(default) if !keyed && key.kind.is_none() => Some(default).filter(|default| {
                         now.matching(key.target, &key.target_columns, &[*default]).iter().any(|id| !erased.contains(id))

@@ -41,7 +41,10 @@ pub fn schema(random: &mut Random) -> Schema {
     }
     for edge in schema.edges() {
         for get in [true, false] {
-            if !random.chance(if edge.id.0 == edge.near { 35 } else { 20 }) || edge.near_columns.len() > 1 || edge.far_columns.len() > 1 {
+            if !random.chance(if edge.id.0 == edge.near { 35 } else { 20 })
+                || edge.near_columns.len() > 1
+                || edge.far_columns.len() > 1
+            {
                 continue;
             }
             let anon = rule_columns(random, &schema, edge.near, edge.id, get);
@@ -93,7 +96,8 @@ fn table(random: &mut Random, schema: &Schema, index: usize, subject: bool, rank
         table.unique.push(vec![table.columns.len()]);
         table.columns.push("u".into());
     }
-    let keys = if junction { 2 + random.below(2) } else { random.below(4) + usize::from(!subject && random.chance(70)) };
+    let keys =
+        if junction { 2 + random.below(2) } else { random.below(4) + usize::from(!subject && random.chance(70)) };
     for number in 0..keys {
         let in_primary = junction && number < 2;
         let target = if in_primary { random.below(index) } else { random.below(index + 1) };
@@ -127,7 +131,11 @@ fn table(random: &mut Random, schema: &Schema, index: usize, subject: bool, rank
             .enumerate()
             .map(|(part, _)| {
                 let column = table.columns.len();
-                table.columns.push(if target_columns.len() == 1 { format!("f{number}") } else { format!("f{number}_{part}") });
+                table.columns.push(if target_columns.len() == 1 {
+                    format!("f{number}")
+                } else {
+                    format!("f{number}_{part}")
+                });
                 column
             })
             .collect();
@@ -280,10 +288,8 @@ pub fn sql(schema: &Schema, statement: &Statement) -> String {
     let text = |value: &Value| value.map_or("NULL".into(), |value| value.to_string());
     match statement {
         Statement::Insert(table, rows) => {
-            let rows: Vec<String> = rows
-                .iter()
-                .map(|row| format!("({})", row.iter().map(text).collect::<Vec<_>>().join(", ")))
-                .collect();
+            let rows: Vec<String> =
+                rows.iter().map(|row| format!("({})", row.iter().map(text).collect::<Vec<_>>().join(", "))).collect();
             format!("INSERT INTO t{table} VALUES {}", rows.join(", "))
         }
         Statement::Update(table, (column, value), set, new) => {

@@ -32,7 +32,7 @@ error DG003
 
 GDPR FORGET users 0
 ----
-error DG003
+error DG003 receipt
 
 GDPR FORGET users 77
 ----
@@ -395,7 +395,11 @@ SELECT * FROM notes
 
 GDPR FORGET users 1
 ----
-error DG003
+error DG003 receipt
+
+SELECT count(*) FROM dogwood.receipts
+----
+1
 
 === rules on one edge do not depend on the order in which others fire
 CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
