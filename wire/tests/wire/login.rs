@@ -8,12 +8,11 @@ use std::net::SocketAddr;
 use wire::server::{Server, ServerConfig, ServerError};
 
 #[test]
-fn only_the_right_password_gets_in_and_strangers_learn_nothing() {
+fn insecure_asks_nothing_of_its_loopback_clients() {
     let server = shared();
-    for (user, password) in [("controller", "wrong"), ("nobody", "wrong"), ("nobody", server.password.as_str())] {
-        let Err(error) = Client::login(server.address, user, password) else { panic!("{user} got in") };
-        assert_eq!(error.code(), "28P01");
-        assert_eq!(error.field(b'M').expect("a message"), format!("password authentication failed for user \"{user}\""));
+    for (user, password) in [("controller", "wrong"), ("nobody", ""), ("nobody", server.password.as_str())] {
+        let mut client = Client::login(server.address, user, password).unwrap_or_else(|_| panic!("{user} is kept out"));
+        assert_eq!(client.rows("SELECT current_user"), [user]);
     }
 }
 
