@@ -81,6 +81,21 @@ pub struct Table {
     pub schema_version: u32,
     /// Why INSERT must be refused for now (an annotation graph that is not complete yet).
     pub pending: Option<String>,
+    /// What makes it a view; `None` for stored tables.
+    #[serde(default)]
+    pub view: Option<View>,
+}
+
+/// The definition of a view. Its columns are the table's; a maintained view's indexes are the columns that
+/// its rows are arranged by in memory, the first of which (automatic) is always there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// The query as SQL text.
+    pub query: String,
+    /// Kept up to date by a dataflow rather than expanded where it is used.
+    pub materialized: bool,
+    /// Tables and views that the query names, each with the physical columns that it reads.
+    pub reads: BTreeMap<RelationId, Vec<ColumnIndex>>,
 }
 
 /// A column.
@@ -307,6 +322,16 @@ impl Table {
     /// The index of that id.
     pub fn index(&self, id: IndexId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// Whether rows of it are stored: it is no view.
+    pub fn is_stored(&self) -> bool {
+        self.view.is_none()
+    }
+
+    /// Whether it is a view that a dataflow maintains.
+    pub fn is_maintained(&self) -> bool {
+        self.view.as_ref().is_some_and(|view| view.materialized)
     }
 
     /// The columns of the primary key, if there is one.

@@ -98,6 +98,7 @@ fn table(id: RelationId, width: usize) -> Table {
         comment: None,
         schema_version: 0,
         pending: None,
+        view: None,
     }
 }
 

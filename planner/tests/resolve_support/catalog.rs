@@ -41,6 +41,7 @@ fn table(id: u32, name: &str, columns: Vec<Column>, indexes: Vec<Index>) -> Tabl
         comment: None,
         schema_version: 1,
         pending: None,
+        view: None,
     }
 }
 

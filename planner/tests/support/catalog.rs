@@ -108,6 +108,7 @@ pub fn catalog() -> Catalog {
             comment: None,
             schema_version: 1,
             pending: None,
+            view: None,
         };
         catalog.relations.insert(id, Arc::new(table));
         catalog.relation_names.insert((*name).to_owned(), id);

@@ -125,5 +125,6 @@ fn empty_table(id: RelationId, name: &str, data_subject: bool) -> Table {
         comment: None,
         schema_version: 1,
         pending: None,
+        view: None,
     }
 }
