@@ -4,8 +4,9 @@
 //! connections ─▶ queue ─▶ COMMIT THREAD                         ─▶ FLUSH THREAD
 //!                          drain = one group                        drain what was written meanwhile
 //!                          per transaction, in order:               one fdatasync for all of it
-//!                            validate, or derive again              destroy the keys of the erased
-//!                          one WriteBatch (no sync)                 publish the last state, answer all
+//!                            validate, or derive again              wait for the views
+//!                          one WriteBatch (no sync)                 destroy the keys of the erased
+//!                                 └────▶ VIEW THREAD ─▶ line ─▶      publish the last state, answer all
 //! ```
 //! The commit thread goes on while the flush thread waits for the disk: it derives against what is written,
 //! clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
@@ -18,6 +19,12 @@ use crate::overlay::{Overlay, Owners};
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::published::Published;
 use crate::sar::receipt;
+use crate::view::dataflow::Definition;
+use crate::view::line::Line;
+use crate::view::published::Views;
+use crate::view::statistics::Statistics;
+use crate::view::subscription::{Deltas, Subscriptions};
+use crate::view::worker::{Message, ViewWorker};
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
@@ -43,6 +50,21 @@ pub struct CommitRequest {
     overlay: Arc<Overlay>,
     prepared: Prepared,
     reply: Sender<Outcome>,
+}
+
+/// What the queue carries, in commit order.
+enum Request {
+    Commit(CommitRequest),
+    /// A view for queries is wanted, or no longer.
+    View(ViewRequest),
+}
+
+/// See `Pipeline::view`.
+pub enum ViewRequest {
+    /// Make and fill it.
+    Create(Box<Definition>),
+    /// Drop it.
+    Drop(RelationId),
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
@@ -80,29 +102,45 @@ pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> R
 
 /// The running pipeline.
 pub struct Pipeline {
-    queue: Option<Sender<CommitRequest>>,
+    queue: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 struct Written {
-    published: Arc<Published>,
+    /// Without views.
+    state: Arc<Published>,
+    /// Whether the view thread has this group too.
+    followed: bool,
     destroyed: Vec<MicroDbId>,
     replies: Vec<(Sender<Outcome>, Vec<Receipt>)>,
 }
 
 impl Pipeline {
-    /// Starts both threads over what is published. `forgotten_at` learns the time of each erasure.
-    pub fn start(store: Store, published: Arc<ArcSwap<Published>>, forgotten_at: Arc<AtomicU64>) -> Pipeline {
+    /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
+    pub fn start(
+        store: Store,
+        published: Arc<ArcSwap<Published>>,
+        forgotten_at: Arc<AtomicU64>,
+        views: ViewThread,
+    ) -> Pipeline {
         let (queue, requests) = bounded(QUEUE_TRANSACTIONS_MAX);
         let (written, to_flush) = bounded(QUEUE_TRANSACTIONS_MAX);
+        let (to_views, view_messages) = bounded(QUEUE_TRANSACTIONS_MAX);
+        let line = Arc::new(Line::new(published.clone()));
+        let state = published.load_full();
         let committer = Committer {
             store: store.clone(),
-            current: published.load_full(),
+            follows: follows(&state),
+            current: state.clone(),
             recent: RecentWrites::default(),
             destroyed: HashSet::new(),
             written,
+            views: to_views,
+            asked_for_views: false,
             failed: None,
         };
+        let (view_store, view_line) = (store.clone(), line.clone());
+        let ViewThread { statistics, memory_bytes_max, subscriptions } = views;
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
@@ -112,11 +150,22 @@ impl Pipeline {
                         std::process::abort();
                     }
                 })
-                .expect("the process can start its two pipeline threads")
+                .expect("the process can start its pipeline threads")
         };
         let threads = vec![
             spawn("commit", Box::new(move || committer.run(&requests))),
-            spawn("flush", Box::new(move || flush(&store, &to_flush, &published, &forgotten_at))),
+            spawn(
+                "views",
+                Box::new(move || {
+                    ViewWorker::new(view_store, view_line, statistics, memory_bytes_max, state).run(&view_messages);
+                }),
+            ),
+            spawn(
+                "flush",
+                Box::new(move || {
+                    Flusher { store, published, line, forgotten_at, subscriptions }.run(&to_flush);
+                }),
+            ),
         ];
         Pipeline { queue: Some(queue), threads }
     }
@@ -124,11 +173,39 @@ impl Pipeline {
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
         let (reply, outcome) = bounded(1);
-        let stopping = || SqlError::new("57P01", "the server is shutting down").fatal();
-        let queue = self.queue.as_ref().ok_or_else(stopping)?;
-        queue.send(CommitRequest { overlay, prepared, reply }).map_err(|_| stopping())?;
+        self.send(Request::Commit(CommitRequest { overlay, prepared, reply }))?;
         outcome.recv().map_err(|_| stopping())
     }
+
+    /// Asks for a view that no DDL makes, or drops it, at the place in the commit order that this call has.
+    /// Whether and when it can be read is published with it.
+    pub fn view(&self, request: ViewRequest) -> Result<(), SqlError> {
+        self.send(Request::View(request))
+    }
+
+    fn send(&self, request: Request) -> Result<(), SqlError> {
+        let queue = self.queue.as_ref().ok_or_else(stopping)?;
+        queue.send(request).map_err(|_| stopping())
+    }
+}
+
+fn stopping() -> SqlError {
+    SqlError::new("57P01", "the server is shutting down").fatal()
+}
+
+/// What the view thread is started with.
+pub struct ViewThread {
+    /// Where it counts.
+    pub statistics: Arc<Statistics>,
+    /// What one view may hold.
+    pub memory_bytes_max: usize,
+    /// Whom it tells.
+    pub subscriptions: Arc<Subscriptions>,
+}
+
+/// Whether a catalog's views make the view thread follow its commits.
+fn follows(state: &Published) -> bool {
+    state.catalog().relations.values().any(|table| table.is_maintained())
 }
 
 impl Drop for Pipeline {
@@ -148,19 +225,50 @@ struct Committer {
     recent: RecentWrites,
     destroyed: HashSet<MicroDbId>,
     written: Sender<Written>,
+    views: Sender<Message>,
+    /// The catalog has maintained views.
+    follows: bool,
+    /// Queries have asked for views of their own.
+    asked_for_views: bool,
     failed: Option<SqlError>,
 }
 
 impl Committer {
-    fn run(mut self, requests: &Receiver<CommitRequest>) {
+    fn run(mut self, requests: &Receiver<Request>) {
         while let Ok(first) = requests.recv() {
-            let mut group = vec![first];
-            group.extend(requests.try_iter().take(GROUP_TRANSACTIONS_MAX - 1));
+            let mut group = Vec::new();
+            let waiting = requests.try_iter().take(GROUP_TRANSACTIONS_MAX - 1);
+            for request in std::iter::once(first).chain(waiting) {
+                match request {
+                    Request::Commit(request) => group.push(request),
+                    Request::View(request) => {
+                        self.commit(std::mem::take(&mut group));
+                        self.view(request);
+                    }
+                }
+            }
             self.commit(group);
         }
     }
 
+    fn view(&mut self, request: ViewRequest) {
+        let state = self.current.clone();
+        let message = match request {
+            ViewRequest::Create(definition) => Message::Create(definition, state),
+            ViewRequest::Drop(view) => Message::Drop(view, state),
+        };
+        self.asked_for_views = true;
+        self.tell_views(message);
+    }
+
+    fn tell_views(&self, message: Message) {
+        self.views.send(message).expect("the view thread outlives the commit thread or aborts the process");
+    }
+
     fn commit(&mut self, group: Vec<CommitRequest>) {
+        if group.is_empty() {
+            return;
+        }
         if let Some(failed) = &self.failed {
             for request in group {
                 answer(&request.reply, Outcome::Refused(failed.clone()));
@@ -171,6 +279,7 @@ impl Committer {
         let mut layer = Overlay::new(self.current.schema.clone());
         let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
         let several = group.len() > 1;
+        let mut only = None;
         for CommitRequest { overlay, prepared, reply } in group {
             match self.decide(prepared, &overlay, &layer) {
                 Ok(Some(prepared)) => {
@@ -178,6 +287,8 @@ impl Committer {
                     batch.append(prepared.batch);
                     if several || overlay.changes_schema() {
                         layer.absorb(&overlay, owners(&prepared.derivation));
+                    } else {
+                        only = Some(overlay);
                     }
                     let (keys, receipts): (Vec<_>, Vec<_>) = prepared.erasures.into_iter().unzip();
                     self.destroyed.extend(&keys);
@@ -204,8 +315,22 @@ impl Committer {
             }
             return;
         }
-        self.current = Arc::new(Published { time, schema, snapshot: self.store.snapshot() });
-        let written = Written { published: self.current.clone(), destroyed, replies };
+        let changes_schema = layer.changes_schema();
+        let snapshot = self.store.snapshot();
+        let before = std::mem::replace(
+            &mut self.current,
+            Arc::new(Published { time, schema, snapshot, views: Views::default() }),
+        );
+        if changes_schema {
+            // The view thread hears of the group that drops the last view, too.
+            self.follows |= follows(&self.current);
+        }
+        let followed = self.follows || self.asked_for_views;
+        if followed {
+            let layer = only.unwrap_or_else(|| Arc::new(layer));
+            self.tell_views(Message::Group { before, after: self.current.clone(), layer });
+        }
+        let written = Written { state: self.current.clone(), followed, destroyed, replies };
         self.written.send(written).expect("the flush thread outlives the commit thread or aborts the process");
     }
 
@@ -250,27 +375,60 @@ fn answer(reply: &Sender<Outcome>, outcome: Outcome) {
     let _heard = reply.send(outcome);
 }
 
-fn flush(store: &Store, written: &Receiver<Written>, published: &ArcSwap<Published>, forgotten_at: &AtomicU64) {
-    while let Ok(first) = written.recv() {
-        let mut groups = vec![first];
-        groups.extend(written.try_iter());
+/// The flush thread's state.
+struct Flusher {
+    store: Store,
+    published: Arc<ArcSwap<Published>>,
+    line: Arc<Line>,
+    forgotten_at: Arc<AtomicU64>,
+    subscriptions: Arc<Subscriptions>,
+}
+
+impl Flusher {
+    fn run(&self, written: &Receiver<Written>) {
+        while let Ok(first) = written.recv() {
+            let mut groups = vec![first];
+            groups.extend(written.try_iter());
+            self.flush(groups);
+        }
+    }
+
+    fn flush(&self, groups: Vec<Written>) {
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
-        let flushed = store.flush().and_then(|()| {
-            if destroyed.is_empty() { Ok(()) } else { store.destroy_keys(&destroyed) }
-        });
+        let mut flushed = self.store.flush();
+        let (views, deltas) = self.views(&groups);
+        // Views have read what they retract: only now may the keys go.
+        if flushed.is_ok() && !destroyed.is_empty() {
+            flushed = self.store.destroy_keys(&destroyed);
+        }
         if let Err(error) = flushed {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
             std::process::abort();
         }
-        let last = groups.last().expect("there is at least the first group").published.clone();
+        let last = groups.last().expect("there is at least the first group").state.clone();
         if !destroyed.is_empty() {
-            forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
+            self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
         }
-        published.store(last);
+        self.line.publish(Published { views, ..Published::clone(&last) });
+        self.subscriptions.tell(deltas);
         for group in groups {
             for (reply, receipts) in group.replies {
-                answer(&reply, Outcome::Committed(group.published.time, receipts));
+                answer(&reply, Outcome::Committed(group.state.time, receipts));
             }
         }
+    }
+
+    /// The views as of the last group, and what changed in them group by group.
+    fn views(&self, groups: &[Written]) -> (Views, Vec<(CommitTime, Deltas)>) {
+        let Some(last) = groups.iter().rfind(|group| group.followed) else {
+            return (self.published.load().views.clone(), Vec::new());
+        };
+        let mut views = Views::default();
+        let mut deltas = Vec::new();
+        for made in self.line.fetch(last.state.time) {
+            views = made.views;
+            deltas.push((made.time, made.deltas));
+        }
+        (views, deltas)
     }
 }

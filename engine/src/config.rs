@@ -13,6 +13,8 @@ pub struct Config {
     pub cipher: storage::Cipher,
     /// What one query's dataflow may hold (53200 past it).
     pub query_memory_bytes_max: usize,
+    /// What one maintained view may hold: past it, it is marked failed and its readers compute for themselves.
+    pub view_memory_bytes_max: usize,
 }
 
 impl Config {
@@ -23,6 +25,7 @@ impl Config {
             block_cache_bytes: 256 << 20,
             cipher: storage::Cipher::Aegis256,
             query_memory_bytes_max: 1 << 30,
+            view_memory_bytes_max: 1 << 30,
         }
     }
 }

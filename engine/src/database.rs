@@ -1,7 +1,7 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
 use crate::SqlError;
-use crate::commit::{META_CATALOG, META_TIME, Pipeline};
+use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
 use crate::config::Config;
 use crate::locks::{LockTable, TransactionId};
 use crate::published::Published;
@@ -13,6 +13,9 @@ use repr::CommitTime;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use crate::view::published::Views;
+use crate::view::statistics::Statistics;
+use crate::view::subscription::Subscriptions;
 use storage::{Snapshot, Store, StoreOptions};
 
 /// One open database.
@@ -29,6 +32,10 @@ pub struct Database {
     pub sequences: Sequences,
     /// The way to durability.
     pub pipeline: Pipeline,
+    /// What the view thread counts.
+    pub view_statistics: Arc<Statistics>,
+    /// Who watches views.
+    pub subscriptions: Arc<Subscriptions>,
     forgotten_at: Arc<AtomicU64>,
     transactions: AtomicU64,
     backends: AtomicI32,
@@ -69,11 +76,21 @@ impl Database {
             time: CommitTime(time),
             schema: Arc::new(Schema::new(Arc::new(catalog))),
             snapshot,
+            views: Views::default(),
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));
+        let statistics = Arc::new(Statistics::default());
+        let subscriptions = Subscriptions::start();
+        let views = ViewThread {
+            statistics: statistics.clone(),
+            memory_bytes_max: config.view_memory_bytes_max,
+            subscriptions: subscriptions.clone(),
+        };
         Ok(Arc::new(Database {
             sequences: Sequences::open(store.clone())?,
-            pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone()),
+            pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
+            view_statistics: statistics,
+            subscriptions,
             config,
             store,
             published,

@@ -8,6 +8,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
 use crate::reader::{KeyRange, Reader, RowIterator};
 use crate::shape::{Schema, TableShape};
+use crate::view::published::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
@@ -198,6 +199,19 @@ impl Layered {
         self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
     }
 
+    /// A maintained view's rows, by an index or anyhow.
+    fn arrangement(&self, table: &Table, index: Option<IndexId>) -> Result<&Arrangement, SqlError> {
+        let state = self.base.views.ready(table.id);
+        let arrangement = state.and_then(|state| match index {
+            Some(index) => state.arrangement(index),
+            None => state.arrangements.first(),
+        });
+        arrangement.ok_or_else(|| {
+            SqlError::new("55000", format!("view \"{}\" cannot be read now", table.name))
+                .hint("It is being filled, or a row of it cannot be evaluated; try again.")
+        })
+    }
+
     /// Whether an index has no entries below the layers.
     fn reindexed(&self, relation: RelationId, index: IndexId) -> bool {
         self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.reindexed.contains(&index)))
@@ -207,6 +221,11 @@ impl Layered {
     fn still_has(&self, shape: &TableShape, index: IndexId, value: &[u8], row: &Row) -> bool {
         self.layers.len() == 1 || shape.index_value(shape.index(index), &shape.unpack(row)).as_deref() == Some(value)
     }
+}
+
+/// Rows of views are told apart by nothing but what they hold.
+fn view_row_key() -> RowKey {
+    RowKey([].into())
 }
 
 fn damaged(shape: &TableShape, what: &str) -> SqlError {
@@ -241,6 +260,7 @@ impl Reader for Layered {
     }
 
     fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        assert!(table.is_stored(), "rows of views have no keys to be asked for by");
         if let Some(version) = self.layered(table.id, row_key) {
             return Ok(version.cloned());
         }
@@ -253,6 +273,15 @@ impl Reader for Layered {
     }
 
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        if !table.is_stored() {
+            let arrangement = self.arrangement(table, Some(index.id))?;
+            let mut rows = Vec::new();
+            arrangement.for_key(&key::encode_all(values), |bytes| {
+                rows.push((view_row_key(), Row::from_bytes(bytes.into())));
+                true
+            });
+            return Ok(rows);
+        }
         if values.len() < index.columns.len() {
             let range = KeyRange { prefix: values.to_vec(), ..KeyRange::default() };
             return self.range(table, Some(index), &range)?.collect();
@@ -319,6 +348,10 @@ impl Reader for Layered {
     }
 
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        if !table.is_stored() {
+            let rows = self.arrangement(table, None)?.rows();
+            return Ok(Box::new(rows.map(|row| Ok((view_row_key(), row)))));
+        }
         let shape = self.shape(table.id)?;
         let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| item.map_err(SqlError::from));
         if self.layers.is_empty() {

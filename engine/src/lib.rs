@@ -28,6 +28,7 @@ mod settings;
 mod shape;
 mod system;
 mod transaction;
+pub mod view;
 mod write;
 
 pub use engine::Engine;

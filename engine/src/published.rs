@@ -1,12 +1,14 @@
 //! What every reader starts from: one pointer to one consistent state of the whole database.
 
 use crate::shape::Schema;
+use crate::view::published::Views;
 use planner::catalog::Catalog;
 use repr::CommitTime;
 use std::sync::Arc;
 use storage::Snapshot;
 
 /// The database as of one commit. Immutable; replaced as a whole by the pipeline.
+#[derive(Clone)]
 pub struct Published {
     /// The last commit in it.
     pub time: CommitTime,
@@ -14,6 +16,8 @@ pub struct Published {
     pub schema: Arc<Schema>,
     /// The leaves.
     pub snapshot: Snapshot,
+    /// The maintained views.
+    pub views: Views,
 }
 
 impl Published {

@@ -13,6 +13,7 @@
 
 pub mod arrangement;
 pub mod context;
+pub mod delta;
 pub mod finish;
 pub mod join;
 pub mod leaf;
@@ -20,6 +21,7 @@ pub mod lookup_join;
 pub mod mfp;
 pub mod recursive;
 pub mod reduce;
+pub mod shared;
 pub mod source;
 pub mod table_function;
 pub mod top_k;

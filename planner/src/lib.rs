@@ -5,6 +5,7 @@
 //! ownership graph; `explain` prints every rung.
 
 pub mod catalog;
+pub mod delta;
 pub mod entry;
 pub mod error;
 pub mod explain;
@@ -22,5 +23,5 @@ pub mod transform;
 
 pub use entry::{
     CopyInPlan, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default, plan_definition, plan_rewrite,
-    plan_row_checks, plan_statement, plan_type,
+    plan_row_checks, plan_statement, plan_type, plan_view,
 };

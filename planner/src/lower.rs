@@ -142,3 +142,10 @@ impl Lowering<'_> {
         env::free(hir, scopes, &|id| self.ctes.get(&id).map_or(&[], |cte| cte.key.as_slice()))
     }
 }
+
+/// Plans a SELECT as a view that is maintained.
+pub fn plan_maintained(hir: &HirQuery, catalog: &Catalog) -> Result<physical::MaintainedPlan, PlanError> {
+    let lowered = lower_query(hir, catalog)?;
+    let optimized = transform::optimize(lowered, catalog)?;
+    physical::maintained(optimized, catalog)
+}

@@ -16,8 +16,8 @@ use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
-use crate::plan::{LocalId, MatchKind, Plan, Query};
-use crate::scalar::Mfp;
+use crate::plan::{Finishing, LocalId, MatchKind, Plan, Query};
+use crate::scalar::{Mfp, Order};
 use chain::Chain;
 use repr::{RelationId, Row};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ impl KeyForms for Catalog {
 
 /// Plans an optimized query.
 pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<Query, PlanError> {
-    let mut planner = Planner { catalog, forms, next_local: query.next_local, locals: BTreeMap::new() };
+    let mut planner =
+        Planner { catalog, forms, next_local: query.next_local, locals: BTreeMap::new(), maintained: false };
     // Row locks name columns of the relation as it is.
     let (relation, finishing) = if query.locks.is_empty() {
         finish::lift_limit(query.relation, query.finishing)
@@ -55,6 +56,32 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
     Ok(Query { plan, finishing, columns: query.columns, locks: query.locks })
 }
 
+/// Plans an optimized query as a view that is maintained. The plan's rows are the result's: projected, and cut
+/// by LIMIT. The order that is given back is the result's ORDER BY, as far as its columns are among the output.
+pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, PlanError> {
+    let never = |_: RelationId| false;
+    let mut planner =
+        Planner { catalog, forms: &never, next_local: query.next_local, locals: BTreeMap::new(), maintained: true };
+    let Finishing { order_by, limit, offset, project } = query.finishing;
+    let place = |column: usize| project.iter().position(|projected| *projected == column);
+    let order = order_by.iter().map_while(|order| Some(Order { column: place(order.column)?, ..*order })).collect();
+    let relation = match (&limit, &offset) {
+        (None, None) => query.relation,
+        _ => Mir::TopK { input: Box::new(query.relation), keys: Vec::new(), order: order_by, limit, offset },
+    };
+    let plan = planner.plan(&relation.project(project))?;
+    Ok(MaintainedPlan { plan, order })
+}
+
+/// A plan that is kept up to date.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaintainedPlan {
+    /// Gives the result's rows.
+    pub plan: Plan,
+    /// The order in which readers want them, within a key.
+    pub order: Vec<Order>,
+}
+
 /// A plan in the making.
 struct Planner<'a> {
     catalog: &'a Catalog,
@@ -62,6 +89,9 @@ struct Planner<'a> {
     next_local: usize,
     /// Estimated rows of locals in scope.
     locals: BTreeMap<LocalId, f64>,
+    /// The plan is kept up to date: tables are looked up wherever their changes can be followed back, and read
+    /// as a whole otherwise.
+    maintained: bool,
 }
 
 impl Planner<'_> {

@@ -78,8 +78,8 @@ impl<'a> PartialEq<&'a Row> for Bytes<'a> {
 /// Byte strings one after another: 8 bytes of overhead each instead of an allocation.
 pub struct Flat<B> {
     /// Where each string ends.
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
+    pub(super) ends: Vec<usize>,
+    pub(super) bytes: Vec<u8>,
     owned: PhantomData<B>,
 }
 

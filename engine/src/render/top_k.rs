@@ -30,6 +30,11 @@ impl OrderedRow {
         let (rest, length) = bytes.0.split_last_chunk::<4>().expect("made by OrderedRow::make");
         rest.split_at(rest.len() - u32::from_be_bytes(*length) as usize)
     }
+
+    /// The row's bytes.
+    pub fn row(bytes: &[u8]) -> &[u8] {
+        Self::parts(Bytes(bytes)).1
+    }
 }
 
 /// Appends the codes of the ORDER BY columns.

@@ -46,6 +46,7 @@ impl Planner<'_> {
     pub(super) fn get(&mut self, relation: RelationId, with_key: bool, mfp: Mfp) -> Result<Plan, PlanError> {
         let found = self.access(relation, &mfp);
         if matches!(found.access, Access::Scan)
+            && !self.maintained
             && let Some(plan) = self.keys_from_array(relation, with_key, &mfp)?
         {
             return Ok(plan);
@@ -58,7 +59,8 @@ impl Planner<'_> {
     pub(super) fn access(&self, relation: RelationId, mfp: &Mfp) -> Found {
         let predicates: Vec<&ScalarExpr> = mfp.filter.iter().map(|(_, predicate)| predicate).collect();
         let all = || predicates.iter().map(|predicate| (*predicate).clone()).collect();
-        let Some(table) = self.catalog.table(relation).filter(|_| !predicates.is_empty()) else {
+        let looked_up = !predicates.is_empty() && !self.maintained;
+        let Some(table) = self.catalog.table(relation).filter(|_| looked_up) else {
             return Found { access: Access::Scan, residual: all() };
         };
         let fixed: Vec<Fixed> =

@@ -3,9 +3,10 @@
 
 use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
-use super::estimate::{Estimate, INDEX_ROWS, LOOKUP_COST};
+use super::estimate::{Estimate, INDEX_ROWS, LOOKUP_COST, TABLE_ROWS};
 use super::order::Links;
 use super::{Planner, through};
+use crate::delta;
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
 use crate::plan::{Lookup, MatchKind, Plan};
@@ -78,7 +79,7 @@ impl Planner<'_> {
     /// Plans an inner join.
     pub(super) fn join(&mut self, inputs: &[Mir], on: &[ScalarExpr], same: &[(usize, usize)], mfp: Mfp) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
-        let Some(first) = pending.smallest() else {
+        let Some(first) = pending.smallest(self.maintained) else {
             return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0 }, mfp));
         };
         let mut stream = Stream {
@@ -106,8 +107,11 @@ impl Planner<'_> {
             let mut options = Vec::with_capacity(2);
             if !linked_same
                 && let Some(looked_up) = self.look_up(&pending.inputs[*candidate], &links, &pending.types)
+                && self.follows(stream, &looked_up)
             {
                 let cost = stream.rows * LOOKUP_COST * looked_up.rows.sqrt();
+                // What is looked up needs no memory.
+                let cost = if self.maintained { cost / TABLE_ROWS.powi(2) } else { cost };
                 options.push((cost, Step::Lookup(looked_up)));
             }
             options.push(if linked_same || !links.is_empty() {
@@ -122,6 +126,15 @@ impl Planner<'_> {
             }
         }
         best.map(|(_, candidate, step)| (candidate, step))
+    }
+
+    /// Whether changes of the table that is looked up can be followed back to the rows before it.
+    fn follows(&self, stream: &Stream, looked_up: &LookedUp) -> bool {
+        if !self.maintained {
+            return true;
+        }
+        let key: Option<Vec<ScalarExpr>> = looked_up.key.iter().map(|key| stream.moved(key)).collect();
+        key.is_some_and(|key| delta::can_look_up(&stream.plan, &key, self.catalog))
     }
 
     fn take(&mut self, pending: &mut Pending, stream: Stream, next: usize, step: Step, mfp: &Mfp) -> Result<Stream, PlanError> {
@@ -282,11 +295,13 @@ impl<'a> Pending<'a> {
         }
     }
 
-    fn smallest(&self) -> Option<usize> {
-        let size = |index: &usize| (self.estimates[*index].rows, self.estimates[*index].cost);
+    /// The input to start from; if maintained, a table, so that others can be looked up from it.
+    fn smallest(&self, maintained: bool) -> Option<usize> {
+        let derived = |index: &usize| maintained && !matches!(Chain::of(&self.inputs[*index]).core, Mir::Get { .. });
+        let size = |index: &usize| (derived(index), self.estimates[*index].rows, self.estimates[*index].cost);
         self.left.iter().copied().min_by(|a, b| {
-            let ((a_rows, a_cost), (b_rows, b_cost)) = (size(a), size(b));
-            a_rows.total_cmp(&b_rows).then(a_cost.total_cmp(&b_cost))
+            let ((a_derived, a_rows, a_cost), (b_derived, b_rows, b_cost)) = (size(a), size(b));
+            a_derived.cmp(&b_derived).then(a_rows.total_cmp(&b_rows)).then(a_cost.total_cmp(&b_cost))
         })
     }
 

@@ -6,6 +6,7 @@ use super::estimate::LOOKUP_COST;
 use super::join::LookedUp;
 use super::order::Links;
 use super::{Planner, gives_right, through};
+use crate::delta;
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
 use crate::plan::{MatchKind, Plan};
@@ -36,7 +37,12 @@ impl Planner<'_> {
             && (kind != MatchKind::Left || Chain::of(right).mfp.map.is_empty())
         {
             let (left_size, right_size) = (self.estimate(left), self.estimate(right));
-            if !both.is_empty() || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows {
+            if self.maintained {
+                let input = self.plan(left)?;
+                if delta::can_look_up(&input, &looked_up.key, self.catalog) {
+                    return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
+                }
+            } else if !both.is_empty() || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows {
                 return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
             }
         }

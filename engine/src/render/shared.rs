@@ -1,0 +1,250 @@
+//! Batches behind `Arc`: what a view publishes, readable from any thread with no second copy.
+//!
+//! Differential's batches are immutable; only its `Rc` keeps them on one thread. `Shared` is that `Rc` as an
+//! `Arc`, and works unmodified with arrangements and spines. A reader holds a list of batches, and adds up
+//! what they say of a key: `for_key`. Never changes a batch.
+
+use super::arrangement::{Bytes, Flat, Key};
+use differential_dataflow::trace::cursor::{Cursor, Navigable};
+use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
+use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
+use differential_dataflow::trace::implementations::spine_fueled::Spine;
+use differential_dataflow::trace::implementations::{ContainerChunker, OffsetList};
+use differential_dataflow::trace::{Batch, BatchReader, Builder, Description, Merger};
+use repr::Row;
+use std::sync::Arc;
+use timely::progress::{Antichain, frontier::AntichainRef};
+
+/// A batch that any thread may read.
+pub struct Shared<B>(Arc<B>);
+
+impl<B> Clone for Shared<B> {
+    fn clone(&self) -> Self {
+        Shared(self.0.clone())
+    }
+}
+
+impl<B: BatchReader + Navigable> Navigable for Shared<B> {
+    type Cursor = SharedCursor<B::Cursor>;
+    fn cursor(&self) -> Self::Cursor {
+        SharedCursor(self.0.cursor())
+    }
+}
+
+impl<B: BatchReader> BatchReader for Shared<B> {
+    type Time = B::Time;
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn description(&self) -> &Description<B::Time> {
+        self.0.description()
+    }
+}
+
+impl<B: Batch> Batch for Shared<B> {
+    type Merger = SharedMerger<B>;
+    fn empty(lower: Antichain<B::Time>, upper: Antichain<B::Time>) -> Self {
+        Shared(Arc::new(B::empty(lower, upper)))
+    }
+}
+
+/// A cursor over a shared batch.
+pub struct SharedCursor<C>(C);
+
+impl<C: Cursor> Cursor for SharedCursor<C> {
+    type Storage = Shared<C::Storage>;
+    type Key<'a> = C::Key<'a>;
+    type ValOwn = C::ValOwn;
+    type Val<'a> = C::Val<'a>;
+    type Time = C::Time;
+    type TimeGat<'a> = C::TimeGat<'a>;
+    type Diff = C::Diff;
+    type DiffGat<'a> = C::DiffGat<'a>;
+    type KeyContainer = C::KeyContainer;
+    type ValContainer = C::ValContainer;
+    type TimeContainer = C::TimeContainer;
+    type DiffContainer = C::DiffContainer;
+
+    fn key_valid(&self, storage: &Self::Storage) -> bool {
+        self.0.key_valid(&storage.0)
+    }
+    fn val_valid(&self, storage: &Self::Storage) -> bool {
+        self.0.val_valid(&storage.0)
+    }
+    fn key<'a>(&self, storage: &'a Self::Storage) -> Self::Key<'a> {
+        self.0.key(&storage.0)
+    }
+    fn val<'a>(&self, storage: &'a Self::Storage) -> Self::Val<'a> {
+        self.0.val(&storage.0)
+    }
+    fn get_key<'a>(&self, storage: &'a Self::Storage) -> Option<Self::Key<'a>> {
+        self.0.get_key(&storage.0)
+    }
+    fn get_val<'a>(&self, storage: &'a Self::Storage) -> Option<Self::Val<'a>> {
+        self.0.get_val(&storage.0)
+    }
+    fn map_times<L: FnMut(Self::TimeGat<'_>, Self::DiffGat<'_>)>(&mut self, storage: &Self::Storage, logic: L) {
+        self.0.map_times(&storage.0, logic);
+    }
+    fn step_key(&mut self, storage: &Self::Storage) {
+        self.0.step_key(&storage.0);
+    }
+    fn seek_key(&mut self, storage: &Self::Storage, key: Self::Key<'_>) {
+        self.0.seek_key(&storage.0, key);
+    }
+    fn step_val(&mut self, storage: &Self::Storage) {
+        self.0.step_val(&storage.0);
+    }
+    fn seek_val(&mut self, storage: &Self::Storage, val: Self::Val<'_>) {
+        self.0.seek_val(&storage.0, val);
+    }
+    fn rewind_keys(&mut self, storage: &Self::Storage) {
+        self.0.rewind_keys(&storage.0);
+    }
+    fn rewind_vals(&mut self, storage: &Self::Storage) {
+        self.0.rewind_vals(&storage.0);
+    }
+}
+
+/// A merge of shared batches under way.
+pub struct SharedMerger<B: Batch>(B::Merger);
+
+impl<B: Batch> Merger<Shared<B>> for SharedMerger<B> {
+    fn new(left: &Shared<B>, right: &Shared<B>, frontier: AntichainRef<'_, B::Time>) -> Self {
+        SharedMerger(B::begin_merge(&left.0, &right.0, frontier))
+    }
+    fn work(&mut self, left: &Shared<B>, right: &Shared<B>, fuel: &mut isize) {
+        self.0.work(&left.0, &right.0, fuel);
+    }
+    fn done(self) -> Shared<B> {
+        Shared(Arc::new(self.0.done()))
+    }
+}
+
+/// Builds shared batches.
+pub struct SharedBuilder<B: Builder>(B);
+
+impl<B: Builder> Builder for SharedBuilder<B> {
+    type Input = B::Input;
+    type Time = B::Time;
+    type Output = Shared<B::Output>;
+    fn with_capacity(keys: usize, vals: usize, updates: usize) -> Self {
+        SharedBuilder(B::with_capacity(keys, vals, updates))
+    }
+    fn push(&mut self, chunk: &mut Self::Input) {
+        self.0.push(chunk);
+    }
+    fn done(self, description: Description<Self::Time>) -> Self::Output {
+        Shared(Arc::new(self.0.done(description)))
+    }
+    fn seal(chain: &mut Vec<Self::Input>, description: Description<Self::Time>) -> Self::Output {
+        Shared(Arc::new(B::seal(chain, description)))
+    }
+}
+
+type ViewLayout = (Flat<Key>, Flat<Row>, Vec<u64>, Vec<isize>, OffsetList);
+/// How updates become chunks of a view's batches.
+pub type ViewChunker = ContainerChunker<Vec<((Key, Row), u64, isize)>>;
+/// How they are sorted.
+pub type ViewBatcher = MergeBatcher<VecMerger<(Key, Row), u64, isize>>;
+/// How batches are made.
+pub type ViewBuilder = SharedBuilder<OrdValBuilder<ViewLayout, Vec<((Key, Row), u64, isize)>>>;
+/// A batch of a view.
+pub type ViewBatch = Shared<OrdValBatch<ViewLayout>>;
+/// The trace of a view.
+pub type ViewSpine = Spine<ViewBatch>;
+
+impl ViewBatch {
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let storage = &self.0.storage;
+        let offsets = |list: &OffsetList| list.smol.capacity() * 4 + list.chonk.capacity() * 8;
+        storage.keys.heap_bytes()
+            + storage.vals.vals.heap_bytes()
+            + offsets(&storage.vals.offs)
+            + offsets(&storage.upds.offs)
+            + storage.upds.times.capacity() * size_of::<u64>()
+            + storage.upds.diffs.capacity() * size_of::<isize>()
+    }
+
+    /// Every update: key, row and difference.
+    pub fn for_each(&self, mut visit: impl FnMut(&[u8], &[u8], isize)) {
+        let mut cursor = self.cursor();
+        while let Some(key) = cursor.get_key(self) {
+            while let Some(row) = cursor.get_val(self) {
+                visit(key.0, row.0, total(&mut cursor, self));
+                cursor.step_val(self);
+            }
+            cursor.step_key(self);
+        }
+    }
+}
+
+type ViewCursor = <ViewBatch as Navigable>::Cursor;
+
+fn total(cursor: &mut ViewCursor, batch: &ViewBatch) -> isize {
+    let mut total = 0;
+    cursor.map_times(batch, |_time, diff| total += *diff);
+    total
+}
+
+/// The rows of one key, in byte order, each with what the batches add up to (never zero). `visit` says
+/// whether to go on.
+pub fn for_key(batches: &[ViewBatch], key: &[u8], mut visit: impl FnMut(&[u8], isize) -> bool) {
+    let mut found: Vec<(ViewCursor, &ViewBatch)> = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let mut cursor = batch.cursor();
+        cursor.seek_key(batch, Bytes(key));
+        if cursor.get_key(batch) == Some(Bytes(key)) {
+            found.push((cursor, batch));
+        }
+    }
+    if let [(cursor, batch)] = found.as_mut_slice() {
+        while let Some(row) = cursor.get_val(batch) {
+            let total = total(cursor, batch);
+            if total != 0 && !visit(row.0, total) {
+                return;
+            }
+            cursor.step_val(batch);
+        }
+        return;
+    }
+    loop {
+        let Some(least) = found.iter().filter_map(|(cursor, batch)| cursor.get_val(batch)).min() else { return };
+        let mut sum = 0;
+        for (cursor, batch) in &mut found {
+            if cursor.get_val(batch) == Some(least) {
+                sum += total(cursor, batch);
+                cursor.step_val(batch);
+            }
+        }
+        if sum != 0 && !visit(least.0, sum) {
+            return;
+        }
+    }
+}
+
+/// The first key at or after `from` (or after it, if `past`).
+pub fn next_key(batches: &[ViewBatch], from: &[u8], past: bool) -> Option<Vec<u8>> {
+    let mut least: Option<&[u8]> = None;
+    for batch in batches {
+        let mut cursor = batch.cursor();
+        cursor.seek_key(batch, Bytes(from));
+        if past && cursor.get_key(batch) == Some(Bytes(from)) {
+            cursor.step_key(batch);
+        }
+        if let Some(key) = cursor.get_key(batch)
+            && least.is_none_or(|least| key.0 < least)
+        {
+            least = Some(key.0);
+        }
+    }
+    least.map(<[u8]>::to_vec)
+}
+
+impl<B> Flat<B> {
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+}

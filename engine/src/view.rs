@@ -1,0 +1,20 @@
+//! Maintained views: one dataflow each, on a thread of their own, in commit order.
+//!
+//! ```text
+//! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
+//! line          from the view thread to the flush thread         hydrate     filling a view in chunks
+//! published     what readers see                                 environment what expressions may ask
+//! subscription  who watches, and how changes reach them          statistics  what is counted
+//! ```
+//!
+//! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
+//! cannot be looked up is arranged. Publication is one pointer with the leaves of the same commit.
+
+pub mod dataflow;
+pub mod environment;
+pub mod hydrate;
+pub mod line;
+pub mod published;
+pub mod statistics;
+pub mod subscription;
+pub mod worker;

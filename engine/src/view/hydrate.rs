@@ -1,0 +1,87 @@
+//! Filling a view from its tables, a bounded number of rows at a time, while commits go on.
+//!
+//! Every chain is fed the rows of the tables that its pipelines start from; all else is looked up in the same
+//! state. Commit groups that come meanwhile wait in a backlog and are applied after the last row.
+
+use crate::SqlError;
+use crate::reader::{Reader, RowIterator};
+use crate::render::delta::{Chunk, Feed, Group};
+use planner::delta::{Entry, Pipeline};
+use repr::RelationId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Commits wait for no chunk longer than this takes to read, and then for its way through the dataflow.
+const CHUNK_ROWS_MAX: usize = 500;
+const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
+
+/// A hydration under way.
+pub struct Hydration {
+    reader: Arc<dyn Reader>,
+    /// (chain, pipeline, where its rows come from): what is left, from the last to the next.
+    left: Vec<(usize, usize, Option<RelationId>)>,
+    current: Option<(usize, usize, RowIterator)>,
+    /// Rows read so far.
+    pub rows: u64,
+    /// Groups that wait.
+    pub backlog: VecDeque<Arc<Group>>,
+}
+
+impl Hydration {
+    /// From a state.
+    pub fn new(reader: Arc<dyn Reader>, chains: &[Vec<Pipeline>]) -> Self {
+        let mut left = Vec::new();
+        for (chain, pipelines) in chains.iter().enumerate() {
+            for (position, pipeline) in pipelines.iter().enumerate() {
+                match &pipeline.entry {
+                    Entry::Constant(_) => left.push((chain, position, None)),
+                    Entry::Rows { relation, .. } => {
+                        // The other pipelines of the chain follow changes of tables that are looked up here.
+                        left.push((chain, position, Some(*relation)));
+                    }
+                    Entry::Match { .. } => {}
+                }
+            }
+        }
+        left.reverse();
+        Hydration { reader, left, current: None, rows: 0, backlog: VecDeque::new() }
+    }
+
+    /// The next rows to feed; none once all are read.
+    pub fn next_chunk(&mut self) -> Result<Option<Feed>, SqlError> {
+        loop {
+            if let Some((chain, pipeline, rows)) = &mut self.current {
+                let started = Instant::now();
+                let mut read = Vec::new();
+                while read.len() < CHUNK_ROWS_MAX && started.elapsed() < CHUNK_READ_MAX {
+                    match rows.next() {
+                        Some(row) => read.push(row?.1),
+                        None => break,
+                    }
+                }
+                if !read.is_empty() {
+                    self.rows += read.len() as u64;
+                    let (chain, pipeline) = (*chain, *pipeline);
+                    return Ok(Some(self.feed(chain, pipeline, read)));
+                }
+                self.current = None;
+            }
+            let Some((chain, pipeline, relation)) = self.left.pop() else { return Ok(None) };
+            match relation {
+                None => return Ok(Some(self.feed(chain, pipeline, Vec::new()))),
+                Some(relation) => {
+                    let table = self.reader.catalog().table(relation).cloned().ok_or_else(|| {
+                        SqlError::new("42P01", "a table of the view has gone while the view was filled")
+                    })?;
+                    let rows = self.reader.scan(&table)?;
+                    self.current = Some((chain, pipeline, rows));
+                }
+            }
+        }
+    }
+
+    fn feed(&self, chain: usize, pipeline: usize, rows: Vec<repr::Row>) -> Feed {
+        Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: self.reader.clone() }))
+    }
+}

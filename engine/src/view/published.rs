@@ -1,0 +1,158 @@
+//! What readers see of views: for each its batches as of one commit, in a map that is replaced as a whole.
+//!
+//! Cheap to make anew: a commit changes the entries of affected views only. Never changes once published.
+
+use crate::render::shared::{ViewBatch, for_key, next_key};
+use crate::render::top_k::OrderedRow;
+use crate::SqlError;
+use repr::{IndexId, RelationId, Row};
+use std::sync::Arc;
+
+/// All maintained views at one commit.
+#[derive(Clone, Default)]
+pub struct Views(imbl::OrdMap<RelationId, Arc<ViewState>>);
+
+impl Views {
+    /// One view.
+    pub fn get(&self, view: RelationId) -> Option<&Arc<ViewState>> {
+        self.0.get(&view)
+    }
+    /// The view, if it can be read.
+    pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
+        self.get(view).filter(|state| state.is_readable())
+    }
+    /// All views.
+    pub fn iter(&self) -> impl Iterator<Item = (&RelationId, &Arc<ViewState>)> {
+        self.0.iter()
+    }
+    /// Sets a view's state.
+    pub fn set(&mut self, view: RelationId, state: ViewState) {
+        self.0.insert(view, Arc::new(state));
+    }
+    /// Forgets a view.
+    pub fn remove(&mut self, view: RelationId) {
+        self.0.remove(&view);
+    }
+}
+
+/// How far a view is.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// Waits for other views that it reads.
+    Waiting,
+    /// Reads its tables; so many rows so far.
+    Hydrating {
+        /// Rows read.
+        rows: u64,
+    },
+    /// Follows every commit.
+    Ready,
+    /// Gave up: its readers compute it themselves.
+    Failed(SqlError),
+}
+
+/// One view as of one commit.
+#[derive(Clone)]
+pub struct ViewState {
+    /// How far it is.
+    pub stage: Stage,
+    /// Its rows, arranged in one or more ways.
+    pub arrangements: Vec<Arrangement>,
+    /// Rows that could not be evaluated.
+    pub errors: usize,
+    /// Bytes that its dataflow holds besides, as far as they are counted.
+    pub dataflow_bytes: usize,
+}
+
+impl ViewState {
+    /// Without rows.
+    pub fn at(stage: Stage) -> Self {
+        ViewState { stage, arrangements: Vec::new(), errors: 0, dataflow_bytes: 0 }
+    }
+    /// Whether its rows are those of the commit. While a row fails, readers compute for themselves, so that
+    /// the error is only theirs whose rows it concerns.
+    pub fn is_readable(&self) -> bool {
+        matches!(self.stage, Stage::Ready) && self.errors == 0
+    }
+    /// The arrangement behind an index.
+    pub fn arrangement(&self, index: IndexId) -> Option<&Arrangement> {
+        self.arrangements.iter().find(|arrangement| arrangement.index == index)
+    }
+    /// Bytes of all arrangements.
+    pub fn bytes(&self) -> usize {
+        self.arrangements.iter().map(Arrangement::bytes).sum::<usize>() + self.dataflow_bytes
+    }
+}
+
+/// Rows by key.
+#[derive(Clone)]
+pub struct Arrangement {
+    /// The index that it stands for.
+    pub index: IndexId,
+    /// Whether rows stand behind the codes of an order.
+    pub ordered: bool,
+    /// What adds up to the rows.
+    pub batches: Arc<[ViewBatch]>,
+}
+
+impl Arrangement {
+    /// The rows of one key, each as often as it occurs, in the arrangement's order. `visit` says whether to go on.
+    pub fn for_key(&self, key: &[u8], mut visit: impl FnMut(&[u8]) -> bool) {
+        for_key(&self.batches, key, |bytes, copies| {
+            let row = self.row(bytes);
+            (0..copies).all(|_| visit(row))
+        });
+    }
+
+    /// All rows, each as often as it occurs, by key.
+    pub fn rows(&self) -> ArrangementRows {
+        ArrangementRows { arrangement: self.clone(), key: None, rows: Vec::new().into_iter() }
+    }
+
+    /// The row's own bytes.
+    pub fn row<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        if self.ordered { OrderedRow::row(bytes) } else { bytes }
+    }
+
+    /// Bytes of the batches.
+    pub fn bytes(&self) -> usize {
+        self.batches.iter().map(ViewBatch::bytes).sum()
+    }
+
+    /// Updates in the batches: rows, and those not merged away yet.
+    pub fn updates(&self) -> usize {
+        use differential_dataflow::trace::BatchReader;
+        self.batches.iter().map(BatchReader::len).sum()
+    }
+}
+
+/// See `Arrangement::rows`.
+pub struct ArrangementRows {
+    arrangement: Arrangement,
+    key: Option<Vec<u8>>,
+    rows: std::vec::IntoIter<Row>,
+}
+
+impl Iterator for ArrangementRows {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Some(row);
+            }
+            let batches = &self.arrangement.batches;
+            let key = match &self.key {
+                None => next_key(batches, &[], false),
+                Some(last) => next_key(batches, last, true),
+            }?;
+            let mut rows = Vec::new();
+            self.arrangement.for_key(&key, |bytes| {
+                rows.push(Row::from_bytes(bytes.into()));
+                true
+            });
+            self.key = Some(key);
+            self.rows = rows.into_iter();
+        }
+    }
+}

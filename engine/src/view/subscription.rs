@@ -1,0 +1,303 @@
+//! Who watches which view, and how changes reach them.
+//!
+//! ```text
+//! flush thread, after publishing ──▶ DISPATCH THREAD ──▶ one bounded queue a subscriber ──▶ its connection
+//!                                     by view, then by key
+//! ```
+//!
+//! A subscriber registers first and takes its snapshot afterwards: changes up to the snapshot's time are then
+//! dropped from its queue, later ones arrive once each, in commit order. Whoever does not take its changes
+//! is cut; nobody ever waits for a subscriber.
+
+use crate::SqlError;
+use crate::render::shared::ViewBatch;
+use crate::render::top_k::OrderedRow;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use parking_lot::{Condvar, Mutex};
+use repr::{CommitTime, RelationId, Row, ValueError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Changed rows of one subscriber that nobody has taken.
+const QUEUE_BYTES_MAX: usize = 64 << 20;
+/// What a queued row costs beside its bytes.
+const ROW_OVERHEAD_BYTES: usize = 48;
+
+/// What one commit group changed in views.
+#[derive(Clone, Default)]
+pub struct Deltas {
+    changed: Vec<Delta>,
+    ended: Vec<(RelationId, SqlError)>,
+}
+
+/// What one commit group changed in one view.
+#[derive(Clone)]
+struct Delta {
+    view: RelationId,
+    /// The changes, by the key of its first arrangement.
+    batches: Vec<ViewBatch>,
+    /// Whether rows stand behind the codes of an order.
+    ordered: bool,
+}
+
+impl Deltas {
+    /// Adds a view's changes. A row that cannot be evaluated ends its subscriptions.
+    pub fn push(&mut self, view: RelationId, batches: Vec<ViewBatch>, ordered: bool, error: Option<ValueError>) {
+        if let Some(error) = error {
+            self.end(view, error.into());
+        } else if !batches.is_empty() {
+            self.changed.push(Delta { view, batches, ordered });
+        }
+    }
+
+    /// The view is no more.
+    pub fn end(&mut self, view: RelationId, error: SqlError) {
+        self.ended.push((view, error));
+    }
+}
+
+/// Rows that changed at one time, with their differences.
+#[derive(Clone)]
+pub struct Change {
+    /// When.
+    pub time: CommitTime,
+    /// The rows.
+    pub rows: Arc<[(Row, isize)]>,
+}
+
+/// All subscribers.
+pub struct Subscriptions {
+    told: Sender<Vec<(CommitTime, Deltas)>>,
+    hub: Mutex<HashMap<RelationId, Watched>>,
+    count: AtomicUsize,
+    /// All changes up to here are in the queues.
+    frontier: AtomicU64,
+}
+
+/// The subscribers of one view.
+#[derive(Default)]
+struct Watched {
+    whole: Vec<Arc<Queue>>,
+    by_key: HashMap<Box<[u8]>, Vec<Arc<Queue>>>,
+}
+
+/// What a subscriber has not taken yet.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<QueueState>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct QueueState {
+    changes: VecDeque<Change>,
+    bytes: usize,
+    ended: Option<SqlError>,
+}
+
+impl Subscriptions {
+    /// Starts the dispatch thread, which ends with the last `Arc`.
+    pub fn start() -> Arc<Subscriptions> {
+        let (told, changes) = unbounded();
+        let subscriptions = Arc::new(Subscriptions {
+            told,
+            hub: Mutex::new(HashMap::new()),
+            count: AtomicUsize::new(0),
+            frontier: AtomicU64::new(0),
+        });
+        let dispatcher = Arc::downgrade(&subscriptions);
+        std::thread::Builder::new()
+            .name("subscriptions".into())
+            .spawn(move || {
+                let changes: Receiver<Vec<(CommitTime, Deltas)>> = changes;
+                while let Ok(groups) = changes.recv() {
+                    let Some(subscriptions) = dispatcher.upgrade() else { return };
+                    subscriptions.dispatch(groups);
+                }
+            })
+            .expect("the process can start its dispatch thread");
+        subscriptions
+    }
+
+    /// Hands over what was published. Never waits.
+    pub fn tell(&self, groups: Vec<(CommitTime, Deltas)>) {
+        if !groups.is_empty() {
+            // The dispatch thread lives as long as this does.
+            let _told = self.told.send(groups);
+        }
+    }
+
+    /// How many subscriptions there are.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// How many subscriptions each view has.
+    pub fn by_view(&self) -> Vec<(RelationId, usize)> {
+        let hub = self.hub.lock();
+        let count = |watched: &Watched| watched.whole.len() + watched.by_key.values().map(Vec::len).sum::<usize>();
+        hub.iter().map(|(view, watched)| (*view, count(watched))).collect()
+    }
+
+    /// Begins to collect the changes of a view, or of one key of its first arrangement.
+    pub fn subscribe(self: &Arc<Self>, view: RelationId, key: Option<Vec<u8>>) -> Subscription {
+        let queue = Arc::new(Queue::default());
+        let mut hub = self.hub.lock();
+        let watched = hub.entry(view).or_default();
+        match &key {
+            None => watched.whole.push(queue.clone()),
+            Some(key) => watched.by_key.entry(key.as_slice().into()).or_default().push(queue.clone()),
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Subscription { subscriptions: self.clone(), view, key, queue }
+    }
+
+    fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
+        for (time, deltas) in groups {
+            if self.count() > 0 {
+                let hub = self.hub.lock();
+                for delta in &deltas.changed {
+                    if let Some(watched) = hub.get(&delta.view) {
+                        watched.dispatch(time, delta);
+                    }
+                }
+                for (view, error) in &deltas.ended {
+                    let watched = hub.get(view).into_iter();
+                    for queue in watched.flat_map(|watched| watched.by_key.values().flatten().chain(&watched.whole)) {
+                        queue.end(error.clone());
+                    }
+                }
+            }
+            self.frontier.store(time.0, Ordering::Release);
+        }
+    }
+}
+
+impl Watched {
+    fn dispatch(&self, time: CommitTime, delta: &Delta) {
+        let row = |bytes: &[u8]| Row::from_bytes(if delta.ordered { OrderedRow::row(bytes) } else { bytes }.into());
+        let mut all = Vec::new();
+        let mut by_key: HashMap<&[u8], Vec<(Row, isize)>> = HashMap::new();
+        for batch in &delta.batches {
+            batch.for_each(|key, bytes, diff| {
+                if !self.whole.is_empty() {
+                    all.push((row(bytes), diff));
+                }
+                if let Some((key, _)) = self.by_key.get_key_value(key) {
+                    by_key.entry(key).or_default().push((row(bytes), diff));
+                }
+            });
+        }
+        if !all.is_empty() {
+            let change = Change { time, rows: all.into() };
+            self.whole.iter().for_each(|queue| queue.push(&change));
+        }
+        for (key, rows) in by_key {
+            let change = Change { time, rows: rows.into() };
+            self.by_key.get(key).into_iter().flatten().for_each(|queue| queue.push(&change));
+        }
+    }
+}
+
+impl Change {
+    fn bytes(&self) -> usize {
+        self.rows.iter().map(|(row, _)| row.bytes().len() + ROW_OVERHEAD_BYTES).sum()
+    }
+}
+
+impl Queue {
+    fn push(&self, change: &Change) {
+        let mut state = self.state.lock();
+        if state.ended.is_some() {
+            return;
+        }
+        let bytes = change.bytes();
+        if state.bytes + bytes > QUEUE_BYTES_MAX && !state.changes.is_empty() {
+            state.changes.clear();
+            state.bytes = 0;
+            state.ended = Some(
+                SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
+                    .detail(format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."))
+                    .hint("Subscribe again; the snapshot brings you up to date."),
+            );
+        } else {
+            state.bytes += bytes;
+            state.changes.push_back(change.clone());
+        }
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    fn end(&self, error: SqlError) {
+        self.state.lock().ended.get_or_insert(error);
+        self.arrived.notify_one();
+    }
+}
+
+/// One subscriber's end. Dropping it unsubscribes.
+pub struct Subscription {
+    subscriptions: Arc<Subscriptions>,
+    view: RelationId,
+    key: Option<Vec<u8>>,
+    queue: Arc<Queue>,
+}
+
+impl Subscription {
+    /// Waits at most so long; whether there is something to take.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        let mut state = self.queue.state.lock();
+        while state.changes.is_empty() && state.ended.is_none() {
+            if self.queue.arrived.wait_until(&mut state, until).timed_out() {
+                return !state.changes.is_empty() || state.ended.is_some();
+            }
+        }
+        true
+    }
+
+    /// The next change; none if there is none now. An error is the end.
+    pub fn take(&self) -> Result<Option<Change>, SqlError> {
+        let mut state = self.queue.state.lock();
+        if let Some(change) = state.changes.pop_front() {
+            state.bytes -= change.bytes();
+            return Ok(Some(change));
+        }
+        state.ended.clone().map_or(Ok(None), Err)
+    }
+
+    /// A time up to which all changes have been queued.
+    pub fn frontier(&self) -> CommitTime {
+        CommitTime(self.subscriptions.frontier.load(Ordering::Acquire))
+    }
+
+    /// The view.
+    pub fn view(&self) -> RelationId {
+        self.view
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut hub = self.subscriptions.hub.lock();
+        if let Some(watched) = hub.get_mut(&self.view) {
+            let keep = |queue: &Arc<Queue>| !Arc::ptr_eq(queue, &self.queue);
+            match &self.key {
+                None => watched.whole.retain(keep),
+                Some(key) => {
+                    if let Some(queues) = watched.by_key.get_mut(key.as_slice()) {
+                        queues.retain(keep);
+                        if queues.is_empty() {
+                            watched.by_key.remove(key.as_slice());
+                        }
+                    }
+                }
+            }
+            if watched.whole.is_empty() && watched.by_key.is_empty() {
+                hub.remove(&self.view);
+            }
+        }
+        self.subscriptions.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,496 @@
+//! The view thread: owns the timely worker and every maintained view.
+//!
+//! ```text
+//! commit thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ Line
+//!                                     └─▶ between groups: one chunk of a hydration
+//! ```
+//!
+//! A group is fed to the views that read a table it wrote, and to no other. A view that reads views comes
+//! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
+//! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
+
+use super::dataflow::{ArrangedBy, Definition, ViewDataflow};
+use super::environment;
+use super::hydrate::Hydration;
+use super::line::{Line, Made};
+use super::published::{Stage, ViewState, Views};
+use super::statistics::Statistics;
+use super::subscription::Deltas;
+use crate::SqlError;
+use crate::layered::Layered;
+use crate::overlay::Overlay;
+use crate::published::Published;
+use crate::reader::Reader;
+use crate::render::delta::{Feed, Group};
+use crossbeam_channel::{Receiver, RecvError, TryRecvError};
+use planner::catalog::{Catalog, Table};
+use repr::{CommitTime, RelationId, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+use storage::Store;
+use timely::WorkerConfig;
+use timely::communication::Allocator;
+use timely::communication::allocator::thread::Thread;
+use timely::worker::Worker;
+
+/// What the commit thread tells the view thread, in commit order.
+pub enum Message {
+    /// A commit group was written.
+    Group {
+        /// The state before it; its views are not looked at.
+        before: Arc<Published>,
+        /// The state after it; likewise.
+        after: Arc<Published>,
+        /// The changes.
+        layer: Arc<Overlay>,
+    },
+    /// A view that no DDL made is wanted from this state on.
+    Create(Box<Definition>, Arc<Published>),
+    /// It is no longer.
+    Drop(RelationId, Arc<Published>),
+}
+
+/// A view and how far it is.
+struct Maintained {
+    /// None while it waits, or after it failed.
+    flow: Option<ViewDataflow>,
+    progress: Progress,
+    /// The tables and views that it reads, as they were when it was made.
+    sources: Vec<Arc<Table>>,
+    /// Not a catalog's, but made for queries.
+    automatic: Option<Definition>,
+}
+
+enum Progress {
+    /// For views that it reads.
+    Waiting,
+    Hydrating(Box<Hydration>),
+    Ready,
+    Failed,
+}
+
+/// See the module.
+pub struct ViewWorker {
+    worker: Worker,
+    store: Store,
+    line: Arc<Line>,
+    statistics: Arc<Statistics>,
+    memory_bytes_max: usize,
+    views: BTreeMap<RelationId, Maintained>,
+    /// As of `state`.
+    current: Views,
+    state: Arc<Published>,
+}
+
+impl ViewWorker {
+    /// Over the state that the server starts with.
+    pub fn new(
+        store: Store,
+        line: Arc<Line>,
+        statistics: Arc<Statistics>,
+        memory_bytes_max: usize,
+        state: Arc<Published>,
+    ) -> Self {
+        let allocator = Allocator::Thread(Thread::default());
+        let worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        ViewWorker {
+            worker,
+            store,
+            line,
+            statistics,
+            memory_bytes_max,
+            views: BTreeMap::new(),
+            current: Views::default(),
+            state,
+        }
+    }
+
+    /// Runs until the commit thread is gone.
+    pub fn run(mut self, messages: &Receiver<Message>) {
+        self.statistics.register(&self.worker);
+        self.follow_catalog();
+        self.republish();
+        loop {
+            let hydrating = self.views.values().any(|view| matches!(view.progress, Progress::Hydrating(_)));
+            let message = if hydrating {
+                match messages.try_recv() {
+                    Ok(message) => Some(message),
+                    Err(TryRecvError::Empty) => None,
+                    Err(TryRecvError::Disconnected) => return,
+                }
+            } else {
+                match messages.recv() {
+                    Ok(message) => Some(message),
+                    Err(RecvError) => return,
+                }
+            };
+            match message {
+                Some(Message::Group { before, after, layer }) => self.group(&before, after, &layer),
+                Some(Message::Create(definition, state)) => {
+                    self.state = state;
+                    self.create_automatic(*definition);
+                    self.republish();
+                }
+                Some(Message::Drop(view, state)) => {
+                    self.state = state;
+                    self.views.remove(&view);
+                    self.current.remove(view);
+                    self.worker.step();
+                    self.republish();
+                }
+                None => self.hydrate(),
+            }
+        }
+    }
+
+    fn time(&self) -> CommitTime {
+        self.state.time
+    }
+
+    fn republish(&self) {
+        self.line.replace(self.time(), self.current.clone());
+    }
+
+    /// The leaves and views at a state.
+    fn reader(&self, state: &Published, views: &Views) -> Arc<dyn Reader> {
+        let state = Published { views: views.clone(), ..state.clone() };
+        Arc::new(Layered::new(self.store.clone(), Arc::new(state)))
+    }
+
+    fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layer: &Arc<Overlay>) {
+        let started = Instant::now();
+        let old_views = self.current.clone();
+        self.state = after.clone();
+        let mut deltas = Deltas::default();
+        if !Arc::ptr_eq(&before.schema, &after.schema) {
+            self.follow_catalog_telling(&mut deltas);
+        }
+        let wanted: BTreeSet<RelationId> = self.views.values().flat_map(Maintained::reads).collect();
+        let before_reader = self.reader(before, &old_views);
+        let mut changes = BTreeMap::new();
+        for (relation, _) in layer.tables().filter(|(relation, _)| wanted.contains(relation)) {
+            match table_changes(layer, relation, before_reader.as_ref()) {
+                Ok(rows) if rows.is_empty() => {}
+                Ok(rows) => {
+                    changes.insert(relation, rows);
+                }
+                Err(error) => self.fail_readers(relation, &error),
+            }
+        }
+        let affected: Vec<RelationId> = self.views.keys().copied().collect();
+        let mut affected_count = 0;
+        for id in affected {
+            let Some(mut view) = self.views.remove(&id) else { continue };
+            if view.reads().any(|relation| changes.contains_key(&relation)) {
+                affected_count += 1;
+                let group = Arc::new(Group {
+                    before: before_reader.clone(),
+                    after: self.reader(&after, &self.current),
+                    changes: changes.clone(),
+                });
+                self.follow(id, &mut view, group, wanted.contains(&id), &mut changes, &mut deltas);
+            }
+            self.views.insert(id, view);
+        }
+        self.wake_waiting();
+        self.statistics.group(started.elapsed(), affected_count);
+        self.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
+    }
+
+    /// Takes one view through a group.
+    fn follow(
+        &mut self,
+        id: RelationId,
+        view: &mut Maintained,
+        group: Arc<Group>,
+        read_by_others: bool,
+        changes: &mut BTreeMap<RelationId, Vec<(Row, isize)>>,
+        deltas: &mut Deltas,
+    ) {
+        match &mut view.progress {
+            Progress::Waiting | Progress::Failed => {}
+            Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
+            Progress::Ready => {
+                let Some(flow) = &mut view.flow else { return };
+                let started = Instant::now();
+                match flow.apply(&mut self.worker, Feed::Group(group)) {
+                    Err(error) => {
+                        deltas.end(id, error.clone());
+                        self.fail(id, view, error);
+                    }
+                    Ok(()) => {
+                        let fresh = flow.take_fresh();
+                        let state = flow.state(Stage::Ready);
+                        self.statistics.view(id, started.elapsed());
+                        if read_by_others {
+                            let mut rows = Vec::new();
+                            let first = state.arrangements.first();
+                            for batch in &fresh {
+                                batch.for_each(|_key, bytes, diff| {
+                                    let bytes = first.map_or(bytes, |first| first.row(bytes));
+                                    rows.push((Row::from_bytes(bytes.into()), diff));
+                                });
+                            }
+                            if !rows.is_empty() {
+                                changes.insert(id, rows);
+                            }
+                        }
+                        let error = flow.error();
+                        let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
+                        self.current.set(id, state);
+                        deltas.push(id, fresh, ordered, error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn follow_catalog(&mut self) {
+        self.follow_catalog_telling(&mut Deltas::default());
+    }
+
+    /// Makes, remakes and drops views until they are those of the catalog.
+    fn follow_catalog_telling(&mut self, deltas: &mut Deltas) {
+        let catalog = self.state.catalog().clone();
+        let stale: Vec<RelationId> = self
+            .views
+            .iter()
+            .filter(|(id, view)| {
+                let gone = view.automatic.is_none() && !catalog.table(**id).is_some_and(|table| table.is_maintained());
+                gone || view.sources.iter().any(|source| changed(source, catalog.table(source.id)))
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in stale {
+            let view = self.views.remove(&id);
+            self.current.remove(id);
+            // Queries plan again after DDL, and ask for what they need.
+            drop(view);
+            let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
+            deltas.end(id, ended.hint("Subscribe again."));
+        }
+        for table in catalog.relations.values().filter(|table| table.is_maintained()) {
+            if !self.views.contains_key(&table.id) {
+                self.create(table, &catalog);
+            }
+        }
+        self.worker.step();
+    }
+
+    fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
+        let mut sources: Vec<Arc<Table>> = vec![table.clone()];
+        if let Some(view) = &table.view {
+            sources.extend(view.reads.keys().filter_map(|id| catalog.table(*id).cloned()));
+        }
+        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: None };
+        match definition(table, catalog) {
+            Ok(definition) => self.start(&mut view, definition),
+            Err(error) => self.fail(table.id, &mut view, error),
+        }
+        self.views.insert(table.id, view);
+    }
+
+    fn create_automatic(&mut self, definition: Definition) {
+        let id = definition.id;
+        if self.views.contains_key(&id) {
+            return;
+        }
+        let mut view = Maintained {
+            flow: None,
+            progress: Progress::Waiting,
+            sources: Vec::new(),
+            automatic: Some(definition.clone()),
+        };
+        self.start(&mut view, definition);
+        if let Some(flow) = &view.flow {
+            let catalog = self.state.catalog();
+            view.sources = flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()).collect();
+        }
+        self.views.insert(id, view);
+    }
+
+    /// Renders a view, and begins to hydrate it if all that it reads is there.
+    fn start(&mut self, view: &mut Maintained, definition: Definition) {
+        let id = definition.id;
+        let catalog = self.state.catalog().clone();
+        let eval = environment::context(&catalog);
+        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.memory_bytes_max) {
+            Err(error) => self.fail(id, view, error),
+            Ok(flow) => {
+                self.statistics.created(id, &flow.definition.name);
+                view.flow = Some(flow);
+                self.begin(id, view);
+            }
+        }
+    }
+
+    fn begin(&mut self, id: RelationId, view: &mut Maintained) {
+        let Some(flow) = &view.flow else { return };
+        let catalog = self.state.catalog();
+        let is_view = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
+        let mut failed = None;
+        for source in flow.reads.iter().filter(|id| is_view(id)) {
+            match self.current.get(*source).map(|state| (&state.stage, state.errors)) {
+                Some((Stage::Ready, 0)) => {}
+                Some((Stage::Failed(error), _)) => failed = Some(error.clone()),
+                Some(_) | None => {
+                    self.current.set(id, ViewState::at(Stage::Waiting));
+                    return;
+                }
+            }
+        }
+        if let Some(error) = failed {
+            self.fail(id, view, error);
+            return;
+        }
+        let hydration = Hydration::new(self.reader(&self.state, &self.current), &flow.chains);
+        view.progress = Progress::Hydrating(Box::new(hydration));
+        self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
+    }
+
+    fn wake_waiting(&mut self) {
+        let waiting: Vec<RelationId> = self
+            .views
+            .iter()
+            .filter(|(_, view)| matches!(view.progress, Progress::Waiting))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in waiting {
+            if let Some(mut view) = self.views.remove(&id) {
+                self.begin(id, &mut view);
+                self.views.insert(id, view);
+            }
+        }
+    }
+
+    /// One chunk of the first view that is being filled, or one group of its backlog.
+    fn hydrate(&mut self) {
+        let Some(id) = self
+            .views
+            .iter()
+            .find(|(_, view)| matches!(view.progress, Progress::Hydrating(_)))
+            .map(|(id, _)| *id)
+        else {
+            return;
+        };
+        let Some(mut view) = self.views.remove(&id) else { return };
+        if let Err(error) = self.hydrate_some(id, &mut view) {
+            // A data subject was forgotten under the snapshot, or a table has gone: from the newest state again.
+            if error.code == "40001" {
+                let definition = view.flow.take().map(|flow| flow.definition);
+                if let Some(definition) = definition {
+                    self.start(&mut view, definition);
+                }
+            } else {
+                self.fail(id, &mut view, error);
+            }
+        }
+        self.views.insert(id, view);
+    }
+
+    fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
+        let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
+        if let Some(feed) = hydration.next_chunk()? {
+            flow.apply(&mut self.worker, feed)?;
+            flow.take_fresh();
+            self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
+            return Ok(());
+        }
+        if let Some(group) = hydration.backlog.pop_front() {
+            flow.apply(&mut self.worker, Feed::Group(group))?;
+            flow.take_fresh();
+            return Ok(());
+        }
+        flow.take_fresh();
+        let state = flow.state(Stage::Ready);
+        view.progress = Progress::Ready;
+        self.current.set(id, state);
+        self.wake_waiting();
+        self.republish();
+        Ok(())
+    }
+
+    fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
+        view.flow = None;
+        view.progress = Progress::Failed;
+        self.current.set(id, ViewState::at(Stage::Failed(error)));
+        self.republish();
+    }
+
+    fn fail_readers(&mut self, relation: RelationId, error: &SqlError) {
+        let readers: Vec<RelationId> = self
+            .views
+            .iter()
+            .filter(|(_, view)| view.reads().any(|read| read == relation))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in readers {
+            if let Some(mut view) = self.views.remove(&id) {
+                self.fail(id, &mut view, error.clone());
+                self.views.insert(id, view);
+            }
+        }
+    }
+}
+
+impl Maintained {
+    fn reads(&self) -> impl Iterator<Item = RelationId> {
+        self.flow.iter().flat_map(|flow| flow.reads.iter().copied())
+    }
+}
+
+/// Whether a relation is no longer what a view was made against: other columns, keys or indexes.
+fn changed(then: &Arc<Table>, now: Option<&Arc<Table>>) -> bool {
+    let Some(now) = now else { return true };
+    if Arc::ptr_eq(then, now) {
+        return false;
+    }
+    let columns = |table: &Table| {
+        table.columns.iter().map(|column| (column.column_type.clone(), column.dropped)).collect::<Vec<_>>()
+    };
+    let indexes = |table: &Table| {
+        table.indexes.iter().map(|index| (index.id, index.columns.clone())).collect::<Vec<_>>()
+    };
+    then.schema_version != now.schema_version
+        || then.view != now.view
+        || columns(then) != columns(now)
+        || indexes(then) != indexes(now)
+        || then.primary_key != now.primary_key
+}
+
+/// A materialized view's definition, planned.
+pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, SqlError> {
+    let planned = planner::plan_view(catalog, table.id)?;
+    let arrangements = table
+        .indexes
+        .iter()
+        .map(|index| ArrangedBy { index: index.id, key: index.columns.clone(), order: planned.order.clone() })
+        .collect();
+    Ok(Definition { id: table.id, name: table.name.clone(), plan: Arc::new(planned.plan), arrangements })
+}
+
+/// The changed rows of a table.
+fn table_changes(layer: &Overlay, relation: RelationId, before: &dyn Reader) -> Result<Vec<(Row, isize)>, SqlError> {
+    let Some(changes) = layer.table(relation) else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    if changes.truncated
+        && let Some(table) = before.catalog().table(relation)
+    {
+        for row in before.scan(table)? {
+            rows.push((row?.1, -1));
+        }
+    }
+    for change in changes.rows.values() {
+        if change.before == change.after && !changes.truncated {
+            continue;
+        }
+        if let Some(row) = change.before.as_ref().filter(|_| !changes.truncated) {
+            rows.push((row.clone(), -1));
+        }
+        if let Some(row) = &change.after {
+            rows.push((row.clone(), 1));
+        }
+    }
+    Ok(rows)
+}
