@@ -10,6 +10,7 @@ pub mod entry;
 pub mod error;
 pub mod explain;
 pub mod hir;
+pub mod lift;
 pub mod lower;
 pub mod mir;
 pub mod ownership;

@@ -1,0 +1,326 @@
+//! Parameters become keys: one view for every execution of a query.
+//!
+//! ```text
+//! SELECT … WHERE s.id = $1 AND …      ─▶   the same without that condition, s.id appended to its columns,
+//!                                          and "the rows whose s.id is $1"
+//! ```
+//!
+//! A condition `expression = parameter` can be moved up as a column through anything that works row by row,
+//! and through groups, limits and windows by making it part of their key. A query without parameters has its
+//! literals lifted instead, so that ad-hoc statements of one shape share a view. Done on the MIR as lowered.
+
+use crate::catalog::Catalog;
+use crate::error::PlanError;
+use crate::lower::MirQuery;
+use crate::mir::{Mir, expr};
+use crate::physical::{self, MaintainedPlan};
+use crate::plan::{Finishing, MatchKind};
+use crate::scalar::{Order, ScalarExpr, Volatility};
+use crate::transform::{self, shape};
+use repr::{ColumnType, RelationId};
+use std::collections::BTreeSet;
+
+/// A query as a view that is asked by key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lifted {
+    /// What is maintained. Its rows are those that `finishing` stands over.
+    pub view: MaintainedPlan,
+    /// Two queries of the same identity share a view.
+    pub identity: String,
+    /// Columns of the view's rows that are the key.
+    pub key: Vec<usize>,
+    /// Which keys are asked for.
+    pub values: Vec<KeyValues>,
+    /// How the rows of those keys become the result.
+    pub finishing: Finishing,
+    /// A key without rows still has a result (a count of zero): it is computed by itself.
+    pub absent_has_result: bool,
+}
+
+/// The values of one column of the key: constants and parameters only.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyValues {
+    /// One.
+    One(ScalarExpr),
+    /// Each of several.
+    Several(Vec<ScalarExpr>),
+    /// Each element of an array.
+    Elements(ScalarExpr),
+}
+
+/// Makes a query a view by key. The reason if that cannot be.
+///
+/// # Errors
+/// Those of planning.
+pub fn lift(query: MirQuery, catalog: &Catalog) -> Result<Result<Lifted, String>, PlanError> {
+    if !query.locks.is_empty() {
+        return Ok(Err("it locks rows".into()));
+    }
+    let mut lifting = Lifting {
+        literals: !mentions_parameters(&query.relation),
+        values: Vec::new(),
+        several: true,
+        scalar: false,
+    };
+    let MirQuery { relation, finishing, columns, locks, next_local } = query;
+    let arity = relation.arity();
+    let relation = lifting.lift(relation);
+    if let Err(reason) = maintainable(&relation, catalog) {
+        return Ok(Err(reason));
+    }
+    let own: BTreeSet<usize> =
+        finishing.project.iter().copied().chain(finishing.order_by.iter().map(|order| order.column)).collect();
+    let own: Vec<usize> = own.into_iter().collect();
+    let place = |column: &usize| own.iter().position(|kept| kept == column).unwrap_or(0);
+    let outer = Finishing {
+        order_by: finishing.order_by.iter().map(|order| Order { column: place(&order.column), ..*order }).collect(),
+        project: finishing.project.iter().map(&place).collect(),
+        limit: finishing.limit,
+        offset: finishing.offset,
+    };
+    let count = lifting.values.len();
+    let kept: Vec<usize> = own.iter().copied().chain(arity..arity + count).collect();
+    let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, project: kept };
+    let optimized =
+        transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
+    // Plans have no statistics or clocks in them: equal text is an equal view.
+    let identity = format!("{:?} by {:?}", optimized.relation, optimized.finishing);
+    let view = physical::maintained(optimized, catalog)?;
+    Ok(Ok(Lifted {
+        view,
+        identity,
+        key: (own.len()..own.len() + count).collect(),
+        values: lifting.values,
+        finishing: outer,
+        absent_has_result: lifting.scalar,
+    }))
+}
+
+/// Why a relation cannot be maintained, if it cannot.
+fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
+    if let Mir::Get { relation, with_key, .. } = mir {
+        return match catalog.table(*relation) {
+            _ if *with_key => Err("it locks or names stored rows".into()),
+            None => Err("it reads a catalog relation".into()),
+            Some(_) => Ok(()),
+        };
+    }
+    for own in mir.clone().exprs_mut() {
+        if mentions_parameter(own) {
+            return Err("a parameter is used other than by equality with a column".into());
+        }
+        if own.volatility() != Volatility::Immutable {
+            return Err("it depends on the session, the clock or chance".into());
+        }
+    }
+    mir.children().into_iter().try_for_each(|child| maintainable(child, catalog))
+}
+
+/// Whether a relation reads stored tables at all.
+pub fn reads(mir: &Mir, found: &mut BTreeSet<RelationId>) {
+    if let Mir::Get { relation, .. } = mir {
+        found.insert(*relation);
+    }
+    mir.children().into_iter().for_each(|child| reads(child, found));
+}
+
+fn mentions_parameters(mir: &Mir) -> bool {
+    mir.clone().exprs_mut().into_iter().any(|own| mentions_parameter(own))
+        || mir.children().into_iter().any(mentions_parameters)
+}
+
+fn mentions_parameter(expr: &ScalarExpr) -> bool {
+    matches!(expr, ScalarExpr::Param(..)) || expr.children().into_iter().any(mentions_parameter)
+}
+
+/// Lifting under way. Lifted columns stand behind the relation's own, in the order of `values`.
+struct Lifting {
+    /// Literals are lifted.
+    literals: bool,
+    values: Vec<KeyValues>,
+    /// A column may have several values here: nothing above tells rows of different keys apart.
+    several: bool,
+    /// A group that is there without rows was given a key.
+    scalar: bool,
+}
+
+impl Lifting {
+    /// The relation without liftable conditions, its columns followed by what was lifted in it.
+    fn lift(&mut self, mir: Mir) -> Mir {
+        let before = self.values.len();
+        match mir {
+            Mir::Filter { input, predicates } => {
+                let input = self.lift(*input);
+                let types = input.types();
+                let (mut kept, mut lifted) = (Vec::new(), Vec::new());
+                for predicate in predicates {
+                    match self.condition(&predicate, &types) {
+                        Some((column, values)) => {
+                            lifted.push(column);
+                            self.values.push(values);
+                        }
+                        None => kept.push(predicate),
+                    }
+                }
+                input.filter(kept).map(lifted)
+            }
+            Mir::Map { input, exprs } => {
+                let arity = input.arity();
+                let input = self.lift(*input);
+                let lifted = self.values.len() - before;
+                let count = exprs.len();
+                let moved = |column: usize| if column < arity { column } else { column + lifted };
+                let exprs = exprs.iter().map(|own| expr::renumber(own, moved)).collect();
+                let columns = (0..arity).chain(arity + lifted..arity + lifted + count).chain(arity..arity + lifted);
+                input.map(exprs).project(columns.collect())
+            }
+            Mir::Project { input, columns } => {
+                let arity = input.arity();
+                let input = self.lift(*input);
+                let lifted = self.values.len() - before;
+                input.project(columns.into_iter().chain(arity..arity + lifted).collect())
+            }
+            Mir::Join { inputs, on, same } => self.join(inputs, &on, &same),
+            Mir::Match { left, right, kind, on, same } => {
+                let (arity, width) = (left.arity(), right.arity());
+                let left = self.lift(*left);
+                let lifted = self.values.len() - before;
+                let moved = |column: usize| if column < arity { column } else { column + lifted };
+                let matched = Mir::Match {
+                    left: Box::new(left),
+                    right,
+                    kind,
+                    on: on.iter().map(|own| expr::renumber(own, moved)).collect(),
+                    same: same.iter().map(|(left, right)| (moved(*left), moved(*right))).collect(),
+                };
+                match kind {
+                    MatchKind::Semi | MatchKind::Anti => matched,
+                    MatchKind::Inner | MatchKind::Left => {
+                        let right = arity + lifted..arity + lifted + width;
+                        matched.project((0..arity).chain(right).chain(arity..arity + lifted).collect())
+                    }
+                }
+            }
+            Mir::Reduce { input, mut keys, aggregates, scalar } => {
+                let arity = input.arity();
+                let input = Box::new(self.within_groups(*input));
+                let lifted = self.values.len() - before;
+                let (own, calls) = (keys.len(), aggregates.len());
+                keys.extend((arity..arity + lifted).map(ScalarExpr::Column));
+                let keyed = scalar && lifted > 0;
+                self.scalar |= keyed;
+                let reduced = Mir::Reduce { input, keys, aggregates, scalar: scalar && !keyed };
+                let aggregates = own + lifted..own + lifted + calls;
+                reduced.project((0..own).chain(aggregates).chain(own..own + lifted).collect())
+            }
+            Mir::TopK { input, mut keys, order, limit, offset } => {
+                let arity = input.arity();
+                let input = Box::new(self.within_groups(*input));
+                keys.extend(arity..arity + self.values.len() - before);
+                Mir::TopK { input, keys, order, limit, offset }
+            }
+            Mir::AtMostOne { input, mut keys } => {
+                let arity = input.arity();
+                let input = Box::new(self.within_groups(*input));
+                keys.extend(arity..arity + self.values.len() - before);
+                Mir::AtMostOne { input, keys }
+            }
+            Mir::Window { input, mut partition, order, calls } => {
+                let arity = input.arity();
+                let count = calls.len();
+                let input = Box::new(self.within_groups(*input));
+                let lifted = self.values.len() - before;
+                partition.extend(arity..arity + lifted);
+                // Calls see the input's columns only, which have kept their places.
+                let windowed = Mir::Window { input, partition, order, calls };
+                let calls = arity + lifted..arity + lifted + count;
+                windowed.project((0..arity).chain(calls).chain(arity..arity + lifted).collect())
+            }
+            Mir::Let { id, value, body } => Mir::Let { id, value, body: Box::new(self.lift(*body)) },
+            other @ (Mir::Constant { .. }
+            | Mir::Get { .. }
+            | Mir::GetLocal { .. }
+            | Mir::TableFunction { .. }
+            | Mir::Union(_)
+            | Mir::Negate(_)
+            | Mir::Threshold(_)
+            | Mir::LetRec { .. }) => other,
+        }
+    }
+
+    /// Below an operator that looks at rows of one key together.
+    fn within_groups(&mut self, input: Mir) -> Mir {
+        let several = std::mem::replace(&mut self.several, false);
+        let input = self.lift(input);
+        self.several = several;
+        input
+    }
+
+    fn join(&mut self, inputs: Vec<Mir>, on: &[ScalarExpr], same: &[(usize, usize)]) -> Mir {
+        let (mut places, mut lifted, mut joined) = (Vec::new(), Vec::new(), Vec::with_capacity(inputs.len()));
+        let mut start = 0;
+        for input in inputs {
+            let arity = input.arity();
+            let input = self.lift(input);
+            places.extend(start..start + arity);
+            lifted.extend(start + arity..start + input.arity());
+            start += input.arity();
+            joined.push(input);
+        }
+        let join = Mir::Join {
+            inputs: joined,
+            on: on.iter().map(|own| expr::renumber(own, |column| places[column])).collect(),
+            same: same.iter().map(|(left, right)| (places[*left], places[*right])).collect(),
+        };
+        join.project(places.into_iter().chain(lifted).collect())
+    }
+
+    /// The column and its values, if that is what a condition says.
+    fn condition(&self, predicate: &ScalarExpr, types: &[ColumnType]) -> Option<(ScalarExpr, KeyValues)> {
+        if let Some((left, right)) = shape::equality(predicate) {
+            let (column, value) = self.sides(left, right, types).or_else(|| self.sides(right, left, types))?;
+            return Some((column.clone(), KeyValues::One(value.clone())));
+        }
+        if !self.several {
+            return None;
+        }
+        if let Some((left, array)) = shape::equal_to_any(predicate) {
+            let fits = self.is_column(left, types) && self.is_value(array);
+            return fits.then(|| (left.clone(), KeyValues::Elements(array.clone())));
+        }
+        if let ScalarExpr::Or(terms) = predicate {
+            let mut column = None;
+            let mut values = Vec::with_capacity(terms.len());
+            for term in terms {
+                let (left, right) = shape::equality(term)?;
+                let (own, value) = self.sides(left, right, types).or_else(|| self.sides(right, left, types))?;
+                if *column.get_or_insert(own) != own {
+                    return None;
+                }
+                values.push(value.clone());
+            }
+            return Some((column?.clone(), KeyValues::Several(values)));
+        }
+        None
+    }
+
+    fn sides<'e>(
+        &self,
+        column: &'e ScalarExpr,
+        value: &'e ScalarExpr,
+        types: &[ColumnType],
+    ) -> Option<(&'e ScalarExpr, &'e ScalarExpr)> {
+        (self.is_column(column, types) && self.is_value(value)).then_some((column, value))
+    }
+
+    fn is_column(&self, side: &ScalarExpr, types: &[ColumnType]) -> bool {
+        !expr::is_constant(side)
+            && !mentions_parameter(side)
+            && side.volatility() == Volatility::Immutable
+            && shape::key_class(&expr::scalar_type(side, types)).is_some()
+    }
+
+    fn is_value(&self, side: &ScalarExpr) -> bool {
+        expr::is_constant(side) && !expr::is_volatile(side) && (self.literals || mentions_parameter(side))
+    }
+}
