@@ -255,16 +255,18 @@ fn flush(store: &Store, written: &Receiver<Written>, published: &ArcSwap<Publish
         let mut groups = vec![first];
         groups.extend(written.try_iter());
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
+        let last = groups.last().expect("there is at least the first group").published.clone();
         let flushed = store.flush().and_then(|()| {
-            if destroyed.is_empty() { Ok(()) } else { store.destroy_keys(&destroyed) }
+            if destroyed.is_empty() {
+                return Ok(());
+            }
+            // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
+            forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
+            store.destroy_keys(&destroyed)
         });
         if let Err(error) = flushed {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
             std::process::abort();
-        }
-        let last = groups.last().expect("there is at least the first group").published.clone();
-        if !destroyed.is_empty() {
-            forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
         }
         published.store(last);
         for group in groups {

@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
             None
         } else {
             let database = self.transaction.database();
-            let below = Layered::new(database.store.clone(), database.published.load_full());
+            let below = Layered::new(database.store.clone(), database.latest());
             // A table that this transaction made has nothing below.
             match below.schema().shape(relation) {
                 Some(_) => below.get(shape.table(), row_key)?,

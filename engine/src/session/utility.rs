@@ -214,7 +214,7 @@ impl Session {
         let modes = active.transaction.modes;
         let committed = self.end(active, commit)?;
         if chain {
-            let transaction = Transaction::begin(&self.database, modes, self.statement_started);
+            let transaction = Transaction::begin(&self.database, &self.holder, modes, self.statement_started);
             self.active = Some(Active { transaction, block: true, failed: false });
         }
         // COMMIT of a failed block is a rollback, and says so.
