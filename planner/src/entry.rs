@@ -12,8 +12,10 @@ use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
 use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
-use crate::resolve::statement::{ExpressionUse, check_expression, resolve, resolve_arguments};
-use crate::resolve::{GdprRequest, Resolved, SessionInfo, default_expression, next_value_expression, row_checks};
+use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
+use crate::resolve::{
+    GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
+};
 use crate::scalar::ScalarExpr;
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
@@ -45,6 +47,17 @@ pub struct PlannedStatement {
     pub planned: Planned,
     /// The types of `$1`, `$2`, ….
     pub params: Vec<ScalarType>,
+    /// Maintained views that it reads as relations.
+    pub views: Vec<RelationId>,
+}
+
+/// What a maintained view in a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaintainedViews {
+    /// A relation, whose rows a dataflow keeps.
+    Read,
+    /// Its query, as for a transaction that sees its own changes.
+    Expand,
 }
 
 /// COPY FROM, ready to run.
@@ -85,10 +98,16 @@ pub fn plan_statement(
     parsed: &ParsedStatement,
     catalog: &Catalog,
     param_types: &[Option<ScalarType>],
+    views: MaintainedViews,
 ) -> Result<PlannedStatement, PlanError> {
-    let (resolved, params) = resolve(parsed, catalog, &SessionInfo::default(), param_types)?;
+    let views = match views {
+        MaintainedViews::Read => ViewUse::Read,
+        MaintainedViews::Expand => ViewUse::Expand,
+    };
+    let session = SessionInfo { views, ..SessionInfo::default() };
+    let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
-    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params })
+    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params, views: views.into_iter().collect() })
 }
 
 fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {

@@ -18,7 +18,7 @@ use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
-use planner::{Planned, PlannedStatement};
+use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{Datum, RelationId, RowKey, ScalarType};
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ pub fn prepare(
     catalog: &Arc<Catalog>,
     param_types: &[Option<ScalarType>],
 ) -> Result<Prepared, SqlError> {
-    let PlannedStatement { planned, params } = planner::plan_statement(&parsed, catalog, param_types)?;
+    let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
+    let PlannedStatement { planned, params, views: _ } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
     let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
@@ -110,7 +111,7 @@ impl Session {
             return Ok(cached);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known)?.planned;
+        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?.planned;
         let columns = result_columns(&prepared.statement, &planned);
         let types = |columns: &Option<Arc<[OutputColumn]>>| {
             let column = |column: &OutputColumn| (column.name.clone(), column.column_type.scalar.clone());
