@@ -331,6 +331,13 @@ impl Catalog {
     }
 }
 
+impl View {
+    /// The query as `pg_get_viewdef` shows it.
+    pub fn definition(&self) -> String {
+        format!("{};", self.query)
+    }
+}
+
 impl Table {
     /// The index of that id.
     pub fn index(&self, id: IndexId) -> Option<&Index> {
