@@ -41,8 +41,7 @@ impl Grammar<'_, '_> {
         }
         self.expect(&["AS"])?;
         let position = self.position();
-        let (_, text) = self.query()?;
-        let mut query = SqlText { text, position };
+        let mut query = SqlText { text: self.view_query()?, position };
         if recursive {
             query.text = recursion(&name.name, &columns, &query.text);
         }
@@ -57,6 +56,16 @@ impl Grammar<'_, '_> {
         }
         let create = CreateView { name, columns, query, materialized, or_replace, if_not_exists, temporary };
         Ok(Some(Statement::CreateView(Box::new(create))))
+    }
+
+    /// A view's query; `TABLE t` as the SELECT that it stands for, whose columns can be written out.
+    fn view_query(&mut self) -> Result<String, PlanError> {
+        if !self.eat(&["TABLE"]) {
+            return self.query().map(|(_, text)| text);
+        }
+        let name = self.object_name()?;
+        let schema = name.schema.map_or_else(String::new, |schema| format!("{}.", quote_identifier(&schema)));
+        Ok(format!("SELECT * FROM {schema}{}", quote_identifier(&name.name)))
     }
 
     /// `(name [= value], …)`: who may look through a view is a question of roles, which there are not.

@@ -13,7 +13,6 @@ use crate::hir::{Hir, HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
 use crate::parse::{Edit, name_items, parse_query, splice};
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
-use sqlparser::ast::{Query, SetExpr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,10 +58,9 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
 
 /// What a new view is: its text with all names qualified and stars written out, its columns, what it reads.
 pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<Definition, PlanError> {
-    let text = without_table_command(text);
-    let (original, trace) = meaning(&text, catalog, ViewUse::Opaque, true)?;
-    let mut query = text.clone();
-    let qualified = splice(&text, trace.mentions.iter().filter_map(|mention| {
+    let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
+    let mut query = text.to_string();
+    let qualified = splice(text, trace.mentions.iter().filter_map(|mention| {
         let text = match &mention.meaning {
             Meaning::Star(columns) => columns.join(", "),
             Meaning::Column { name, qualifier: Some(table), .. } => {
@@ -84,15 +82,6 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
     }
     let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
     Ok(Definition { query, columns, reads, primary_keys: trace.primary_keys })
-}
-
-/// `TABLE t` as a SELECT, whose columns can be written out.
-fn without_table_command(text: &str) -> String {
-    let is_table = parse_query(text).is_ok_and(|query| query.with.is_none() && matches!(*query.body, SetExpr::Table(_)));
-    match text.get(..5) {
-        Some(word) if is_table && word.eq_ignore_ascii_case("table") => format!("SELECT * FROM{}", &text[5..]),
-        _ => text.to_string(),
-    }
 }
 
 /// A text whose outputs have these names.
@@ -242,7 +231,7 @@ impl Resolver<'_> {
     /// The rows of a view, from its query: a scope of its own, in which nothing of the statement around it is seen.
     pub(super) fn expand_view(&mut self, table: &Table) -> Result<Hir, PlanError> {
         let missing = || PlanError::new("42P01", format!("view \"{}\" does not exist", table.name));
-        let query: Box<Query> = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
+        let query = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
         self.nested(|resolver| {
             let mut inner = Resolver::new(resolver.catalog, resolver.session, "", &[]);
             inner.next_cte = resolver.next_cte;

@@ -247,8 +247,7 @@ impl Change<'_> {
         };
         let users: Vec<(RelationId, Identifier, String)> = self
             .catalog
-            .relations
-            .values()
+            .stored_tables()
             .flat_map(|table| {
                 table
                     .live_columns()
@@ -263,6 +262,9 @@ impl Change<'_> {
                     .collect::<Vec<_>>()
             })
             .collect();
+        let views = self.catalog.views().filter(|(view, _)| view.columns.iter().any(|column| is_it(&column.column_type.scalar)));
+        let views = views.map(|(view, _)| view.id).collect();
+        self.drop_dependents(&format!("type {}", name.name), Vec::new(), views, &BTreeSet::new(), cascade)?;
         if !users.is_empty() && !cascade {
             let detail: Vec<String> =
                 users.iter().map(|(_, _, line)| format!("{line} depends on type {}", name.name)).collect();
