@@ -337,13 +337,123 @@ def forget_ends_snapshots(tally, server):
         one.execute("INSERT INTO notes VALUES (400, 400, 'n')")
         two.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         rows(two, "SELECT * FROM people WHERE id = 401")
-        one.execute("GDPR FORGET people 400")
-        state = state_of(two.execute, "SELECT * FROM notes")
-        tally.that(state in ("40001", "lost", "57P01"), "an older snapshot ends with FORGET", state)
-        if not two.closed:
-            state_of(two.execute, "ROLLBACK")
+        state, took = forget_while(one, 400, lambda: state_of(two.execute, "SELECT * FROM notes"))
+        tally.equal(state, "40001", "an older snapshot ends with FORGET")
+        tally.that(took < 0.9, "a FORGET answers once older snapshots are gone", took)
+        tally.equal(state_of(two.execute, "ROLLBACK"), "", "its session goes on")
         tally.equal(state_of(lambda: (one.execute("BEGIN"), one.execute("GDPR FORGET people 401"))), "25001", "FORGET in a block")
         one.execute("ROLLBACK")
+
+
+def forget_while(connection, person, meanwhile):
+    """Forgets a person; what `meanwhile` gave 0.3 s after the start of that, and how long the FORGET took."""
+
+    def forget():
+        began = time.monotonic()
+        connection.execute(f"GDPR FORGET people {person}")
+        return time.monotonic() - began
+
+    def later():
+        time.sleep(0.3)
+        return meanwhile()
+
+    took, result = together(forget, later)
+    return result, took
+
+
+def forget_closes_the_idle(tally, server):
+    """A FORGET's answer waits a second for older snapshots; whoever still holds one then loses the connection, and nobody else."""
+    with server.connect() as one, server.connect() as fresh, server.connect() as weak, server.connect() as busy:
+        for person in range(430, 434):
+            one.execute("INSERT INTO people VALUES (%s, 'x')", (person,))
+        one.execute("INSERT INTO accounts VALUES (430, 1)")
+        # READ COMMITTED holds no snapshot between its statements, and a transaction without a statement none at all.
+        weak.execute("BEGIN")
+        weak.execute("UPDATE accounts SET balance = 2 WHERE id = 430")
+        busy.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        idle = server.connect()
+        idle.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        rows(idle, "SELECT * FROM people WHERE id = 431")
+        _, took = forget_while(one, 430, lambda: fresh.execute("SELECT 1"))
+        tally.that(0.9 < took < 3, "a FORGET waits a second for an idle snapshot", took)
+        found = state_of(idle.execute, "SELECT 1")
+        tally.that(found in ("40001", "lost") and idle.closed, "an idle older snapshot's connection is closed", found)
+        tally.equal(state_of(fresh.execute, "SELECT 1"), "", "a connection without snapshot is left alone")
+        tally.equal(state_of(weak.execute, "UPDATE accounts SET balance = 3 WHERE id = 430"), "", "READ COMMITTED is left alone")
+        weak.execute("COMMIT")
+        tally.equal(rows(busy, "SELECT count(*) FROM people WHERE id = 430"), [(0,)], "a block without statement has no snapshot yet")
+        busy.execute("ROLLBACK")
+        # A client that does not read its rows, and one that leaves a portal half read.
+        one.execute("INSERT INTO accounts SELECT g, g FROM generate_series(1000000, 1300000) AS g")
+        deaf, raw = Raw(server), Raw(server)
+        deaf.send(message(b"Q", b"SELECT * FROM accounts, people WHERE people.id > 0\0"))
+        raw.send(parse(b"SELECT * FROM people"), bind([]), message(b"E", b"\0" + struct.pack("!I", 1)) + message(b"H"))
+        raw.until(b"s")
+        time.sleep(0.5)
+        _, took = forget_while(one, 431, lambda: fresh.execute("SELECT 1"))
+        tally.that(0.9 < took < 3, "a FORGET waits a second for those that do not read", took)
+        got = raw.until(None)
+        tally.equal([state(body) for kind, body in got if kind == b"E"], ["40001"], "a half read portal's connection is closed")
+        raw.close()
+        deaf.close()
+        # A long query notices by itself.
+        busy_states = []
+        sum_all = "SELECT count(*) FROM accounts AS a, accounts AS b WHERE a.balance + b.balance < 0"
+        busy.execute("BEGIN")
+
+        def query():
+            busy_states.append(state_of(busy.execute, sum_all))
+
+        thread = threading.Thread(target=query, daemon=True)
+        thread.start()
+        time.sleep(0.5)
+        _, took = forget_while(one, 432, lambda: fresh.execute("SELECT 1"))
+        thread.join(20)
+        tally.equal(busy_states, ["40001"], "a running query ends with FORGET")
+        tally.that(took < 0.9, "a FORGET answers once running queries have ended", took)
+        tally.equal(state_of(busy.execute, "ROLLBACK"), "", "its session goes on")
+        one.execute("DELETE FROM accounts WHERE id >= 1000000")
+
+
+def forget_during_lock_waits(tally, server):
+    """Statements that wait for a row while somebody is forgotten are computed over a later snapshot, and do not hold the FORGET up."""
+    with server.connect() as one, server.connect() as holder, server.connect() as waiter, server.connect() as strict:
+        one.execute("INSERT INTO accounts VALUES (440, 1)")
+        one.execute("INSERT INTO people VALUES (440, 'x'), (441, 'y'), (442, 'z'), (443, 'w')")
+        for person, statement in ((440, "UPDATE accounts SET balance = balance + 1 WHERE id = 440"),
+                                  (441, "SELECT * FROM accounts WHERE id = 440 FOR UPDATE"),
+                                  (442, "DELETE FROM accounts WHERE id = 440")):
+            holder.execute("BEGIN")
+            holder.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 440")
+
+            def forget():
+                time.sleep(0.3)
+                began = time.monotonic()
+                one.execute(f"GDPR FORGET people {person}")
+                took = time.monotonic() - began
+                holder.execute("COMMIT")
+                return took
+
+            took, state = together(forget, lambda: state_of(waiter.execute, statement))
+            tally.equal(state, "", f"waiting across a FORGET: {statement}")
+            tally.that(not isinstance(took, Exception) and took < 0.9, "a FORGET does not wait for one that waits", took)
+        # REPEATABLE READ has nothing left to wait for.
+        one.execute("INSERT INTO accounts VALUES (441, 1)")
+        holder.execute("BEGIN")
+        holder.execute("UPDATE accounts SET balance = 5 WHERE id = 441")
+        strict.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        rows(strict, "SELECT 1 FROM accounts")
+        results = together(lambda: (time.sleep(0.3), state_of(one.execute, "GDPR FORGET people 443"))[1],
+                           lambda: state_of(strict.execute, "UPDATE accounts SET balance = 6 WHERE id = 441"))
+        tally.equal(results, ["", "40001"], "an older transaction that waits ends with FORGET")
+        tally.equal(state_of(strict.execute, "ROLLBACK"), "", "its session goes on")
+        holder.execute("COMMIT")
+        # What an older transaction has written is not committed either.
+        one.execute("INSERT INTO people VALUES (444, 'v')")
+        strict.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        strict.execute("INSERT INTO once SELECT id FROM people WHERE id = 444")
+        state, _ = forget_while(one, 444, lambda: state_of(strict.execute, "COMMIT"))
+        tally.equal(state, "40001", "COMMIT of an older transaction")
 
 
 def forget_ends_cursors(tally, server):
@@ -361,7 +471,9 @@ def forget_ends_cursors(tally, server):
         two.execute("BEGIN")
         two.execute("DECLARE plain CURSOR FOR " + select)
         rows(two, "FETCH 1 FROM plain")
-        one.execute("GDPR FORGET people 421")
+        found, took = forget_while(one, 421, lambda: state_of(two.execute, "SELECT 1"))
+        tally.equal(found, "", "a block with a cursor goes on")
+        tally.that(took < 0.9, "a FORGET answers once the cursor is let go", took)
         tally.equal(state_of(two.execute, "FETCH ALL FROM plain"), "40001", "a cursor in a block ends with FORGET")
         two.execute("ROLLBACK")
         # A portal that is read in parts.
@@ -369,9 +481,12 @@ def forget_ends_cursors(tally, server):
         part = message(b"E", b"\0" + struct.pack("!I", 1)) + message(b"H")
         raw.send(parse(select.encode()), bind([]), part)
         raw.until(b"s")
-        one.execute("GDPR FORGET people 423")
-        raw.send(message(b"E", b"\0" + struct.pack("!I", 0)), SYNC)
-        got = raw.until(b"Z")
+
+        def go_on():
+            raw.send(message(b"E", b"\0" + struct.pack("!I", 0)), SYNC)
+            return raw.until(b"Z")
+
+        got, _ = forget_while(one, 423, go_on)
         tally.that(not any(b"secret423" in body for _, body in got), "a portal does not show who was forgotten", got)
         tally.equal([state(body) for kind, body in got if kind == b"E"], ["40001"], "a portal ends with FORGET")
         raw.close()
@@ -462,7 +577,8 @@ def main():
                 connection.execute(statement)
         for case in (last_owners, forget_amid_inserts, forget_amid_updates, joint_forgets, last_members_forgotten,
                      forget_waits_for_a_gift, same_person_twice, parent_and_child, bank,
-                     increments, repeatable_read, forget_ends_snapshots, forget_ends_cursors, duplicates, deadlock, schema_amid_writes):
+                     increments, repeatable_read, forget_ends_snapshots, forget_closes_the_idle,
+                     forget_during_lock_waits, forget_ends_cursors, duplicates, deadlock, schema_amid_writes):
             began = time.monotonic()
             tally.case(case, tally, server)
             if os.environ.get("CHECKS_VERBOSE"):

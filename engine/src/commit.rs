@@ -395,19 +395,18 @@ impl Flusher {
 
     fn flush(&self, groups: Vec<Written>) {
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
+        let last = groups.last().expect("there is at least the first group").state.clone();
         let mut flushed = self.store.flush();
         let (views, deltas) = self.views(&groups);
-        // Views have read what they retract: only now may the keys go.
         if flushed.is_ok() && !destroyed.is_empty() {
+            // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
+            self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
+            // Views have read what they retract.
             flushed = self.store.destroy_keys(&destroyed);
         }
         if let Err(error) = flushed {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
             std::process::abort();
-        }
-        let last = groups.last().expect("there is at least the first group").state.clone();
-        if !destroyed.is_empty() {
-            self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
         }
         self.line.publish(Published { views, ..Published::clone(&last) });
         self.subscriptions.tell(deltas);

@@ -3,6 +3,7 @@
 use crate::SqlError;
 use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
 use crate::config::Config;
+use crate::holders::{Hold, Holder, Holders};
 use crate::locks::{LockTable, TransactionId};
 use crate::published::Published;
 use crate::sequence::Sequences;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
+use std::time::Duration;
 use storage::{Snapshot, Store, StoreOptions};
 
 /// One open database.
@@ -30,6 +32,8 @@ pub struct Database {
     pub locks: LockTable,
     /// Counters outside transactions.
     pub sequences: Sequences,
+    /// Which sessions read from which snapshots.
+    pub holders: Holders,
     /// The way to durability.
     pub pipeline: Pipeline,
     /// What the view thread counts.
@@ -40,6 +44,9 @@ pub struct Database {
     transactions: AtomicU64,
     backends: AtomicI32,
 }
+
+// Two fdatasyncs at most.
+const PUBLICATION_POLL: Duration = Duration::from_micros(50);
 
 /// Opens the leaves of a data folder.
 pub fn open_store(data: &Path, config: &Config) -> Result<Store, SqlError> {
@@ -95,6 +102,7 @@ impl Database {
             store,
             published,
             locks: LockTable::default(),
+            holders: Holders::default(),
             forgotten_at,
             transactions: AtomicU64::new(1),
             backends: AtomicI32::new(1),
@@ -111,9 +119,43 @@ impl Database {
         self.backends.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The published state. While keys are being destroyed it is waited for: the state before has ended.
+    pub fn latest(&self) -> Arc<Published> {
+        loop {
+            let base = self.published.load_full();
+            if self.check_not_ended(base.time).is_ok() {
+                return base;
+            }
+            std::thread::sleep(PUBLICATION_POLL);
+        }
+    }
+
+    /// The same, held for a session.
+    pub fn held(&self, holder: &Arc<Holder>) -> (Arc<Published>, Hold) {
+        loop {
+            let base = self.latest();
+            let hold = holder.hold(base.time);
+            // Looked at again once it is held: an erasure either finds the hold or is found here.
+            if self.check_not_ended(base.time).is_ok() {
+                return (base, hold);
+            }
+        }
+    }
+
+    /// The time of the last erasure: snapshots from before it have ended.
+    pub fn forgotten_at(&self) -> CommitTime {
+        CommitTime(self.forgotten_at.load(Ordering::SeqCst))
+    }
+
+    /// For `QueryLimits`: whether a snapshot of this time has ended meanwhile.
+    pub fn ended_since(self: &Arc<Self>, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
+        let database = self.clone();
+        Arc::new(move || database.check_not_ended(time).err())
+    }
+
     /// 40001 if a data subject was forgotten after `time`.
     pub fn check_not_ended(&self, time: CommitTime) -> Result<(), SqlError> {
-        if time.0 < self.forgotten_at.load(Ordering::SeqCst) {
+        if time < self.forgotten_at() {
             return Err(crate::error::snapshot_ended());
         }
         Ok(())

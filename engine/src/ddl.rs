@@ -188,7 +188,7 @@ impl Change<'_> {
         let Some(shape) = self.old_schema.shape(relation).cloned() else { return Ok(()) };
         if shape.table().data_subject {
             let database = self.writer.transaction.database();
-            let below = Layered::new(database.store.clone(), database.published.load_full());
+            let below = Layered::new(database.store.clone(), database.latest());
             if below.schema().shape(relation).is_some() {
                 for (row_key, _) in all_rows(&below, &shape)? {
                     self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);

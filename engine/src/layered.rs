@@ -4,6 +4,7 @@
 //! this transaction's own: the order is the order of `layers`.
 
 use crate::SqlError;
+use crate::holders::Hold;
 use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
 use crate::reader::{KeyRange, Reader, RowIterator};
@@ -25,13 +26,22 @@ pub struct Layered {
     /// From bottom to top.
     layers: Vec<Arc<Overlay>>,
     schema: Arc<Schema>,
+    /// For whom, where the reading may last.
+    hold: Option<Arc<Hold>>,
 }
 
 impl Layered {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered { store, base, layers: Vec::new(), schema }
+        Layered { store, base, layers: Vec::new(), schema, hold: None }
+    }
+
+    /// Held for a session as long as any copy of this is there.
+    #[must_use]
+    pub fn held(mut self, hold: Arc<Hold>) -> Self {
+        self.hold = Some(hold);
+        self
     }
 
     /// With one more layer on top.

@@ -83,13 +83,15 @@ pub struct LockTable {
 const POLL: Duration = Duration::from_millis(20);
 
 impl LockTable {
-    /// Takes a lock, waiting if need be. 40P01 if that would close a cycle.
+    /// Takes a lock, waiting if need be. 40P01 if that would close a cycle. `ended` says why a transaction that
+    /// waits has nothing to wait for any more.
     pub fn lock(
         &self,
         transaction: TransactionId,
         key: LockKey,
         mode: LockMode,
         patience: &Patience,
+        ended: &dyn Fn() -> Option<SqlError>,
     ) -> Result<Granted, SqlError> {
         let mut state = self.state.lock();
         if state.try_grant(transaction, &key, mode) {
@@ -115,6 +117,9 @@ impl LockTable {
             }
             if patience.deadline.is_some_and(|deadline| now >= deadline) {
                 break Err(SqlError::new("57014", "canceling statement due to statement timeout"));
+            }
+            if let Some(error) = ended() {
+                break Err(error);
             }
             if state.try_grant(transaction, &key, mode) {
                 break Ok(Granted::AfterWait);
@@ -234,6 +239,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::{Granted, LockKey, LockMode, LockTable, Patience, TransactionId};
+    use crate::SqlError;
     use repr::RelationId;
     use std::sync::Arc;
     use std::time::Duration;
@@ -245,34 +251,44 @@ mod tests {
         LockKey::Table(RelationId(id))
     }
 
+    fn lock(
+        locks: &LockTable,
+        transaction: TransactionId,
+        key: LockKey,
+        mode: LockMode,
+        milliseconds: u64,
+    ) -> Result<Granted, SqlError> {
+        locks.lock(transaction, key, mode, &patience(milliseconds), &|| None)
+    }
+
     #[test]
     fn sharers_exclude_a_writer_until_they_end() {
         let locks = LockTable::default();
         let (a, b) = (TransactionId(1), TransactionId(2));
-        assert_eq!(locks.lock(a, table(1), LockMode::Shared, &patience(5)).unwrap(), Granted::AtOnce);
-        assert_eq!(locks.lock(b, table(1), LockMode::Shared, &patience(5)).unwrap(), Granted::AtOnce);
-        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(30)).unwrap_err().code, "55P03");
+        assert_eq!(lock(&locks, a, table(1), LockMode::Shared, 5).unwrap(), Granted::AtOnce);
+        assert_eq!(lock(&locks, b, table(1), LockMode::Shared, 5).unwrap(), Granted::AtOnce);
+        assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 30).unwrap_err().code, "55P03");
         locks.release(a);
-        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(5)).unwrap(), Granted::AtOnce);
+        assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 5).unwrap(), Granted::AtOnce);
         assert!(!locks.try_lock(a, &table(1), LockMode::Shared));
         locks.release(b);
-        assert!(locks.lock(a, table(1), LockMode::Exclusive, &patience(5)).is_ok());
+        assert!(lock(&locks, a, table(1), LockMode::Exclusive, 5).is_ok());
     }
 
     #[test]
     fn the_transaction_that_closes_a_cycle_is_refused() {
         let locks = Arc::new(LockTable::default());
         let (a, b) = (TransactionId(1), TransactionId(2));
-        locks.lock(a, table(1), LockMode::Exclusive, &patience(5)).unwrap();
-        locks.lock(b, table(2), LockMode::Exclusive, &patience(5)).unwrap();
+        lock(&locks, a, table(1), LockMode::Exclusive, 5).unwrap();
+        lock(&locks, b, table(2), LockMode::Exclusive, 5).unwrap();
         let waiting = {
             let locks = locks.clone();
-            std::thread::spawn(move || locks.lock(a, table(2), LockMode::Exclusive, &patience(5_000)))
+            std::thread::spawn(move || lock(&locks, a, table(2), LockMode::Exclusive, 5_000))
         };
         while locks.state.lock().waits.is_empty() {
             std::thread::yield_now();
         }
-        assert_eq!(locks.lock(b, table(1), LockMode::Exclusive, &patience(5_000)).unwrap_err().code, "40P01");
+        assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 5_000).unwrap_err().code, "40P01");
         locks.release(b);
         assert_eq!(waiting.join().unwrap().unwrap(), Granted::AfterWait);
     }

@@ -81,6 +81,8 @@ pub fn run_with_system(
     system: Arc<dyn SystemRows>,
 ) -> Result<QueryRows, SqlError> {
     let ended = limits.ended.clone();
+    // A scan needs no more than the leaves; the reader is what says for whom they are held.
+    let held = reader.clone();
     let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)) };
     shot.watch.check()?;
     let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
@@ -92,9 +94,12 @@ pub fn run_with_system(
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
     // A portal or cursor is pulled long after its rows were found: none is given once the snapshot has ended.
-    Ok(Box::new(rows.map(move |row| match ended() {
-        Some(error) => Err(error),
-        None => row,
+    Ok(Box::new(rows.map(move |row| {
+        let _held = &held;
+        match ended() {
+            Some(error) => Err(error),
+            None => row,
+        }
     })))
 }
 

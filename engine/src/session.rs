@@ -14,6 +14,7 @@ mod utility;
 use crate::SqlError;
 use crate::clock;
 use crate::database::Database;
+use crate::holders::{Closer, Holder};
 use crate::locks::Patience;
 use crate::one_shot::QueryLimits;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
@@ -53,6 +54,9 @@ pub struct Session {
     user: Arc<str>,
     database_name: Arc<str>,
     backend: i32,
+    holder: Arc<Holder>,
+    /// What was forgotten when this session last let go of what had ended.
+    released_at: CommitTime,
     cancel: Arc<CancelFlag>,
     active: Option<Active>,
     notices: Vec<Notice>,
@@ -84,6 +88,8 @@ impl Session {
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         Ok(Session {
             backend: database.next_backend(),
+            holder: database.holders.register(),
+            released_at: database.forgotten_at(),
             database: database.clone(),
             reported: state.settings.reported().into_iter().collect(),
             reported_version: state.settings.version(),
@@ -128,6 +134,11 @@ impl Session {
     /// Raised by a CancelRequest.
     pub fn cancel_flag(&self) -> Arc<CancelFlag> {
         self.cancel.clone()
+    }
+
+    /// Says how this session's connection is closed when it holds on to a snapshot that a FORGET has ended.
+    pub fn set_closer(&self, closer: Closer) {
+        self.holder.set_closer(closer);
     }
 
     /// PostgreSQL's backend pid.
@@ -199,10 +210,25 @@ impl Session {
         self.statement_started = clock::now_micros();
         let timeout = self.state.lock().settings.timeout("statement_timeout");
         self.deadline = timeout.map(|timeout| Instant::now() + timeout);
+        self.release_ended();
         if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
             return Err(block_failed());
         }
         self.run(prepared, params.into(), in_script)
+    }
+
+    /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks
+    /// for them is told later.
+    fn release_ended(&mut self) {
+        let forgotten_at = self.database.forgotten_at();
+        if forgotten_at == self.released_at {
+            return;
+        }
+        self.released_at = forgotten_at;
+        if let Some(active) = &mut self.active {
+            active.transaction.release_ended();
+        }
+        self.cursors.values_mut().filter(|cursor| cursor.opened_at < forgotten_at).for_each(Cursor::release);
     }
 
     /// Ends the implicit transaction, if there is one: commits it, durably, before the client hears of it.
@@ -222,6 +248,7 @@ impl Session {
         match self.active.take() {
             Some(mut active) if active.block => {
                 active.failed = true;
+                active.transaction.release_ended();
                 self.active = Some(active);
             }
             Some(active) => {
@@ -243,7 +270,11 @@ impl Session {
         let outcome = self.hold_cursors().and_then(|()| active.transaction.commit(&patience));
         self.close_cursors(outcome.is_ok());
         self.state.lock().settings.end_transaction(outcome.is_ok());
-        for receipt in outcome? {
+        let receipts = outcome?;
+        if !receipts.is_empty() {
+            self.database.holders.end_older(self.database.forgotten_at(), &self.holder);
+        }
+        for receipt in receipts {
             self.notices.push(Notice {
                 severity: "NOTICE",
                 code: "00000",
@@ -278,7 +309,7 @@ impl Session {
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
         let active = self.active.take().unwrap_or_else(|| Active {
-            transaction: Transaction::begin(&self.database, self.default_modes(), self.statement_started),
+            transaction: Transaction::begin(&self.database, &self.holder, self.default_modes(), self.statement_started),
             block: false,
             failed: false,
         });
@@ -303,12 +334,11 @@ impl Session {
     }
 
     fn limits(&self, time: CommitTime) -> QueryLimits {
-        let database = self.database.clone();
         QueryLimits {
             cancel: self.cancel.clone(),
             deadline: self.deadline,
             memory_bytes_max: self.database.config.query_memory_bytes_max,
-            ended: Arc::new(move || database.check_not_ended(time).err()),
+            ended: self.database.ended_since(time),
         }
     }
 

@@ -85,7 +85,7 @@ impl Schema {
     pub fn new(catalog: Arc<Catalog>) -> Self {
         let mut edges: Vec<Edge> = Vec::new();
         let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
-        for table in catalog.relations.values() {
+        for table in catalog.stored_tables() {
             for foreign_key in &table.foreign_keys {
                 referrers
                     .entry(foreign_key.target)
@@ -96,7 +96,7 @@ impl Schema {
         }
         let owns = |edge: &&Edge| matches!(edge.kind, EdgeKind::OwnedBy | EdgeKind::Owns);
         let mut shapes = HashMap::new();
-        for table in catalog.relations.values() {
+        for table in catalog.stored_tables() {
             let near = edges.iter().filter(|edge| edge.near == table.id);
             let far = edges.iter().filter(|edge| edge.far == table.id);
             let owner_edges: Vec<Edge> = near.clone().filter(owns).cloned().collect();

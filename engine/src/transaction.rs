@@ -6,6 +6,7 @@
 use crate::SqlError;
 use crate::commit::{self, Outcome};
 use crate::database::Database;
+use crate::holders::{Hold, Holder};
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
 use crate::overlay::{Mark, Overlay};
@@ -39,6 +40,15 @@ struct Savepoint {
     deferred: usize,
 }
 
+/// REPEATABLE READ's snapshot.
+enum OneSnapshot {
+    /// Taken by the first statement.
+    Open,
+    Taken(Arc<Published>, Arc<Hold>),
+    /// A data subject was forgotten since it was taken: no statement is answered any more.
+    Ended,
+}
+
 /// A transaction under way.
 pub struct Transaction {
     database: Arc<Database>,
@@ -46,8 +56,9 @@ pub struct Transaction {
     /// How it was begun.
     pub modes: Modes,
     overlay: Arc<Overlay>,
-    /// REPEATABLE READ's snapshot, taken by the first statement.
-    snapshot: Option<Arc<Published>>,
+    snapshot: OneSnapshot,
+    /// The session that it is of.
+    holder: Arc<Holder>,
     savepoints: Vec<Savepoint>,
     /// Constraint checks put off to COMMIT.
     pub deferred: Vec<DeferredCheck>,
@@ -62,14 +73,15 @@ const PREPARE_ATTEMPTS_MAX: usize = 100;
 
 impl Transaction {
     /// Begins one.
-    pub fn begin(database: &Arc<Database>, modes: Modes, now: i64) -> Transaction {
+    pub fn begin(database: &Arc<Database>, holder: &Arc<Holder>, modes: Modes, now: i64) -> Transaction {
         let schema = database.published.load().schema.clone();
         Transaction {
             id: database.next_transaction(),
             database: database.clone(),
             modes,
             overlay: Arc::new(Overlay::new(schema)),
-            snapshot: None,
+            snapshot: OneSnapshot::Open,
+            holder: holder.clone(),
             savepoints: Vec::new(),
             deferred: Vec::new(),
             constraint_modes: Vec::new(),
@@ -99,25 +111,40 @@ impl Transaction {
     }
     /// Whether a statement has taken the transaction's one snapshot, or anything was written.
     pub fn has_begun(&self) -> bool {
-        self.snapshot.is_some() || !self.overlay.is_empty()
+        !matches!(self.snapshot, OneSnapshot::Open) || !self.overlay.is_empty()
     }
 
     /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
     /// since a REPEATABLE READ snapshot was taken.
     pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
-        let base = match self.modes.isolation {
-            Isolation::ReadCommitted => self.database.published.load_full(),
-            Isolation::RepeatableRead => {
-                self.snapshot.get_or_insert_with(|| self.database.published.load_full()).clone()
+        self.release_ended();
+        let (base, hold) = match (&self.snapshot, self.modes.isolation) {
+            (OneSnapshot::Ended, _) => return Err(crate::error::snapshot_ended()),
+            (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
+            (OneSnapshot::Open, isolation) => {
+                let (base, hold) = self.database.held(&self.holder);
+                let hold = Arc::new(hold);
+                if isolation == Isolation::RepeatableRead {
+                    self.snapshot = OneSnapshot::Taken(base.clone(), hold.clone());
+                }
+                (base, hold)
             }
         };
-        self.database.check_not_ended(base.time)?;
-        Ok(self.over(base))
+        Ok(self.over(base).held(hold))
+    }
+
+    /// Lets go of a snapshot that has ended.
+    pub fn release_ended(&mut self) {
+        if let OneSnapshot::Taken(base, _) = &self.snapshot
+            && self.database.check_not_ended(base.time).is_err()
+        {
+            self.snapshot = OneSnapshot::Ended;
+        }
     }
 
     /// What is committed now, under its own changes: what constraints are checked against.
     pub fn latest_view(&mut self) -> Layered {
-        let base = self.database.published.load_full();
+        let base = self.database.latest();
         self.over(base)
     }
 
@@ -130,7 +157,11 @@ impl Transaction {
 
     /// Takes a lock until the transaction ends.
     pub fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<Granted, SqlError> {
-        self.database.locks.lock(self.id, key, mode, patience)
+        let ended = || match &self.snapshot {
+            OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
+            OneSnapshot::Open | OneSnapshot::Ended => None,
+        };
+        self.database.locks.lock(self.id, key, mode, patience, &ended)
     }
 
     /// Where the overlay stands, to undo a statement.
@@ -181,15 +212,24 @@ impl Transaction {
     /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it.
     /// Gives the receipts of the persons erased.
     pub fn commit(mut self, patience: &Patience) -> Result<Vec<Receipt>, SqlError> {
-        foreign_key::check_deferred(&mut self, patience)?;
+        self.release_ended();
         if self.overlay.is_empty() {
             return Ok(Vec::new());
         }
+        if let OneSnapshot::Ended = self.snapshot {
+            // What it writes may have been read from the person who is forgotten.
+            return Err(crate::error::snapshot_ended());
+        }
+        foreign_key::check_deferred(&mut self, patience)?;
         for _ in 0..PREPARE_ATTEMPTS_MAX {
-            let base = self.database.published.load_full();
+            let base = self.database.latest();
             let time = base.time;
             let old = Layered::new(self.database.store.clone(), base);
-            let prepared = commit::prepare(&old, &self.overlay, time)?;
+            let prepared = match commit::prepare(&old, &self.overlay, time) {
+                // An erasure of somebody else took the state away under it.
+                Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => continue,
+                prepared => prepared?,
+            };
             match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
                 Outcome::Committed(_, receipts) => return Ok(receipts),
                 Outcome::Refused(error) => return Err(error),

@@ -32,6 +32,8 @@ pub struct Writer<'a> {
     unique: Vec<UniqueCheck>,
     parents: Vec<ParentNeeded>,
     gone: Vec<KeyGone>,
+    /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
+    unreferenced: Vec<KeyGone>,
     row_checks: HashMap<RelationId, Arc<RowChecks>>,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Writer<'a> {
             unique: Vec::new(),
             parents: Vec::new(),
             gone: Vec::new(),
+            unreferenced: Vec::new(),
             row_checks: HashMap::new(),
         }
     }
@@ -200,7 +203,7 @@ impl<'a> Writer<'a> {
             None
         } else {
             let database = self.transaction.database();
-            let below = Layered::new(database.store.clone(), database.published.load_full());
+            let below = Layered::new(database.store.clone(), database.latest());
             // A table that this transaction made has nothing below.
             match below.schema().shape(relation) {
                 Some(_) => below.get(shape.table(), row_key)?,
@@ -235,28 +238,25 @@ impl<'a> Writer<'a> {
         for _ in 0..CASCADE_DEPTH_MAX {
             let gone = std::mem::take(&mut self.gone);
             if gone.is_empty() {
-                for check in std::mem::take(&mut self.unique) {
-                    unique::check(self.transaction, &check)?;
-                }
-                for parent in std::mem::take(&mut self.parents) {
-                    foreign_key::require_parent(self.transaction, &self.patience, &parent)?;
-                }
-                return Ok(());
+                return self.check();
             }
-            // Actions first: what they remove no longer refers to anything.
-            let (acting, checking): (Vec<_>, Vec<_>) = gone.into_iter().partition(KeyGone::acts);
-            for key in acting {
-                foreign_key::act(self, key)?;
-            }
-            if self.gone.is_empty() {
-                for key in checking {
-                    foreign_key::act(self, key)?;
-                }
-            } else {
-                self.gone.extend(checking);
-            }
+            gone.into_iter().try_for_each(|key| foreign_key::act(self, key))?;
         }
         Err(SqlError::new("54001", "referential actions nest too deeply"))
+    }
+
+    /// What must hold once every referential action has been taken: of the rows that are left, and no others.
+    fn check(&mut self) -> Result<(), SqlError> {
+        for key in std::mem::take(&mut self.unreferenced) {
+            foreign_key::require_no_referrer(self.transaction, &key)?;
+        }
+        for check in std::mem::take(&mut self.unique) {
+            unique::check(self.transaction, &check)?;
+        }
+        for parent in std::mem::take(&mut self.parents) {
+            foreign_key::require_parent(self.transaction, &self.patience, &parent)?;
+        }
+        Ok(())
     }
 
     /// Asks for one foreign key's parent at the end of the statement (a constraint added to a filled table).

@@ -5,7 +5,7 @@
 
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Every object of the one database, at one version.
@@ -53,7 +53,7 @@ pub enum EdgeSource {
     LabelOnly,
 }
 
-/// A stored table.
+/// A stored table, or a view.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     /// Its id.
@@ -96,6 +96,9 @@ pub struct View {
     pub materialized: bool,
     /// Tables and views that the query names, each with the physical columns that it reads.
     pub reads: BTreeMap<RelationId, Vec<ColumnIndex>>,
+    /// Tables by whose primary key the query groups, so that their other columns need not be grouped.
+    #[serde(default)]
+    pub primary_keys: BTreeSet<RelationId>,
 }
 
 /// A column.
@@ -312,9 +315,26 @@ impl Catalog {
         self.relations.get(self.relation_names.get(name)?)
     }
 
-    /// The table of that id.
+    /// Everything that has stored rows.
+    pub fn stored_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.relations.values().filter(|table| table.is_stored())
+    }
+
+    /// Views, plain and maintained.
+    pub fn views(&self) -> impl Iterator<Item = (&Arc<Table>, &View)> {
+        self.relations.values().filter_map(|table| Some((table, table.view.as_ref()?)))
+    }
+
+    /// The table or view of that id.
     pub fn table(&self, id: RelationId) -> Option<&Arc<Table>> {
         self.relations.get(&id)
+    }
+}
+
+impl View {
+    /// The query as `pg_get_viewdef` shows it.
+    pub fn definition(&self) -> String {
+        format!("{};", self.query)
     }
 }
 
@@ -327,6 +347,15 @@ impl Table {
     /// Whether rows of it are stored: it is no view.
     pub fn is_stored(&self) -> bool {
         self.view.is_none()
+    }
+
+    /// What it is, as messages say.
+    pub fn kind(&self) -> &'static str {
+        match &self.view {
+            None => "table",
+            Some(view) if view.materialized => "materialized view",
+            Some(_) => "view",
+        }
     }
 
     /// Whether it is a view that a dataflow maintains.

@@ -5,6 +5,7 @@ use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::explain;
 use crate::hir::OutputColumn;
+use crate::lift::{Lifted, lift};
 use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
 use crate::ownership::graph::{KeyForm, key_form};
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
@@ -13,8 +14,11 @@ use crate::parse::{ParsedStatement, Statement};
 use crate::physical::MaintainedPlan;
 use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
 use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
-use crate::resolve::statement::{ExpressionUse, check_expression, resolve, resolve_arguments};
-use crate::resolve::{GdprRequest, Resolved, SessionInfo, default_expression, next_value_expression, row_checks};
+use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
+use crate::resolve::view_query;
+use crate::resolve::{
+    GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
+};
 use crate::scalar::ScalarExpr;
 use crate::transform;
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
@@ -46,6 +50,17 @@ pub struct PlannedStatement {
     pub planned: Planned,
     /// The types of `$1`, `$2`, ….
     pub params: Vec<ScalarType>,
+    /// Maintained views that it reads as relations.
+    pub views: Vec<RelationId>,
+}
+
+/// What a maintained view in a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaintainedViews {
+    /// A relation, whose rows a dataflow keeps.
+    Read,
+    /// Its query, as for a transaction that sees its own changes.
+    Expand,
 }
 
 /// COPY FROM, ready to run.
@@ -86,10 +101,16 @@ pub fn plan_statement(
     parsed: &ParsedStatement,
     catalog: &Catalog,
     param_types: &[Option<ScalarType>],
+    views: MaintainedViews,
 ) -> Result<PlannedStatement, PlanError> {
-    let (resolved, params) = resolve(parsed, catalog, &SessionInfo::default(), param_types)?;
+    let views = match views {
+        MaintainedViews::Read => ViewUse::Read,
+        MaintainedViews::Expand => ViewUse::Expand,
+    };
+    let session = SessionInfo { views, ..SessionInfo::default() };
+    let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
-    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params })
+    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params, views: views.into_iter().collect() })
 }
 
 fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {
@@ -178,7 +199,24 @@ pub fn plan_definition(statement: &Statement, catalog: &Catalog) -> Result<DdlPl
 /// # Errors
 /// Those of its stored query.
 pub fn plan_view(catalog: &Catalog, relation: RelationId) -> Result<MaintainedPlan, PlanError> {
-    let _ = (catalog, relation); Err(PlanError::unsupported("TEMPORARY"))
+    lower::plan_maintained(&view_query(catalog, relation)?, catalog)
+}
+
+/// Plans a query as a view by key; none if the statement is no query. The reason, if it cannot be one.
+///
+/// # Errors
+/// Those of `plan_statement`.
+pub fn plan_lifted(
+    parsed: &ParsedStatement,
+    catalog: &Catalog,
+    param_types: &[Option<ScalarType>],
+) -> Result<Option<Result<Lifted, String>>, PlanError> {
+    let (resolved, _, _) = resolve_reads(parsed, catalog, &SessionInfo::default(), param_types)?;
+    let query = match resolved {
+        Resolved::Query(query) | Resolved::Subscribe { query, .. } => query,
+        _ => return Ok(None),
+    };
+    lift(lower_query(&query, catalog)?, catalog).map(Some)
 }
 
 /// What every row of a table must pass.

@@ -3,6 +3,8 @@
 //! Made by `resolve::query`, consumed by `lower`. Every relation knows its output types; joins, laterals
 //! and subqueries refer to outer rows by level.
 
+pub mod walk;
+
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId};
 

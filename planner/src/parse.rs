@@ -15,14 +15,17 @@ mod maintenance;
 mod object;
 mod sequence;
 mod session;
+mod splice;
 pub mod statement;
 mod subject;
 mod table;
 mod table_change;
 pub mod utility;
+mod view;
 
 pub use sqlparser::ast::Expr;
 
+pub(crate) use splice::{Edit, name_items, splice};
 pub use statement::{ParsedStatement, Statement};
 
 use crate::error::PlanError;
@@ -71,6 +74,14 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
 /// As for `parse`.
 pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
     with_grammar(text, |grammar| grammar.run(|parser| parser.parse_expr()))
+}
+
+/// Parses exactly one query, e.g. a view's; spans are relative to `text`.
+///
+/// # Errors
+/// As for `parse`.
+pub fn parse_query(text: &str) -> Result<Box<sqlparser::ast::Query>, PlanError> {
+    with_grammar(text, |grammar| grammar.query().map(|(query, _)| query))
 }
 
 /// Whether PostgreSQL reserves a word, so that it names nothing unless it is quoted.

@@ -3,6 +3,7 @@
 //! Second step of a statement's trip, after `parse`, before `lower`. Pure: reads the catalog, evaluates
 //! nothing but literals. Never looks at rows, and never decides how a query is run.
 
+mod arrange;
 mod build;
 mod call;
 mod coerce;
@@ -15,6 +16,7 @@ mod from_function;
 mod group;
 mod insert;
 mod levels;
+pub mod maintainable;
 mod names;
 mod operator;
 mod position;
@@ -25,31 +27,51 @@ mod set_operation;
 mod special;
 pub mod statement;
 mod subquery;
+mod trace;
 pub mod types;
+mod updatable;
 mod update;
+pub mod view;
 mod window;
 
 pub use dml::{default_expression, next_value_expression, row_checks};
+pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
+pub use view::view_query;
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, OutputColumn};
 use position::Positions;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, RelationId, ScalarType};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
+use trace::Trace;
 
 /// What resolving must know of the session.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
     /// Schemas in which unqualified names are looked for, after `pg_catalog`.
     pub search_path: Vec<String>,
+    /// What a view in FROM becomes.
+    pub views: ViewUse,
+}
+
+/// What becomes of a view in FROM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViewUse {
+    /// Maintained views are relations that are read, plain ones are expanded.
+    Read,
+    /// All are expanded, as for a transaction that sees its own changes.
+    Expand,
+    /// All are relations: for comparing definitions, never for running.
+    Opaque,
 }
 
 impl Default for SessionInfo {
     fn default() -> Self {
-        SessionInfo { search_path: vec!["$user".to_owned(), "public".to_owned()] }
+        SessionInfo { search_path: vec!["$user".to_owned(), "public".to_owned()], views: ViewUse::Read }
     }
 }
 
@@ -121,6 +143,10 @@ pub(crate) struct Resolver<'a> {
     lateral_floor: usize,
     /// Whether tables of the FROM clause at hand come with their row keys.
     with_row_keys: bool,
+    /// Maintained views that are read as relations.
+    maintained: BTreeSet<RelationId>,
+    /// What the text names, if that is asked.
+    trace: Option<Trace>,
 }
 
 /// Nesting beyond which a statement is refused, so that no input exhausts the stack.
@@ -139,6 +165,8 @@ impl<'a> Resolver<'a> {
             depth: 0,
             lateral_floor: 0,
             with_row_keys: false,
+            maintained: BTreeSet::new(),
+            trace: None,
         }
     }
 

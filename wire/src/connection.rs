@@ -4,7 +4,7 @@
 //! client also listens for the server's shutdown.
 
 use crate::decode::Frame;
-use crate::error::{WireError, admin_shutdown};
+use crate::error::{WireError, admin_shutdown, snapshot_held};
 use crate::shutdown::Shutdown;
 use bytes::BytesMut;
 use pgwire::messages::PgWireBackendMessage;
@@ -12,6 +12,7 @@ use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 /// Rows are flushed when this much is waiting.
@@ -55,6 +56,19 @@ impl Transport {
     }
 }
 
+/// Closes one connection from outside, whatever it waits for.
+#[derive(Clone)]
+pub struct Eviction {
+    sender: watch::Sender<bool>,
+}
+
+impl Eviction {
+    /// Says so and does not wait.
+    pub fn evict(&self) {
+        self.sender.send_replace(true);
+    }
+}
+
 /// See the module.
 pub struct Connection {
     transport: Transport,
@@ -63,17 +77,31 @@ pub struct Connection {
     // Up to here `outgoing` is whole messages; behind it one may be under construction.
     sealed: usize,
     shutdown: Shutdown,
+    eviction: Eviction,
+    evicted: watch::Receiver<bool>,
 }
 
 impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
     pub fn new(transport: Transport, shutdown: Shutdown) -> Self {
-        Connection { transport, incoming: BytesMut::new(), outgoing: BytesMut::new(), sealed: 0, shutdown }
+        let (sender, evicted) = watch::channel(false);
+        Connection {
+            transport,
+            incoming: BytesMut::new(),
+            outgoing: BytesMut::new(),
+            sealed: 0,
+            shutdown,
+            eviction: Eviction { sender },
+            evicted,
+        }
     }
 
-    /// The next message of at most this length. Ends with 57P01 when the server stops.
+    /// The next message of at most this length. Ends with 57P01 when the server stops, with 40001 when it is evicted.
     pub async fn frame(&mut self, body_bytes_max: usize) -> Result<Frame, WireError> {
         loop {
+            if *self.evicted.borrow() {
+                return Err(WireError::Fatal(snapshot_held()));
+            }
             if let Some(frame) = Frame::take(&mut self.incoming, body_bytes_max)? {
                 return Ok(frame);
             }
@@ -85,6 +113,7 @@ impl Connection {
                 biased;
                 read = self.transport.read(&mut self.incoming) => read?,
                 () = self.shutdown.requested() => return Err(WireError::Fatal(admin_shutdown())),
+                _ = self.evicted.wait_for(|evicted| *evicted) => continue,
             };
             if read == 0 {
                 return Err(WireError::Gone);
@@ -133,6 +162,7 @@ impl Connection {
             written = self.transport.write(&self.outgoing) => written?,
             // Nothing more can be said to a client that does not read: part of a message may be out.
             () = self.shutdown.requested() => return Err(WireError::Gone),
+            _ = self.evicted.wait_for(|evicted| *evicted) => return Err(WireError::Gone),
         };
         if self.outgoing.capacity() > KEEP_BYTES_MAX {
             self.outgoing = BytesMut::new();
@@ -151,6 +181,11 @@ impl Connection {
         };
         // Whether they arrive is no longer anyone's business.
         drop(tokio::time::timeout(LAST_WORDS, last_words).await);
+    }
+
+    /// What closes this connection from outside.
+    pub fn eviction(&self) -> Eviction {
+        self.eviction.clone()
     }
 
     /// The server's stop signal.

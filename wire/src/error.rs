@@ -62,6 +62,15 @@ pub fn admin_shutdown() -> SqlError {
     SqlError::new("57P01", "terminating connection due to administrator command").fatal()
 }
 
+/// 40001, to a client that held on to a snapshot which an erasure has ended. The words are PostgreSQL's for a
+/// standby's conflict with recovery, which is much the same.
+pub fn snapshot_held() -> SqlError {
+    SqlError::new("40001", "terminating connection due to conflict with an erasure")
+        .detail("A data subject was forgotten, and this session held a snapshot from before.")
+        .hint("In a moment you should be able to reconnect to the database and repeat your command.")
+        .fatal()
+}
+
 /// XX000, when an evaluation panicked.
 pub fn internal_error() -> SqlError {
     SqlError::new("XX000", "internal error; this connection is closed")

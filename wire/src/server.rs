@@ -373,6 +373,8 @@ async fn converse_logged_in(
         Ok(session) => session,
         Err(error) => return WireError::Fatal(error.fatal()),
     };
+    let eviction = connection.eviction();
+    session.set_closer(Box::new(move || eviction.evict()));
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,

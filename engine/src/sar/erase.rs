@@ -99,7 +99,7 @@ impl Eraser<'_, '_> {
 
     fn committed(&self) -> Layered {
         let database = self.writer.transaction.database();
-        Layered::new(database.store.clone(), database.published.load_full())
+        Layered::new(database.store.clone(), database.latest())
     }
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.

@@ -74,6 +74,13 @@ impl Cursor {
         Ok(taken)
     }
 
+    /// Drops its rows and what they are read from; whoever asks for one is to hear why.
+    pub fn release(&mut self) {
+        self.rows = Box::new(std::iter::empty());
+        self.seen = Vec::new();
+        self.end = Some(self.position);
+    }
+
     /// Reads the rest into memory, so that the cursor can outlive its snapshot (WITH HOLD at COMMIT).
     pub fn hold_rows(&mut self) -> Result<(), SqlError> {
         let rest = self.rows.by_ref().collect::<Result<Vec<_>, _>>()?;

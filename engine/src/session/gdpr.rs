@@ -148,7 +148,7 @@ impl Session {
         let transaction = self.transaction();
         let mut writer = Writer::new(transaction, context, patience);
         erase::erase(&mut writer, &subject)?;
-        let base = transaction.database().published.load_full();
+        let base = transaction.database().latest();
         let time = base.time;
         let old = Layered::new(transaction.database().store.clone(), base);
         let overlay = transaction.shared_overlay();

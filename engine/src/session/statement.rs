@@ -5,7 +5,7 @@ use super::copy::{self, CopyInto};
 use super::cursor::Cursor;
 use crate::SqlError;
 use crate::layered::Layered;
-use crate::locks::{LockKey, LockMode, Patience};
+use crate::locks::{LockKey, LockMode};
 use crate::one_shot::{self, QueryRows};
 use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
@@ -18,7 +18,7 @@ use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
-use planner::{Planned, PlannedStatement};
+use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{Datum, RelationId, RowKey, ScalarType};
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ pub fn prepare(
     catalog: &Arc<Catalog>,
     param_types: &[Option<ScalarType>],
 ) -> Result<Prepared, SqlError> {
-    let PlannedStatement { planned, params } = planner::plan_statement(&parsed, catalog, param_types)?;
+    let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
+    let PlannedStatement { planned, params, views: _ } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
     let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
@@ -110,7 +111,7 @@ impl Session {
             return Ok(cached);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known)?.planned;
+        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?.planned;
         let columns = result_columns(&prepared.statement, &planned);
         let types = |columns: &Option<Arc<[OutputColumn]>>| {
             let column = |column: &OutputColumn| (column.name.clone(), column.column_type.scalar.clone());
@@ -128,7 +129,10 @@ impl Session {
     pub(super) fn view(&mut self) -> Result<Layered, SqlError> {
         match &mut self.active {
             Some(active) => active.transaction.statement_view(),
-            None => Ok(Layered::new(self.database.store.clone(), self.database.published.load_full())),
+            None => {
+                let (base, hold) = self.database.held(&self.holder);
+                Ok(Layered::new(self.database.store.clone(), base).held(Arc::new(hold)))
+            }
         }
     }
 
@@ -171,11 +175,23 @@ impl Session {
                 self.rows_over(&with_keys, view.clone(), params.clone())?.collect::<Result<_, _>>()?;
             let transaction = self.transaction();
             let (mut kept, mut locked) = (Vec::with_capacity(rows.len()), Vec::new());
+            let mut taken = None;
             for mut row in rows {
                 let keys = row.split_off(width);
-                if lock_keys(transaction, query, &keys, &patience, &mut locked)? {
-                    kept.push(row);
+                match lock_keys(transaction, query, &keys, &mut locked)? {
+                    RowLock::Held => kept.push(row),
+                    RowLock::Skipped => {}
+                    RowLock::Taken(name, mode) => {
+                        taken = Some((name, mode));
+                        break;
+                    }
                 }
+            }
+            if let Some((name, mode)) = taken {
+                // Without a snapshot in hand: whoever is waited for may take long, and a FORGET waits for old ones.
+                drop((view, kept));
+                transaction.lock(name, mode, &patience)?;
+                continue;
             }
             if !changed_since(transaction, &view, &locked)? {
                 return Ok(Box::new(kept.into_iter().map(Ok)));
@@ -283,32 +299,38 @@ impl Session {
     }
 }
 
-/// Takes the row locks that one result row asks for. False if SKIP LOCKED leaves it out.
+/// What came of the locks that one result row asks for.
+enum RowLock {
+    Held,
+    /// SKIP LOCKED leaves it out.
+    Skipped,
+    /// Another transaction has this one: it must be waited for.
+    Taken(LockKey, LockMode),
+}
+
+/// Takes the row locks that one result row asks for, as far as they are free.
 fn lock_keys(
     transaction: &Transaction,
     query: &Query,
     keys: &[Datum],
-    patience: &Patience,
     locked: &mut Vec<(RelationId, RowKey)>,
-) -> Result<bool, SqlError> {
+) -> Result<RowLock, SqlError> {
     for (lock, key) in query.locks.iter().zip(keys) {
         // The NULL side of an outer join has no row to lock.
         let Datum::Bytea(key) = key else { continue };
         let row_key = RowKey(key.as_ref().into());
         let mode = if lock.exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let name = LockKey::Row(lock.table, row_key.clone());
-        let free = || transaction.database().locks.try_lock(transaction.id(), &name, mode);
-        match lock.wait {
-            LockWait::Wait => {
-                transaction.lock(name, mode, patience)?;
-            }
-            LockWait::NoWait if !free() => return Err(SqlError::new("55P03", "could not obtain lock on row")),
-            LockWait::SkipLocked if !free() => return Ok(false),
-            LockWait::NoWait | LockWait::SkipLocked => {}
+        if !transaction.database().locks.try_lock(transaction.id(), &name, mode) {
+            return match lock.wait {
+                LockWait::Wait => Ok(RowLock::Taken(name, mode)),
+                LockWait::NoWait => Err(SqlError::new("55P03", "could not obtain lock on row")),
+                LockWait::SkipLocked => Ok(RowLock::Skipped),
+            };
         }
         locked.push((lock.table, row_key));
     }
-    Ok(true)
+    Ok(RowLock::Held)
 }
 
 /// Whether one of these rows is no longer what the view showed.

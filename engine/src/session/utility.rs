@@ -8,11 +8,13 @@ use crate::locks::{LockKey, LockMode};
 use crate::protocol::{Prepared, Response, RowStream, RowTag};
 use crate::transaction::{Isolation, Modes, Transaction};
 use crate::write::foreign_key;
+use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
-use planner::parse::statement::{CtxCommand, DiscardTarget, Statement, TypeName};
+use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
 use planner::parse::utility::{Fetch, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes};
 use planner::parse::{Expr, ParsedStatement};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, RelationId, ScalarType};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The columns that a statement without a plan of its own gives.
@@ -137,6 +139,7 @@ impl Session {
                 complete("CHECKPOINT")
             }
             Statement::Reindex => complete("REINDEX"),
+            Statement::RefreshView(name) => self.refresh(name),
             Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
             Statement::Unlisten(_) => complete("UNLISTEN"),
             Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
@@ -214,7 +217,7 @@ impl Session {
         let modes = active.transaction.modes;
         let committed = self.end(active, commit)?;
         if chain {
-            let transaction = Transaction::begin(&self.database, modes, self.statement_started);
+            let transaction = Transaction::begin(&self.database, &self.holder, modes, self.statement_started);
             self.active = Some(Active { transaction, block: true, failed: false });
         }
         // COMMIT of a failed block is a rollback, and says so.
@@ -237,18 +240,42 @@ impl Session {
             let table = catalog
                 .table_by_name(&name.name)
                 .ok_or_else(|| SqlError::new("42P01", format!("relation \"{}\" does not exist", name.name)))?;
+            if table.is_maintained() {
+                return Err(SqlError::new("42809", format!("cannot lock relation \"{}\"", name.name))
+                    .detail("This operation is not supported for materialized views."));
+            }
             // Readers take no locks: the weaker modes guard against DDL as a writer's own lock does.
             let mode = if lock.mode >= TableLockMode::Share { LockMode::Exclusive } else { LockMode::Shared };
-            let key = LockKey::Table(table.id);
             let transaction = self.transaction();
-            if !lock.no_wait {
-                transaction.lock(key, mode, &patience)?;
-            } else if !transaction.database().locks.try_lock(transaction.id(), &key, mode) {
-                let message = format!("could not obtain lock on relation \"{}\"", name.name);
-                return Err(SqlError::new("55P03", message));
+            for relation in with_tables_below(&catalog, table.id) {
+                let key = LockKey::Table(relation);
+                if !lock.no_wait {
+                    transaction.lock(key, mode, &patience)?;
+                } else if !transaction.database().locks.try_lock(transaction.id(), &key, mode) {
+                    let message = format!("could not obtain lock on relation \"{}\"", name.name);
+                    return Err(SqlError::new("55P03", message));
+                }
             }
         }
         complete("LOCK TABLE")
+    }
+
+    /// REFRESH MATERIALIZED VIEW: the view must be one; it is fresh already.
+    fn refresh(&mut self, name: &ObjectName) -> Result<Response, SqlError> {
+        self.refuse_read_only("REFRESH MATERIALIZED VIEW")?;
+        let catalog = self.catalog();
+        let found = if matches!(name.schema.as_deref(), None | Some("public")) { catalog.table_by_name(&name.name) } else { None };
+        match found {
+            Some(table) if table.is_maintained() => complete("REFRESH MATERIALIZED VIEW"),
+            Some(table) if table.is_stored() => {
+                Err(SqlError::new("0A000", format!("\"{}\" is not a materialized view", name.name)))
+            }
+            Some(_) => Err(SqlError::new("42809", format!("\"{}\" is not a table or materialized view", name.name))),
+            None => {
+                let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
+                Err(SqlError::new("42P01", format!("relation \"{schema}{}\" does not exist", name.name)))
+            }
+        }
     }
 
     fn show(&mut self, show: &Show) -> Result<Response, SqlError> {
@@ -371,4 +398,16 @@ fn modes(base: Modes, said: TransactionModes) -> Result<Modes, SqlError> {
         }
     };
     Ok(Modes { isolation, read_only: said.read_only.unwrap_or(base.read_only) })
+}
+
+/// A table or view, and the tables and views that it reads.
+fn with_tables_below(catalog: &Catalog, relation: RelationId) -> BTreeSet<RelationId> {
+    let (mut found, mut open) = (BTreeSet::new(), vec![relation]);
+    while let Some(relation) = open.pop() {
+        if found.insert(relation) {
+            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
+            open.extend(view.iter().flat_map(|view| view.reads.keys()));
+        }
+    }
+    found
 }

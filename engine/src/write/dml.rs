@@ -45,12 +45,15 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) 
 }
 
 fn run(source: &Query, view: Layered, writer: &Writer<'_>, limits: &QueryLimits) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let system = Arc::new(crate::system::Catalogs::new(writer.transaction.database(), view.catalog(), &writer.context));
+    let database = writer.transaction.database();
+    // Of this snapshot: a statement that waited for locks is computed anew over a later one.
+    let limits = QueryLimits { ended: database.ended_since(view.time()), ..limits.clone() };
+    let system = Arc::new(crate::system::Catalogs::new(database, view.catalog(), &writer.context));
     one_shot::run_with_system(
         Arc::new(source.clone()),
         Arc::new(view),
         writer.context.clone(),
-        limits.clone(),
+        limits,
         system,
     )?
     .collect()

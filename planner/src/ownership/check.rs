@@ -40,7 +40,7 @@ pub fn check(catalog: &Catalog, restoring: bool) -> Result<(), PlanError> {
         return Err(cycle_error(catalog, &cycle));
     }
     let erasable = erasable_tables(catalog, &dog);
-    for table in catalog.relations.values() {
+    for table in catalog.stored_tables() {
         check_subject(catalog, table, &erasable)?;
         for rule in &table.rules {
             check_rule(catalog, &dog, table, rule)?;
@@ -61,7 +61,7 @@ pub fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
     let owning = dog.reaching_subjects(false);
     let any = dog.reaching_subjects(true);
     let mut found = Vec::new();
-    for table in catalog.relations.values() {
+    for table in catalog.stored_tables() {
         if let Some(entry) = catalog.pending_annotations.get(&table.id).and_then(|entries| entries.first()) {
             let place = match entry.column {
                 Some(column) => format!("{}.{}", table.name, table.columns[column].name),
@@ -147,7 +147,7 @@ pub(super) fn erasable_tables(catalog: &Catalog, dog: &Dog) -> BTreeSet<Relation
     let mut erasable: BTreeSet<RelationId> = dog.tables().filter(|table| dog.is_personal(*table)).collect();
     loop {
         let before = erasable.len();
-        for table in catalog.relations.values() {
+        for table in catalog.stored_tables() {
             let primary_key = table.primary_key_columns().unwrap_or_default();
             let follows = table.foreign_keys.iter().any(|key| {
                 erasable.contains(&key.target)

@@ -57,7 +57,7 @@ pub struct ComplianceRow {
 pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
     let dog = Dog::new(catalog);
     let erasable = erasable_tables(catalog, &dog);
-    let mut tables: Vec<&Table> = catalog.relations.values().map(AsRef::as_ref).collect();
+    let mut tables: Vec<&Table> = catalog.stored_tables().map(AsRef::as_ref).collect();
     tables.sort_by(|one, other| one.name.cmp(&other.name));
     let mut rows = Vec::new();
     for table in tables {
@@ -413,7 +413,7 @@ pub fn dot(catalog: &Catalog) -> String {
     let dog = Dog::new(catalog);
     let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut lines = vec!["digraph dog {".to_string(), "  rankdir=LR;".to_string()];
-    for table in catalog.relations.values() {
+    for table in catalog.stored_tables() {
         let shape = if table.data_subject {
             "shape=box, style=\"filled,bold\", fillcolor=lightblue"
         } else if dog.is_personal(table.id) {
@@ -423,7 +423,7 @@ pub fn dot(catalog: &Catalog) -> String {
         };
         lines.push(format!("  {} [{shape}];", quote(&table.name)));
     }
-    for table in catalog.relations.values() {
+    for table in catalog.stored_tables() {
         for key in &table.foreign_keys {
             let Some(target) = catalog.table(key.target) else { continue };
             let reference = crate::catalog::EdgeRef { table: table.id, foreign_key: key.constraint.id };
@@ -448,8 +448,7 @@ pub fn json(catalog: &Catalog) -> String {
     use serde_json::json;
     let dog = Dog::new(catalog);
     let tables: Vec<_> = catalog
-        .relations
-        .values()
+        .stored_tables()
         .map(|table| {
             let kind = if table.data_subject {
                 "data subject"
@@ -462,7 +461,7 @@ pub fn json(catalog: &Catalog) -> String {
         })
         .collect();
     let mut edges = Vec::new();
-    for table in catalog.relations.values() {
+    for table in catalog.stored_tables() {
         for key in &table.foreign_keys {
             let Some(target) = catalog.table(key.target) else { continue };
             let names = |table: &Table, columns: &[usize]| -> Vec<String> {
@@ -479,8 +478,7 @@ pub fn json(catalog: &Catalog) -> String {
         }
     }
     let rules: Vec<_> = catalog
-        .relations
-        .values()
+        .stored_tables()
         .flat_map(|table| {
             table.rules.iter().map(|rule| {
                 let columns = match &rule.action {

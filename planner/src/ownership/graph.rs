@@ -59,7 +59,7 @@ impl Dog {
     /// Reads the graph from the catalog.
     pub fn new(catalog: &Catalog) -> Dog {
         let mut dog = Dog::default();
-        for table in catalog.relations.values() {
+        for table in catalog.stored_tables() {
             dog.tables.insert(table.id);
             if table.data_subject {
                 dog.subjects.insert(table.id);
@@ -204,10 +204,10 @@ pub enum KeyForm {
     Ordered,
 }
 
-/// Ordered only for impersonal tables without any foreign-key path to a data-subject table.
+/// Ordered only for impersonal tables without any foreign-key path to a data-subject table; a view has no stored keys.
 pub fn key_form(catalog: &Catalog, table: RelationId) -> KeyForm {
     let dog = Dog::new(catalog);
-    if dog.is_personal(table) {
+    if dog.is_personal(table) || catalog.table(table).is_some_and(|table| !table.is_stored()) {
         return KeyForm::Hashed;
     }
     let mut seen = BTreeSet::from([table]);

@@ -309,6 +309,25 @@ pub enum AlterTableAction {
     Refused(String),
 }
 
+/// CREATE [OR REPLACE] [MATERIALIZED] VIEW
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateView {
+    /// Its name.
+    pub name: ObjectName,
+    /// Column names, if given.
+    pub columns: Vec<Identifier>,
+    /// The query, known to parse as one.
+    pub query: SqlText,
+    /// MATERIALIZED
+    pub materialized: bool,
+    /// OR REPLACE
+    pub or_replace: bool,
+    /// IF NOT EXISTS
+    pub if_not_exists: bool,
+    /// TEMPORARY
+    pub temporary: bool,
+}
+
 /// CREATE INDEX
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateIndex {

@@ -6,7 +6,7 @@ use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
 impl Grammar<'_, '_> {
-    /// CREATE, ALTER, DROP, TRUNCATE; `None` for what sqlparser reads (views, roles).
+    /// CREATE, ALTER, DROP, TRUNCATE, REFRESH; `None` for what sqlparser reads (roles).
     pub(super) fn definition_statement(&mut self) -> Result<Option<Statement>, PlanError> {
         if self.word_is(0, "CREATE") {
             return self.create();
@@ -31,7 +31,10 @@ impl Grammar<'_, '_> {
             }
             return Ok(Some(Statement::Truncate { tables, restart_identity, behavior: self.behavior() }));
         }
-        const REFUSED: [&str; 6] = ["DO", "CALL", "LOAD", "IMPORT", "REASSIGN", "REFRESH"];
+        if self.word_is(0, "REFRESH") {
+            return self.refresh().map(Some);
+        }
+        const REFUSED: [&str; 5] = ["DO", "CALL", "LOAD", "IMPORT", "REASSIGN"];
         if let Some(word) = REFUSED.iter().find(|word| self.word_is(0, word)) {
             return Ok(Some(self.unsupported(word)));
         }
@@ -39,6 +42,9 @@ impl Grammar<'_, '_> {
     }
 
     fn create(&mut self) -> Result<Option<Statement>, PlanError> {
+        if let Some(view) = self.create_view()? {
+            return Ok(Some(view));
+        }
         let mut skip = 1;
         let mut temporary = false;
         while ["TEMP", "TEMPORARY", "GLOBAL", "LOCAL", "UNLOGGED"].iter().any(|word| self.word_is(skip, word)) {
@@ -74,17 +80,13 @@ impl Grammar<'_, '_> {
             return Ok(Some(Statement::CreateEnum { name, labels }));
         }
         let or_replace = if self.words_are(&["CREATE", "OR", "REPLACE"]) { 3 } else { skip };
-        if self.word_is(or_replace, "VIEW")
-            || self.word_is(or_replace, "ROLE")
-            || self.word_is(or_replace, "USER")
-            || (self.word_is(or_replace, "MATERIALIZED") && self.word_is(or_replace + 1, "VIEW"))
-        {
+        if self.word_is(or_replace, "ROLE") || self.word_is(or_replace, "USER") {
             return Ok(None);
         }
-        const REFUSED: [&str; 27] = [
+        const REFUSED: [&str; 26] = [
             "FUNCTION", "PROCEDURE", "TRIGGER", "EXTENSION", "SCHEMA", "DATABASE", "DOMAIN", "RULE", "POLICY", "AGGREGATE",
             "OPERATOR", "CAST", "COLLATION", "CONVERSION", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "TRUSTED",
-            "PUBLICATION", "SUBSCRIPTION", "STATISTICS", "TABLESPACE", "TEXT", "TRANSFORM", "ACCESS", "RECURSIVE",
+            "PUBLICATION", "SUBSCRIPTION", "STATISTICS", "TABLESPACE", "TEXT", "TRANSFORM", "ACCESS",
         ];
         match REFUSED.iter().find(|word| self.word_is(or_replace, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("CREATE {word}")))),

@@ -5,7 +5,7 @@
 //! does; nothing here knows the catalog.
 
 use super::definition::{
-    AlterTable, CreateIndex, CreateTable, CreateTableAs, RuleDefinition, SequenceOptions,
+    AlterTable, CreateIndex, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
 use super::utility::{
     Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum,
@@ -73,7 +73,7 @@ pub enum DropBehavior {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE, views, roles and privileges.
+    /// SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE, roles and privileges.
     Sql(Box<ast::Statement>),
     /// A PostgreSQL command that Dogwood knows by name only; to be refused with 0A000.
     Unsupported {
@@ -89,6 +89,10 @@ pub enum Statement {
     AlterTable(Box<AlterTable>),
     /// CREATE INDEX
     CreateIndex(Box<CreateIndex>),
+    /// CREATE [MATERIALIZED] VIEW
+    CreateView(Box<CreateView>),
+    /// REFRESH MATERIALIZED VIEW: a maintained view is always fresh.
+    RefreshView(ObjectName),
     /// ALTER INDEX | SEQUENCE | VIEW … RENAME TO
     Rename {
         /// What kind of object the statement names.

@@ -11,6 +11,7 @@ mod column;
 mod column_type_change;
 mod constraint;
 mod create;
+mod dependents;
 mod drop;
 mod enum_type;
 mod finish;
@@ -19,6 +20,7 @@ mod label;
 mod names;
 mod rewrite;
 mod sequence;
+mod view;
 
 pub use finish::pending_tables;
 pub use label::{security_labels, SecurityLabelRow};
@@ -221,6 +223,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
         Statement::CreateTable(_)
             | Statement::AlterTable(_)
             | Statement::CreateIndex(_)
+            | Statement::CreateView(_)
             | Statement::Rename { .. }
             | Statement::AlterNothing { .. }
             | Statement::Drop { .. }
@@ -241,6 +244,7 @@ impl Change<'_> {
             Statement::CreateTable(create) => self.create_table(create),
             Statement::AlterTable(alter) => self.alter_table(alter),
             Statement::CreateIndex(create) => self.create_index(create),
+            Statement::CreateView(create) => self.create_view(create),
             Statement::Rename { kind, if_exists, name, new_name } => {
                 self.rename(*kind, *if_exists, name, new_name)
             }

@@ -5,6 +5,7 @@ use super::levels::has_subquery;
 use super::operator::row_items;
 use super::query::{Limits, Outputs};
 use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::updatable::ViewWrite;
 use super::{Resolver, SessionInfo, Typed};
 use crate::catalog::{Catalog, DefaultValue, Table};
 use crate::error::PlanError;
@@ -47,14 +48,16 @@ pub fn next_value_expression(
 
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.
-    pub(super) fn written_table(&mut self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
+    pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Arc<Table>, PlanError> {
         use super::from::Relation;
         // CTEs cannot be written, and do not hide tables here.
         let ctes = std::mem::take(&mut self.ctes);
         let found = self.find_relation(name);
         self.ctes = ctes;
         match found? {
+            Relation::View(view) => Err(self.unwritable(&view, write)),
             Relation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
+                Some(table) if !table.is_stored() => Err(self.unwritable(table, write)),
                 Some(table) => Ok(Arc::clone(table)),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },

@@ -4,12 +4,14 @@ use super::build::conjunction;
 use super::levels::shift_hir;
 use super::query::Limits;
 use super::scope::{Binding, Clause, Frame, Visibility, Visible, fold};
-use super::{Resolver, Typed};
+use super::{Resolver, Typed, ViewUse};
+use crate::catalog::Table;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::scalar::cast::select_common_type_for;
 use crate::system;
 use repr::{ColumnType, RelationId};
+use std::sync::Arc;
 use sqlparser::ast::{
     FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
     TableFactor, TableWithJoins,
@@ -50,6 +52,8 @@ impl FromItem {
 /// What a relation name means.
 pub(super) enum Relation {
     Cte(usize),
+    /// A view whose query takes its place.
+    View(Arc<Table>),
     Stored { id: RelationId, schema: &'static str, name: String, columns: Vec<Visible>, types: Vec<ColumnType>, is_system: bool },
 }
 
@@ -181,6 +185,8 @@ impl Resolver<'_> {
         for name in &shared {
             let left_column = using_column(&left.columns, name, "left")?.clone();
             let right_column = using_column(&right.columns, name, "right")?.clone();
+            self.trace_read(left_column.origin);
+            self.trace_read(right_column.origin);
             let left_side = Typed::column(left_column.index, left_column.column_type.clone());
             let right_side = Typed::column(right_column.index, right_column.column_type.clone());
             let equal = self.operate("=", left_side, right_side, None)?;
@@ -312,13 +318,40 @@ impl Resolver<'_> {
 
     /// A table, catalog relation or CTE by name.
     fn named_relation(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
-        match self.find_relation(name)? {
+        let found = self.find_relation(name)?;
+        let id = match &found {
+            Relation::Stored { id, is_system: false, .. } => Some(*id),
+            Relation::View(view) => Some(view.id),
+            Relation::Stored { .. } | Relation::Cte(_) => None,
+        };
+        if let (Some(id), Some(ident)) = (id, name.0.last().and_then(|part| part.as_ident())) {
+            self.trace_relation(ident.span, id, alias.is_some());
+        }
+        match found {
+            Relation::View(view) => {
+                let hir = self.expand_view(&view)?;
+                let columns = view_columns(&view, &hir.types);
+                let binding = Binding {
+                    name: view.name.clone(),
+                    schema: Some("public"),
+                    hidden_name: None,
+                    relation: Some(view.id),
+                    columns,
+                    row_key: None,
+                    is_scalar: false,
+                };
+                Ok(FromItem::single(hir, aliased(binding, alias)?))
+            }
             Relation::Cte(index) => {
                 let (hir, binding) = self.cte_reference(index);
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Stored { id, schema, name, columns, types, is_system } => {
-                let with_key = self.with_row_keys && !is_system;
+                let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
+                if !is_table && !is_system {
+                    self.maintained.insert(id);
+                }
+                let with_key = self.with_row_keys && is_table;
                 let row_key = with_key.then_some(types.len());
                 let binding = Binding { name, schema: Some(schema), hidden_name: None, relation: Some(id), columns, row_key, is_scalar: false };
                 Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
@@ -371,6 +404,14 @@ impl Resolver<'_> {
 
     fn table_relation(&self, name: &str) -> Option<Relation> {
         let table = self.catalog.table_by_name(name)?;
+        let expanded = match self.session.views {
+            ViewUse::Read => !table.is_stored() && !table.is_maintained(),
+            ViewUse::Expand => !table.is_stored(),
+            ViewUse::Opaque => false,
+        };
+        if expanded {
+            return Some(Relation::View(Arc::clone(table)));
+        }
         let primary_key = table.primary_key_columns().unwrap_or_default();
         // NOT NULL alone promises nothing: erasure may blank such a column.
         let types: Vec<ColumnType> = table
@@ -408,6 +449,21 @@ fn system_relation(schema: &str, name: &str) -> Option<Relation> {
         })
         .collect();
     Some(Relation::Stored { id: found.id, schema: found.schema, name: found.name.to_owned(), columns, types, is_system: true })
+}
+
+/// The columns of a view whose rows these are.
+pub(super) fn view_columns(view: &Table, types: &[ColumnType]) -> Vec<Visible> {
+    view.columns
+        .iter()
+        .zip(types)
+        .enumerate()
+        .map(|(index, (column, column_type))| Visible {
+            name: column.name.clone(),
+            index,
+            column_type: column_type.clone(),
+            origin: Some((view.id, index)),
+        })
+        .collect()
 }
 
 /// Gives a relation its alias, and its columns theirs.

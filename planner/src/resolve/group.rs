@@ -317,7 +317,7 @@ impl Grouped {
 
 impl Resolver<'_> {
     /// A table grouped by its primary key has each of its columns once a group.
-    fn add_dependent_columns(&self, frame: &Frame, grouping: &mut Grouping) {
+    fn add_dependent_columns(&mut self, frame: &Frame, grouping: &mut Grouping) {
         for table in &frame.tables {
             let Some(stored) = table.relation.and_then(|relation| self.catalog.table(relation)) else { continue };
             let Some(primary_key) = stored.primary_key_columns() else { continue };
@@ -334,6 +334,7 @@ impl Resolver<'_> {
                 let referred = frame.references.iter().any(|(index, _)| *index == visible.index);
                 let present = grouping.keys.iter().any(|key| own_column(&key.expr, 0) == Some(visible.index));
                 if referred && !present {
+                    self.trace_primary_key(stored.id);
                     grouping.sets[0].push(grouping.keys.len());
                     grouping.keys.push(Typed::column(visible.index, visible.column_type.clone()));
                 }

@@ -4,6 +4,7 @@ use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
 use super::query::{Outputs, rows_relation};
 use super::scope::{Clause, Frame, fold};
+use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
@@ -40,7 +41,7 @@ impl Resolver<'_> {
         if foreign || !insert.into {
             return Err(PlanError::new("42601", "syntax error in INSERT"));
         }
-        let table = self.written_table(name)?;
+        let table = self.written_table(name, ViewWrite::Insert)?;
         let alias = insert.table_alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.alias));
         let mut columns = Vec::with_capacity(insert.columns.len());
         for column in &insert.columns {

@@ -152,7 +152,15 @@ impl Resolver<'_> {
                 (hir, binding.columns)
             }
             None => match self.stored_relation(schema.as_deref(), &name)? {
-                super::from::Relation::Stored { id, columns, types, .. } => (Hir::get(id, types, false), columns),
+                super::from::Relation::Stored { id, columns, types, .. } => {
+                    self.trace_whole(id, &columns);
+                    (Hir::get(id, types, false), columns)
+                }
+                super::from::Relation::View(view) => {
+                    let hir = self.expand_view(&view)?;
+                    let columns = super::from::view_columns(&view, &hir.types);
+                    (hir, columns)
+                }
                 super::from::Relation::Cte(_) => (Hir::unit(), Vec::new()),
             },
         };
@@ -301,6 +309,19 @@ impl Resolver<'_> {
         })
     }
 
+    /// Row locks are of tables.
+    fn refuse_locked_view(&self, binding: &super::scope::Binding) -> Result<(), PlanError> {
+        let Some(table) = binding.relation.and_then(|relation| self.catalog.table(relation)) else { return Ok(()) };
+        match &table.view {
+            None => Ok(()),
+            Some(view) if view.materialized => {
+                Err(PlanError::new("42809", format!("cannot lock rows in materialized view \"{}\"", table.name)))
+            }
+            Some(_) => Err(PlanError::unsupported(format!("FOR UPDATE and FOR SHARE of view \"{}\"", table.name))
+                .hint("Lock the rows of the tables that it reads.")),
+        }
+    }
+
     /// FOR UPDATE and FOR SHARE of the tables of a plain SELECT.
     pub(super) fn row_locks(&self, clauses: &[LockClause], frame: &Frame) -> Result<Vec<RowLock>, PlanError> {
         let mut locks = Vec::new();
@@ -318,6 +339,7 @@ impl Resolver<'_> {
             match &clause.of {
                 None => {
                     for table in &frame.tables {
+                        self.refuse_locked_view(table)?;
                         if let (Some(relation), Some(key_column)) = (table.relation, table.row_key) {
                             locks.push(RowLock { table: relation, key_column, exclusive, wait });
                         }
@@ -328,6 +350,7 @@ impl Resolver<'_> {
                     let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
                         PlanError::new("42P01", format!("relation \"{wanted}\" in {word} clause not found in FROM clause"))
                     })?;
+                    self.refuse_locked_view(table)?;
                     match (table.relation, table.row_key) {
                         (Some(relation), Some(key_column)) => locks.push(RowLock { table: relation, key_column, exclusive, wait }),
                         _ => return Err(PlanError::new("0A000", format!("{word} cannot be applied to \"{wanted}\""))),

@@ -222,6 +222,7 @@ impl Resolver<'_> {
     fn reference(&mut self, level: usize, visible: &Visible, position: Option<u32>) -> Typed {
         let frame_index = self.frames.len() - 1 - level;
         self.frames[frame_index].references.push((visible.index, position));
+        self.trace_read(visible.origin);
         Typed {
             expr: HirExpr::Column(HirColumn::Column { level, index: visible.index }),
             column_type: visible.column_type.clone(),
@@ -249,6 +250,7 @@ impl Resolver<'_> {
         let name = fold(ident);
         let position = self.at(ident.span);
         if let Some(column) = self.find_column(&name, position)? {
+            self.trace_column(ident, &name, &column, true);
             return Ok(column);
         }
         let whole = self.visible_frames().find_map(|(level, frame)| {
@@ -262,7 +264,7 @@ impl Resolver<'_> {
                 [table] => table.relation,
                 _ => None,
             });
-            if let Some(relation) = only {
+            if let Some(relation) = only.filter(|relation| self.has_system_columns(*relation)) {
                 return system_column(&name, relation).map_err(|error| error.at(position));
             }
         }
@@ -296,9 +298,11 @@ impl Resolver<'_> {
             if matches.next().is_some() {
                 return Err(PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position));
             }
-            return Ok(self.reference(level, visible, position));
+            let typed = self.reference(level, visible, position);
+            self.trace_column(column, &name, &typed, false);
+            return Ok(typed);
         }
-        if let Some(relation) = table.relation
+        if let Some(relation) = table.relation.filter(|relation| self.has_system_columns(*relation))
             && SYSTEM_COLUMNS.contains(&name.as_str())
         {
             return system_column(&name, relation).map_err(|error| error.at(position));
@@ -308,6 +312,11 @@ impl Resolver<'_> {
             Some(hint) => error.hint(hint),
             None => error,
         })
+    }
+
+    /// Everything that has rows of its own: all but plain views.
+    fn has_system_columns(&self, relation: RelationId) -> bool {
+        self.catalog.table(relation).is_none_or(|table| table.is_stored() || table.is_maintained())
     }
 
     /// The relation that a qualifier names, with its level.

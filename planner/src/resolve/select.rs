@@ -11,6 +11,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
+use sqlparser::tokenizer::Span;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, GroupByWithModifier, Ident, LockClause, OrderByExpr, Select, SelectItem,
     SelectItemQualifiedWildcardKind, Value, ValueWithSpan, WildcardAdditionalOptions,
@@ -137,6 +138,9 @@ impl Resolver<'_> {
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let typed = self.expr(expr)?;
+                    if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
+                        self.trace_output();
+                    }
                     let name = super::names::output_name(expr);
                     targets.push(self.target(typed, name));
                 }
@@ -151,6 +155,8 @@ impl Resolver<'_> {
                     refuse_star_options(options)?;
                     let position = self.at(options.wildcard_token.0.span);
                     let columns = self.star(position);
+                    let named: Vec<_> = columns.iter().map(|(column, _)| column.clone()).collect();
+                    self.trace_star(options.wildcard_token.0.span, &named);
                     if columns.is_empty() && self.frames.last().is_none_or(|frame| frame.tables.is_empty()) {
                         return Err(PlanError::new("42601", "SELECT * with no tables specified is not valid").at(position));
                     }
@@ -158,7 +164,7 @@ impl Resolver<'_> {
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     refuse_star_options(options)?;
-                    self.qualified_star(kind, &mut targets)?;
+                    self.qualified_star(kind, options.wildcard_token.0.span, &mut targets)?;
                 }
             }
         }
@@ -176,7 +182,12 @@ impl Resolver<'_> {
         Ok(targets)
     }
 
-    fn qualified_star(&mut self, kind: &SelectItemQualifiedWildcardKind, targets: &mut Vec<Target>) -> Result<(), PlanError> {
+    fn qualified_star(
+        &mut self,
+        kind: &SelectItemQualifiedWildcardKind,
+        star: Span,
+        targets: &mut Vec<Target>,
+    ) -> Result<(), PlanError> {
         match kind {
             SelectItemQualifiedWildcardKind::ObjectName(name) => {
                 let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
@@ -187,6 +198,10 @@ impl Resolver<'_> {
                     return self.expand_record(value, targets);
                 }
                 let columns = self.table_star(&parts)?;
+                if let Some(first) = parts.first() {
+                    let named: Vec<_> = columns.iter().map(|(column, _)| column.clone()).collect();
+                    self.trace_star(Span::new(first.span.start, star.end), &named);
+                }
                 targets.extend(columns.into_iter().map(|(column, typed)| Target { typed, name: column.name, origin: column.origin }));
                 Ok(())
             }

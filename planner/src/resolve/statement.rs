@@ -15,6 +15,7 @@ use crate::scalar::cast::CastContext;
 use crate::scalar::func::Volatility;
 use repr::{ColumnType, RelationId, ScalarType};
 use sqlparser::ast;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A statement with its names and types resolved.
@@ -109,8 +110,19 @@ pub fn resolve(
     session: &SessionInfo,
     param_types: &[Option<ScalarType>],
 ) -> Result<(Resolved, ParamTypes), PlanError> {
+    resolve_reads(parsed, catalog, session, param_types).map(|(resolved, params, _)| (resolved, params))
+}
+
+/// `resolve`, and the maintained views that the statement reads as relations.
+pub(crate) fn resolve_reads(
+    parsed: &ParsedStatement,
+    catalog: &Catalog,
+    session: &SessionInfo,
+    param_types: &[Option<ScalarType>],
+) -> Result<(Resolved, ParamTypes, BTreeSet<RelationId>), PlanError> {
     let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
     let result = resolver.statement(&parsed.statement).and_then(|resolved| Ok((resolved, resolver.finish_params()?)));
+    let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.maintained)));
     result.map_err(|mut error| {
         error.position = error.position.map(|position| position + parsed.offset);
         error
@@ -238,6 +250,20 @@ pub fn check_expression(
     Ok(expr)
 }
 
+/// COPY names tables only.
+fn refuse_copied_view(table: &Table, direction: &str, hint: &str) -> Result<(), PlanError> {
+    match &table.view {
+        None => Ok(()),
+        Some(view) if view.materialized && direction == "to" => {
+            Err(PlanError::new("42809", format!("cannot copy to materialized view \"{}\"", table.name)))
+        }
+        Some(view) => {
+            let kind = if view.materialized { "materialized view" } else { "view" };
+            Err(PlanError::new("42809", format!("cannot copy {direction} {kind} \"{}\"", table.name)).hint(hint))
+        }
+    }
+}
+
 fn volatility(expr: &HirExpr) -> Volatility {
     let mut most = Volatility::Immutable;
     super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
@@ -336,6 +362,7 @@ impl Resolver<'_> {
                 .table(id)
                 .map(Arc::clone)
                 .ok_or_else(|| PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)),
+            Relation::View(view) => Ok(view),
             Relation::Stored { .. } | Relation::Cte(_) => {
                 Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name)).at(position))
             }
@@ -376,6 +403,7 @@ impl Resolver<'_> {
             return Err(PlanError::unsupported("COPY FROM … WHERE"));
         }
         let table = self.table_named(name)?;
+        refuse_copied_view(&table, "to", "To enable copying to a view, provide an INSTEAD OF INSERT trigger.")?;
         let mut columns = Vec::new();
         for column in written {
             let index = self.written_column(&table, &column.name, Some(column.position))?;
@@ -404,6 +432,11 @@ impl Resolver<'_> {
     ) -> Result<HirQuery, PlanError> {
         use super::from::Relation;
         let found = self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
+        if let Some(table) = self.catalog.table_by_name(&name.name)
+            && !matches!(found, Relation::Stored { is_system: true, .. })
+        {
+            refuse_copied_view(table, "from", "Try the COPY (SELECT ...) TO variant.")?;
+        }
         let Relation::Stored { id, columns: visible, types, .. } = found else {
             return Err(PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)));
         };

@@ -4,6 +4,7 @@ use super::dml::source_query;
 use super::from::FromItem;
 use super::levels::has_subquery;
 use super::scope::{Clause, fold};
+use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::Table;
 use crate::error::PlanError;
@@ -17,7 +18,7 @@ impl Resolver<'_> {
         if update.or.is_some() || update.output.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
             return Err(PlanError::new("42601", "syntax error in UPDATE"));
         }
-        let (table, alias) = self.write_target(&update.table)?;
+        let (table, alias) = self.write_target(&update.table, ViewWrite::Update)?;
         let others: &[TableWithJoins] = match &update.from {
             None => &[],
             Some(UpdateTableFromKind::AfterSet(items)) => items,
@@ -50,7 +51,7 @@ impl Resolver<'_> {
             },
             FromTable::WithoutKeyword(_) => return Err(PlanError::new("42601", "syntax error in DELETE")),
         };
-        let (table, alias) = self.write_target(target)?;
+        let (table, alias) = self.write_target(target, ViewWrite::Delete)?;
         let item = self.write_source(&table, &alias, delete.using.as_deref().unwrap_or_default())?;
         let frame = item.frame();
         let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
@@ -60,14 +61,14 @@ impl Resolver<'_> {
         Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning })
     }
 
-    fn write_target(&mut self, written: &TableWithJoins) -> Result<(Arc<Table>, String), PlanError> {
+    fn write_target(&mut self, written: &TableWithJoins, write: ViewWrite) -> Result<(Arc<Table>, String), PlanError> {
         let TableFactor::Table { name, alias, args: None, .. } = &written.relation else {
             return Err(PlanError::new("42601", "a write needs a table"));
         };
         if !written.joins.is_empty() {
             return Err(PlanError::new("42601", "syntax error at or near \"JOIN\""));
         }
-        let table = self.written_table(name)?;
+        let table = self.written_table(name, write)?;
         let alias = alias.as_ref().map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
         Ok((table, alias))
     }

@@ -266,3 +266,36 @@ get users 5
 ----
 owner users 5 b
 owner notes 1 b
+
+=== a foreign key is asked of the rows that are left: one written by an action and removed by the next needs no parent
+CREATE DATA_SUBJECT TABLE users (
+  id INT PRIMARY KEY,
+  guide INT DEFAULT 0 REFERENCES users(id) ON DELETE SET DEFAULT,
+  parent INT REFERENCES users(id) ON DELETE CASCADE
+);
+INSERT INTO users VALUES (4, NULL, NULL);
+INSERT INTO users VALUES (5, 4, 4);
+
+DELETE FROM users WHERE id = 4
+
+SELECT id FROM users
+----
+
+INSERT INTO users VALUES (4, NULL, NULL), (5, 4, NULL)
+
+DELETE FROM users WHERE id = 4
+----
+error 23503 users
+
+=== and a default that is a key which goes in the same cascade, as do those that would be given it
+CREATE DATA_SUBJECT TABLE users (
+  id INT PRIMARY KEY,
+  parent INT REFERENCES users(id) ON DELETE CASCADE,
+  guide INT DEFAULT 1 REFERENCES users(id) ON DELETE SET DEFAULT
+);
+INSERT INTO users VALUES (5, NULL, NULL), (1, 5, 5), (2, 1, 5), (6, 5, 1);
+
+DELETE FROM users WHERE id = 5
+
+SELECT id FROM users
+----

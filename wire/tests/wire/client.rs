@@ -16,10 +16,10 @@ pub struct Message {
     pub body: Vec<u8>,
 }
 
-/// A connection.
-pub struct Client {
+/// A connection, in plain text or encrypted.
+pub struct Client<S = TcpStream> {
     /// The socket.
-    pub stream: TcpStream,
+    pub stream: S,
     address: SocketAddr,
     /// From BackendKeyData.
     pub pid: i32,
@@ -68,10 +68,34 @@ impl Client {
         Ok(client)
     }
 
+    /// Asks on a connection of its own to cancel what this one does.
+    pub fn cancel(&self, secret: &[u8]) {
+        let mut body = 80_877_102i32.to_be_bytes().to_vec();
+        body.extend_from_slice(&self.pid.to_be_bytes());
+        body.extend_from_slice(secret);
+        let mut other = Client::open(self.address);
+        other.write(&packet(&body));
+        // The server closes when it has done it.
+        assert_eq!(other.stream.read(&mut [0]).expect("closed"), 0);
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Goes on over what stands between, such as TLS.
+    pub fn over<T>(self, layer: impl FnOnce(S) -> T) -> Client<T> {
+        Client { stream: layer(self.stream), address: self.address, pid: self.pid, secret: self.secret }
+    }
+
     /// From after the startup packet to ReadyForQuery.
     pub fn authenticate(&mut self, password: &str) -> Result<Vec<Message>, Message> {
-        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
         let mut seen = Vec::new();
+        self.authenticate_seeing(password, &mut seen)?;
+        Ok(seen)
+    }
+
+    /// The same; `seen` is what came before the end, whichever that is.
+    pub fn authenticate_seeing(&mut self, password: &str, seen: &mut Vec<Message>) -> Result<(), Message> {
+        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
         loop {
             let message = self.read().expect("a message during startup");
             match (message.kind, message.body.get(..4)) {
@@ -95,7 +119,7 @@ impl Client {
                     self.pid = i32::from_be_bytes(pid.try_into().expect("four bytes"));
                     self.secret = message.body[4..].to_vec();
                 }
-                (b'Z', _) => return Ok(seen),
+                (b'Z', _) => return Ok(()),
                 _ => {}
             }
             seen.push(message);
@@ -148,17 +172,6 @@ impl Client {
             panic!("{sql}: {}", error.describe());
         }
         messages.iter().filter(|message| message.kind == b'D').map(Message::row).collect()
-    }
-
-    /// Asks on a connection of its own to cancel what this one does.
-    pub fn cancel(&self, secret: &[u8]) {
-        let mut body = 80_877_102i32.to_be_bytes().to_vec();
-        body.extend_from_slice(&self.pid.to_be_bytes());
-        body.extend_from_slice(secret);
-        let mut other = Client::open(self.address);
-        other.write(&packet(&body));
-        // The server closes when it has done it.
-        assert_eq!(other.stream.read(&mut [0]).expect("closed"), 0);
     }
 
     /// Whether the server has closed after what was read.

@@ -19,7 +19,7 @@ impl Change<'_> {
         if harmless && self.kind_of_relation(&alter.name.name).is_some() {
             return Ok("ALTER TABLE");
         }
-        let id = match self.table(&alter.name) {
+        let id = match self.relation(&alter.name) {
             Ok(id) => id,
             Err(error) if error.code == "42P01" && alter.if_exists => {
                 self.notice("00000", format!("relation \"{}\" does not exist, skipping", alter.name.name));
@@ -28,9 +28,49 @@ impl Change<'_> {
             Err(error) => return Err(error),
         };
         for action in &alter.actions {
+            self.refuse_for_view(id, action)?;
             self.alter_table_action(id, action)?;
         }
         Ok("ALTER TABLE")
+    }
+
+    /// Of a view, ALTER TABLE changes the name only.
+    fn refuse_for_view(&self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
+        let table = self.get(id);
+        if table.is_stored() || matches!(action, AlterTableAction::RenameTable(_) | AlterTableAction::Nothing) {
+            return Ok(());
+        }
+        let what = match action {
+            AlterTableAction::AddColumn { .. } => "ADD COLUMN",
+            AlterTableAction::DropColumn { .. } => "DROP COLUMN",
+            AlterTableAction::AlterType { .. } => "ALTER COLUMN ... SET DATA TYPE",
+            AlterTableAction::SetNotNull(_) => "ALTER COLUMN ... SET NOT NULL",
+            AlterTableAction::DropNotNull(_) => "ALTER COLUMN ... DROP NOT NULL",
+            AlterTableAction::AddConstraint(_) => "ADD CONSTRAINT",
+            AlterTableAction::DropConstraint { .. } => "DROP CONSTRAINT",
+            AlterTableAction::AlterConstraint(..) => "ALTER CONSTRAINT",
+            AlterTableAction::ValidateConstraint(_) => "VALIDATE CONSTRAINT",
+            AlterTableAction::SetDataSubject | AlterTableAction::DropDataSubject => "DATA_SUBJECT",
+            AlterTableAction::AnnotateConstraint(..)
+            | AlterTableAction::SetAnnotation(..)
+            | AlterTableAction::DropAnnotation(..)
+            | AlterTableAction::AddRule(_)
+            | AlterTableAction::DropRule(_) => "an annotation",
+            AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) | AlterTableAction::RenameColumn(..) => {
+                return Err(PlanError::unsupported(format!("this change of {} \"{}\"", table.kind(), table.name))
+                    .hint("drop the view and create it anew"));
+            }
+            AlterTableAction::DropExpression { .. }
+            | AlterTableAction::AddIdentity { .. }
+            | AlterTableAction::SetIdentity { .. }
+            | AlterTableAction::DropIdentity { .. }
+            | AlterTableAction::RenameConstraint(..)
+            | AlterTableAction::RenameTable(_)
+            | AlterTableAction::Nothing => "this action",
+            AlterTableAction::Refused(what) => return Err(PlanError::unsupported(what)),
+        };
+        Err(PlanError::new("42809", format!("ALTER action {what} cannot be performed on relation \"{}\"", table.name))
+            .detail(format!("This operation is not supported for {}s.", table.kind())))
     }
 
     fn alter_table_action(&mut self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
@@ -288,6 +328,8 @@ impl Change<'_> {
             )
             .at(Some(new.position)));
         }
+        let texts = self.renamed_texts(id, Some(index), &new.name)?;
+        self.set_texts(texts);
         let rename = |text: &str| rewrite::rename_column(text, &old.name, &new.name);
         let table = self.edit(id);
         table.columns[index].name = new.name.clone();
@@ -339,6 +381,8 @@ impl Change<'_> {
 
     fn rename_table(&mut self, id: RelationId, new: &Identifier) -> Result<(), PlanError> {
         self.require_free(&new.name).map_err(|error| error.at(Some(new.position)))?;
+        let texts = self.renamed_texts(id, None, &new.name)?;
+        self.set_texts(texts);
         let old = self.get(id).name.clone();
         self.catalog.relation_names.remove(&old);
         self.catalog.relation_names.insert(new.name.clone(), id);
@@ -356,7 +400,7 @@ impl Change<'_> {
     ) -> Result<&'static str, PlanError> {
         public_name(name)?;
         let tag = alter_tag(kind);
-        if if_exists && !self.exists(kind, &name.name) {
+        if if_exists && !self.exists(kind, &name.name) && self.kind_of_relation(&name.name).is_none() {
             self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
             return Ok(tag);
         }
@@ -384,7 +428,11 @@ impl Change<'_> {
                 }
             }
             ObjectKind::Type => self.rename_enum(name, new)?,
-            ObjectKind::Table | ObjectKind::View | ObjectKind::MaterializedView | ObjectKind::Schema => {
+            ObjectKind::View | ObjectKind::MaterializedView => {
+                let id = self.view(name, kind == ObjectKind::MaterializedView)?;
+                self.rename_table(id, new)?;
+            }
+            ObjectKind::Table | ObjectKind::Schema => {
                 return Err(PlanError::unsupported(format!("{tag} … RENAME")));
             }
         }
@@ -406,6 +454,12 @@ impl Change<'_> {
             };
         }
         public_name(name)?;
+        if let ObjectKind::View | ObjectKind::MaterializedView = kind
+            && self.kind_of_relation(&name.name).is_some()
+        {
+            self.view(name, kind == ObjectKind::MaterializedView)?;
+            return Ok(tag);
+        }
         if !self.exists(kind, &name.name) {
             if if_exists {
                 self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));

@@ -33,8 +33,17 @@ impl<'a> Change<'a> {
         self.notices.push(Notice { code, message, detail: None });
     }
 
-    /// The table of that name: 42P01 if there is none, 42809 if it is something else.
+    /// The stored table of that name: 42P01 if there is none, 42809 if it is something else.
     pub(super) fn table(&self, name: &ObjectName) -> Result<RelationId, PlanError> {
+        let id = self.relation(name)?;
+        if self.get(id).is_stored() {
+            return Ok(id);
+        }
+        Err(PlanError::new("42809", format!("\"{}\" is not a table", name.name)).at(Some(name.position)))
+    }
+
+    /// The table or view of that name: 42P01 if there is none, 42809 if it is something else.
+    pub(super) fn relation(&self, name: &ObjectName) -> Result<RelationId, PlanError> {
         let display = public_name(name)?;
         if let Some(id) = self.catalog.relation_names.get(&name.name) {
             return Ok(*id);
@@ -68,10 +77,10 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// What already has this name among tables, sequences and indexes.
+    /// What already has this name among tables, views, sequences and indexes.
     pub(super) fn kind_of_relation(&self, name: &str) -> Option<&'static str> {
-        if self.catalog.relation_names.contains_key(name) {
-            Some("table")
+        if let Some(id) = self.catalog.relation_names.get(name) {
+            Some(self.get(*id).kind())
         } else if self.catalog.sequence_names.contains_key(name) {
             Some("sequence")
         } else if self.find_index(name).is_some() {

@@ -18,6 +18,14 @@ impl Change<'_> {
     ) -> Result<(), PlanError> {
         let index = self.column(id, column)?;
         let table = Arc::clone(self.get(id));
+        if let Some(view) = self.readers(id, Some(index)).first() {
+            return Err(PlanError::new("0A000", "cannot alter type of a column used by a view or rule").detail(format!(
+                "rule _RETURN on {} {} depends on column \"{}\"",
+                self.get(*view).kind(),
+                self.get(*view).name,
+                column.name
+            )));
+        }
         let old = &table.columns[index];
         let new_type =
             ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };

@@ -237,7 +237,10 @@ impl Change<'_> {
         source: Option<EdgeSource>,
     ) -> Result<Id, PlanError> {
         public_name(&references.table)?;
-        let target = self.table(&references.table)?;
+        let target = self.relation(&references.table)?;
+        if !self.get(target).is_stored() {
+            return Err(PlanError::new("42809", format!("referenced relation \"{}\" is not a table", references.table.name)));
+        }
         let table = Arc::clone(self.get(id));
         let referenced = Arc::clone(self.get(target));
         let target_columns = self.target_columns(&referenced, references)?;

@@ -2,7 +2,7 @@
 
 use super::alter::no_constraint;
 use super::change::{Change, public_name};
-use super::{DdlEffect, Notice, rewrite};
+use super::{DdlEffect, rewrite};
 use crate::catalog::{DefaultValue, EdgeRef, ForeignKey, RuleAction};
 use crate::error::PlanError;
 use crate::parse::statement::{DropBehavior, Identifier, ObjectKind, ObjectName};
@@ -36,25 +36,13 @@ impl Change<'_> {
                 names.iter().try_for_each(|name| self.drop_type(name, if_exists, cascade))?;
                 Ok("DROP TYPE")
             }
-            ObjectKind::View | ObjectKind::MaterializedView => {
-                let (what, tag) = if kind == ObjectKind::View {
-                    ("view", "DROP VIEW")
-                } else {
-                    ("materialized view", "DROP MATERIALIZED VIEW")
-                };
-                for name in names {
-                    public_name(name)?;
-                    if let Some(other) = self.kind_of_relation(&name.name) {
-                        return Err(PlanError::new("42809", format!("\"{}\" is not a {what}", name.name))
-                            .hint(format!("Use DROP {} to remove a {other}.", other.to_uppercase())));
-                    }
-                    let message = format!("{what} \"{}\" does not exist", name.name);
-                    if !if_exists {
-                        return Err(PlanError::new("42P01", message).at(Some(name.position)));
-                    }
-                    self.notice("00000", format!("{message}, skipping"));
-                }
-                Ok(tag)
+            ObjectKind::View => {
+                self.drop_views_named(false, if_exists, names, cascade)?;
+                Ok("DROP VIEW")
+            }
+            ObjectKind::MaterializedView => {
+                self.drop_views_named(true, if_exists, names, cascade)?;
+                Ok("DROP MATERIALIZED VIEW")
             }
             ObjectKind::Schema => Err(PlanError::unsupported("DROP SCHEMA").hint("there is one schema, public")),
         }
@@ -72,14 +60,11 @@ impl Change<'_> {
                 Err(error) => return Err(error),
             };
             match self.catalog.relation_names.get(&name.name) {
-                Some(id) => {
+                Some(id) if self.get(*id).is_stored() => {
                     dropped.insert(*id);
                 }
-                None => match self.kind_of_relation(&name.name) {
-                    Some(kind) => {
-                        return Err(PlanError::new("42809", format!("\"{}\" is not a table", name.name))
-                            .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase())));
-                    }
+                Some(_) | None => match self.kind_of_relation(&name.name) {
+                    Some(kind) => return Err(self.wrong_kind(name, "table", kind)),
                     None if if_exists => {
                         self.notice("00000", format!("table \"{display}\" does not exist, skipping"));
                     }
@@ -92,8 +77,8 @@ impl Change<'_> {
         }
         for &id in &dropped {
             let name = self.get(id).name.clone();
-            let dependents = self.referencing(|key| key.target == id, &dropped);
-            self.drop_dependents(&format!("table {name}"), &dependents, cascade)?;
+            let keys = self.referencing(|key| key.target == id, &dropped);
+            self.drop_dependents(&format!("table {name}"), keys, self.readers(id, None), &dropped, cascade)?;
         }
         for id in dropped {
             self.remove_table(id);
@@ -157,40 +142,6 @@ impl Change<'_> {
         found
     }
 
-    /// Refuses, or drops these foreign keys and says so.
-    fn drop_dependents(
-        &mut self,
-        what: &str,
-        dependents: &[(RelationId, Id, String)],
-        cascade: bool,
-    ) -> Result<(), PlanError> {
-        if dependents.is_empty() {
-            return Ok(());
-        }
-        let lines = |verb: &str| -> String {
-            dependents.iter().map(|(_, _, line)| format!("{line} {verb}")).collect::<Vec<_>>().join("\n")
-        };
-        if !cascade {
-            return Err(PlanError::new("2BP01", format!("cannot drop {what} because other objects depend on it"))
-                .detail(lines(&format!("depends on {what}")))
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        match dependents {
-            [(_, _, only)] => self.notice("00000", format!("drop cascades to {only}")),
-            several => self.notices.push(Notice {
-                code: "00000",
-                message: format!("drop cascades to {} other objects", several.len()),
-                detail: Some(
-                    several.iter().map(|(_, _, line)| format!("drop cascades to {line}")).collect::<Vec<_>>().join("\n"),
-                ),
-            }),
-        }
-        for (table, key, _) in dependents {
-            self.remove_foreign_key(*table, *key);
-        }
-        Ok(())
-    }
-
     /// Takes a foreign key away, with its rules and its automatic index.
     pub(super) fn remove_foreign_key(&mut self, table: RelationId, key: Id) {
         let found = self.get(table).foreign_keys.iter().find(|found| found.constraint.id == key);
@@ -213,22 +164,22 @@ impl Change<'_> {
         let same = |columns: &[ColumnIndex], other: &[ColumnIndex]| {
             columns.len() == other.len() && columns.iter().all(|column| other.contains(column))
         };
+        let views: Vec<RelationId> = if found.primary_key == Some(index) { self.grouped_by_key(table) } else { Vec::new() };
         let other_key =
             found.indexes.iter().any(|other| other.id != index && other.unique && same(&other.columns, &entry.columns));
-        if other_key {
-            return Ok(());
-        }
-        let dependents =
-            self.referencing(|key| key.target == table && same(&key.target_columns, &entry.columns), &BTreeSet::new());
-        self.drop_dependents(what, &dependents, cascade)
+        let keys = if other_key {
+            Vec::new()
+        } else {
+            self.referencing(|key| key.target == table && same(&key.target_columns, &entry.columns), &BTreeSet::new())
+        };
+        self.drop_dependents(what, keys, views, &BTreeSet::new(), cascade)
     }
 
     fn drop_sequence(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
         public_name(name)?;
         let Some(&id) = self.catalog.sequence_names.get(&name.name) else {
             return match self.kind_of_relation(&name.name) {
-                Some(kind) => Err(PlanError::new("42809", format!("\"{}\" is not a sequence", name.name))
-                    .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase()))),
+                Some(kind) => Err(self.wrong_kind(name, "sequence", kind)),
                 None if if_exists => {
                     self.notice("00000", format!("sequence \"{}\" does not exist, skipping", name.name));
                     Ok(())
@@ -296,8 +247,7 @@ impl Change<'_> {
         };
         let users: Vec<(RelationId, Identifier, String)> = self
             .catalog
-            .relations
-            .values()
+            .stored_tables()
             .flat_map(|table| {
                 table
                     .live_columns()
@@ -312,6 +262,9 @@ impl Change<'_> {
                     .collect::<Vec<_>>()
             })
             .collect();
+        let views = self.catalog.views().filter(|(view, _)| view.columns.iter().any(|column| is_it(&column.column_type.scalar)));
+        let views = views.map(|(view, _)| view.id).collect();
+        self.drop_dependents(&format!("type {}", name.name), Vec::new(), views, &BTreeSet::new(), cascade)?;
         if !users.is_empty() && !cascade {
             let detail: Vec<String> =
                 users.iter().map(|(_, _, line)| format!("{line} depends on type {}", name.name)).collect();
@@ -349,6 +302,7 @@ impl Change<'_> {
         let table = Arc::clone(self.get(id));
         let what = format!("column {} of table {}", column.name, table.name);
         self.drop_generated_from(id, index, &what, cascade)?;
+        self.drop_dependents(&what, Vec::new(), self.readers(id, Some(index)), &BTreeSet::new(), cascade)?;
         // Keys go with any of their columns; keys elsewhere that lead here depend on them.
         for entry in table.indexes.iter().filter(|entry| entry.columns.contains(&index)) {
             self.drop_keys_that_need(id, entry.id, &what, cascade)?;

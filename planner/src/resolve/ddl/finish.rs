@@ -12,6 +12,7 @@ impl Change<'_> {
     pub(super) fn finish(mut self, old: &Catalog, tag: &str) -> Result<DdlPlan, PlanError> {
         self.apply_pending()?;
         self.mark_pending();
+        self.check_views(old)?;
         self.place_again(old);
         self.catalog.version = old.version + 1;
         Ok(DdlPlan { catalog: self.catalog, effects: self.effects, tag: tag.to_string(), notices: self.notices })

@@ -3,12 +3,25 @@
 use super::change::{Change, public_name};
 use super::constraint::{KEY_COLUMNS_MAX, column_list, require_indexable};
 use super::DdlEffect;
-use crate::catalog::Index;
+use crate::catalog::{Index, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
 use repr::{ColumnIndex, IndexId, RelationId};
 use std::sync::Arc;
+
+/// A maintained view's index is one more order of its rows in memory.
+fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanError> {
+    if !view.is_maintained() {
+        return Err(PlanError::new("42809", format!("cannot create index on relation \"{}\"", view.name))
+            .detail("This operation is not supported for views."));
+    }
+    if create.unique {
+        return Err(PlanError::unsupported("a unique index on a materialized view")
+            .hint("leave UNIQUE out: the view's rows are what its query says"));
+    }
+    Ok(())
+}
 
 impl Change<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
@@ -28,8 +41,11 @@ impl Change<'_> {
         if create.nulls_not_distinct {
             return Err(PlanError::unsupported("NULLS NOT DISTINCT"));
         }
-        let id = self.table(&create.table)?;
+        let id = self.relation(&create.table)?;
         let table = Arc::clone(self.get(id));
+        if !table.is_stored() {
+            refuse_index_of_view(&table, create)?;
+        }
         let mut columns: Vec<ColumnIndex> = Vec::new();
         for element in &create.elements {
             let column = match &element.key {
@@ -69,6 +85,7 @@ impl Change<'_> {
         };
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
+            && table.is_stored()
             && let Some(found) = self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
         {
             found.automatic = false;
@@ -77,18 +94,20 @@ impl Change<'_> {
         }
         let index =
             Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
-        self.add_index(id, index, false, false);
+        self.add_index(id, index, false, !table.is_stored());
         Ok(TAG)
     }
 
     /// DROP INDEX of one name.
     pub(super) fn drop_index(&mut self, name: &ObjectName, if_exists: bool, cascade: bool) -> Result<(), PlanError> {
         let display = public_name(name)?;
-        let Some((table, index)) = self.find_index(&name.name) else {
+        let hidden = |table: RelationId, index: IndexId| {
+            let table = self.get(table);
+            !table.is_stored() && table.index(index).is_some_and(|index| index.automatic)
+        };
+        let Some((table, index)) = self.find_index(&name.name).filter(|(table, index)| !hidden(*table, *index)) else {
             return match self.kind_of_relation(&name.name) {
-                Some(kind) => Err(PlanError::new("42809", format!("\"{}\" is not an index", name.name))
-                    .hint(format!("Use DROP {} to remove a {kind}.", kind.to_uppercase()))
-                    .at(Some(name.position))),
+                Some(kind) => Err(self.wrong_kind(name, "index", kind).at(Some(name.position))),
                 None if if_exists => {
                     self.notice("00000", format!("index \"{display}\" does not exist, skipping"));
                     Ok(())
@@ -138,7 +157,9 @@ impl Change<'_> {
                 table.primary_key = None;
             }
         }
-        self.effects.push(DdlEffect::DropIndex { table, index });
+        if found.is_stored() {
+            self.effects.push(DdlEffect::DropIndex { table, index });
+        }
         if !keys.is_empty() {
             let other = self.equality_index(table, &columns, false);
             for key in &mut self.edit(table).foreign_keys {

@@ -206,10 +206,19 @@ impl Change<'_> {
                 self.comment_tags(id, None, text)?;
                 self.edit(id).comment = text_owned;
             }
+            LabelledObject::Object(kind @ (ObjectKind::View | ObjectKind::MaterializedView), name) => {
+                let id = self.view(name, *kind == ObjectKind::MaterializedView)?;
+                refuse_tags(text)?;
+                self.edit(id).comment = text_owned;
+            }
             LabelledObject::Column(table, column) => {
-                let id = self.table(table)?;
+                let id = self.relation(table)?;
                 let index = self.column(id, column)?;
-                self.comment_tags(id, Some(index), text)?;
+                if self.get(id).is_stored() {
+                    self.comment_tags(id, Some(index), text)?;
+                } else {
+                    refuse_tags(text)?;
+                }
                 self.edit(id).columns[index].comment = text_owned;
             }
             LabelledObject::Object(kind, name) => {
@@ -321,6 +330,14 @@ impl Change<'_> {
         }
         Ok(())
     }
+}
+
+/// Nobody owns a view: annotations say who owns rows of tables.
+fn refuse_tags(text: Option<&str>) -> Result<(), PlanError> {
+    if parse_comment_tags(text.unwrap_or_default())?.is_empty() {
+        return Ok(());
+    }
+    Err(PlanError::new("42809", "a view cannot be annotated").hint("annotate the tables that it reads"))
 }
 
 fn removal(table: &Table, column: Option<ColumnIndex>) -> PlanError {

@@ -189,7 +189,13 @@ impl Change<'_> {
         match owner {
             None => Ok(Some(None)),
             Some((table, column)) => {
-                let table = self.table(table)?;
+                let owner = self.relation(table)?;
+                if !self.get(owner).is_stored() {
+                    let kind = self.get(owner).kind();
+                    return Err(PlanError::unsupported(format!("a sequence owned by a column of a {kind}"))
+                        .hint("name a table's column"));
+                }
+                let table = owner;
                 Ok(Some(Some((table, self.column(table, column)?))))
             }
         }

@@ -39,7 +39,7 @@ impl Source<'_> {
             }
             "tables" => self.information_tables(&database, rows),
             "columns" => {
-                for table in self.catalog.relations.values() {
+                for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
                     for (ordinal, (_, column)) in table.live_columns().enumerate() {
                         self.information_column(&database, table, ordinal, column, rows);
                     }
@@ -65,8 +65,51 @@ impl Source<'_> {
                     ]);
                 }
             }
+            "views" => {
+                for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
+                    rows.add(&[
+                        ("table_catalog", text(&database)),
+                        ("table_schema", text("public")),
+                        ("table_name", text(&table.name)),
+                        ("view_definition", text(&view.definition())),
+                        ("check_option", text("NONE")),
+                        ("is_updatable", yes(false)),
+                        ("is_insertable_into", yes(false)),
+                        ("is_trigger_updatable", yes(false)),
+                        ("is_trigger_deletable", yes(false)),
+                        ("is_trigger_insertable_into", yes(false)),
+                    ]);
+                }
+            }
+            "view_table_usage" | "view_column_usage" => self.view_usage(&database, rows),
             "enabled_roles" => rows.add(&[("role_name", text(&self.environment.session_user()))]),
             _ => {}
+        }
+    }
+
+    fn view_usage(&self, database: &str, rows: &mut Rows) {
+        let by_column = rows.relation.name == "view_column_usage";
+        for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
+            for (relation, columns) in &view.reads {
+                let Some(read) = self.catalog.table(*relation) else { continue };
+                let mut add = |more: Option<(&'static str, Datum)>| {
+                    let mut values = vec![
+                        ("view_catalog", text(database)),
+                        ("view_schema", text("public")),
+                        ("view_name", text(&table.name)),
+                        ("table_catalog", text(database)),
+                        ("table_schema", text("public")),
+                        ("table_name", text(&read.name)),
+                    ];
+                    values.extend(more);
+                    rows.add(&values);
+                };
+                if by_column {
+                    columns.iter().for_each(|&column| add(Some(("column_name", text(&read.columns[column].name)))));
+                } else {
+                    add(None);
+                }
+            }
         }
     }
 
@@ -74,14 +117,16 @@ impl Source<'_> {
         let system = crate::system::relations()
             .iter()
             .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
-        let ours = self.catalog.relations.values().map(|table| ("public", table.name.as_str(), "BASE TABLE"));
+        // Materialized views are no part of the standard, and stay out.
+        let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
+        let ours = ours.map(|table| ("public", table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" }));
         for (schema, name, kind) in system.chain(ours) {
             rows.add(&[
                 ("table_catalog", text(database)),
                 ("table_schema", text(schema)),
                 ("table_name", text(name)),
                 ("table_type", text(kind)),
-                ("is_insertable_into", yes(schema == "public")),
+                ("is_insertable_into", yes(schema == "public" && kind == "BASE TABLE")),
                 ("is_typed", yes(false)),
             ]);
         }
@@ -147,7 +192,7 @@ impl Source<'_> {
             ("identity_generation", optional(identity)),
             ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
             ("generation_expression", optional(generated)),
-            ("is_updatable", yes(true)),
+            ("is_updatable", yes(table.is_stored())),
         ]);
     }
 

@@ -1,4 +1,4 @@
-//! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend.
+//! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend, pg_rewrite.
 
 use super::{BTREE, HEAP, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
@@ -7,6 +7,14 @@ use repr::{ColumnType, Datum, ScalarType};
 
 /// OID of the relation pg_class, of things that hang on tables.
 const PG_CLASS: u32 = 1259;
+
+/// OID of the relation pg_rewrite.
+const PG_REWRITE: u32 = 2618;
+
+/// The OID of the rule that makes a view, which has none in the catalog.
+pub(super) fn rule_id(view: &Table) -> u32 {
+    0x4000_0000 | view.id.0
+}
 
 /// A default's own OID: it has none in the catalog, so that of its table and column serves.
 fn default_id(table: &Table, column: usize) -> u32 {
@@ -60,7 +68,7 @@ impl Source<'_> {
                 ("relpersistence", text("p")),
                 ("relkind", text(kind)),
                 ("relispopulated", flag(true)),
-                ("relreplident", text(if kind == "r" { "d" } else { "n" })),
+                ("relreplident", text(if matches!(kind, "r" | "m") { "d" } else { "n" })),
             ];
             values.extend(more.iter().cloned());
             rows.add(&values);
@@ -75,14 +83,20 @@ impl Source<'_> {
         for table in self.catalog.relations.values() {
             // psql asks for foreign keys, both ways, only of a table with triggers.
             let keys = !table.foreign_keys.is_empty() || referenced.contains(&table.id);
+            let (kind, method) = match &table.view {
+                None => ("r", HEAP),
+                Some(view) if view.materialized => ("m", HEAP),
+                Some(_) => ("v", 0),
+            };
             let more = [
                 ("relnatts", small(table.columns.len())),
-                ("relam", Datum::Oid(HEAP)),
+                ("relam", Datum::Oid(method)),
+                ("relhasrules", flag(!table.is_stored())),
                 ("relhasindex", flag(shown_indexes(table).next().is_some())),
                 ("relchecks", small(table.checks.len())),
                 ("relhastriggers", flag(keys)),
             ];
-            class(rows, table.id.0, &table.name, PUBLIC, "r", &more);
+            class(rows, table.id.0, &table.name, PUBLIC, kind, &more);
             for index in shown_indexes(table) {
                 let more = [("relnatts", small(index.columns.len())), ("relam", Datum::Oid(BTREE))];
                 class(rows, index.id.0, &index.name, PUBLIC, "i", &more);
@@ -203,8 +217,47 @@ impl Source<'_> {
         }
     }
 
-    /// Sequences hang on the columns that own them: auto for serial, internal for identity.
+    /// What makes each view, as PostgreSQL shows it.
+    pub(super) fn rewrites(&self, rows: &mut Rows) {
+        for (table, _) in self.catalog.views() {
+            rows.add(&[
+                ("oid", Datum::Oid(rule_id(table))),
+                ("rulename", text("_RETURN")),
+                ("ev_class", Datum::Oid(table.id.0)),
+                ("ev_type", text("1")),
+                ("ev_enabled", text("O")),
+                ("is_instead", flag(true)),
+                ("ev_qual", text("<>")),
+            ]);
+        }
+    }
+
+    /// A view's rule hangs on the view, and on what its query reads.
+    fn view_dependencies(&self, rows: &mut Rows) {
+        for (table, view) in self.catalog.views() {
+            let mut add = |relation: u32, column: usize, kind: &str| {
+                rows.add(&[
+                    ("classid", Datum::Oid(PG_REWRITE)),
+                    ("objid", Datum::Oid(rule_id(table))),
+                    ("refclassid", Datum::Oid(PG_CLASS)),
+                    ("refobjid", Datum::Oid(relation)),
+                    ("refobjsubid", Datum::Int4(i32::try_from(column).unwrap_or(i32::MAX))),
+                    ("deptype", text(kind)),
+                ]);
+            };
+            add(table.id.0, 0, "i");
+            for (relation, columns) in &view.reads {
+                if columns.is_empty() {
+                    add(relation.0, 0, "n");
+                }
+                columns.iter().for_each(|column| add(relation.0, column + 1, "n"));
+            }
+        }
+    }
+
+    /// Sequences hang on the columns that own them: auto for serial, internal for identity. Views on what they read.
     pub(super) fn dependencies(&self, rows: &mut Rows) {
+        self.view_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {

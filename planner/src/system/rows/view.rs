@@ -1,4 +1,4 @@
-//! pg_tables, pg_indexes, pg_sequences.
+//! pg_tables, pg_views, pg_matviews, pg_indexes, pg_sequences.
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, quoted, text};
@@ -14,7 +14,7 @@ fn index_definition(table: &Table, index: &Index) -> String {
 
 impl Source<'_> {
     pub(super) fn tables_view(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values() {
+        for table in self.catalog.stored_tables() {
             rows.add(&[
                 ("schemaname", text("public")),
                 ("tablename", text(&table.name)),
@@ -34,6 +34,37 @@ impl Source<'_> {
                 ("hasrules", flag(false)),
                 ("hastriggers", flag(false)),
                 ("rowsecurity", flag(false)),
+            ]);
+        }
+    }
+
+    pub(super) fn views(&self, rows: &mut Rows) {
+        for (table, view) in self.catalog.views().filter(|(_, view)| !view.materialized) {
+            rows.add(&[
+                ("schemaname", text("public")),
+                ("viewname", text(&table.name)),
+                ("viewowner", text(&self.environment.session_user())),
+                ("definition", text(&view.definition())),
+            ]);
+        }
+        for relation in crate::system::relations().iter().filter(|relation| relation.is_view) {
+            rows.add(&[
+                ("schemaname", text(relation.schema)),
+                ("viewname", text(relation.name)),
+                ("viewowner", text(&self.environment.session_user())),
+            ]);
+        }
+    }
+
+    pub(super) fn materialized_views(&self, rows: &mut Rows) {
+        for (table, view) in self.catalog.views().filter(|(_, view)| view.materialized) {
+            rows.add(&[
+                ("schemaname", text("public")),
+                ("matviewname", text(&table.name)),
+                ("matviewowner", text(&self.environment.session_user())),
+                ("hasindexes", flag(shown_indexes(table).next().is_some())),
+                ("ispopulated", flag(true)),
+                ("definition", text(&view.definition())),
             ]);
         }
     }

@@ -4,8 +4,8 @@ use super::super::arguments::{integer, oid, string, text};
 use super::super::text::{parse_identifier, quote_identifier};
 use super::super::{Definition, strict};
 use super::{Answer, EvalContext};
-use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
-use repr::{ColumnIndex, Datum, IndexId, SequenceId, ValueError};
+use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table, View};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
     let names = columns.iter().filter_map(|column| table.columns.get(*column));
@@ -110,6 +110,20 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
     sequence.map_or(Ok(Datum::Null), |sequence| string(format!("public.{}", quote_identifier(&sequence.name))))
 }
 
+/// A view's query, by its OID or name; an empty text for what is no view.
+fn view(ctx: &EvalContext, id: u32) -> Answer {
+    let catalog = ctx.environment.catalog();
+    match catalog.table(RelationId(id)) {
+        Some(table) => string(table.view.as_ref().map_or_else(String::new, View::definition)),
+        None => Ok(Datum::Null),
+    }
+}
+
+fn view_by_name(ctx: &EvalContext, name: &str) -> Answer {
+    let missing = || ValueError::new("42P01", format!("relation \"{name}\" does not exist"));
+    view(ctx, ctx.names().class_oid(name).ok_or_else(missing)?)
+}
+
 fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
     Ok(Datum::Null)
 }
@@ -124,7 +138,10 @@ pub(in super::super) const DEFINITIONS: &[Definition] = &[
     strict("pg_get_indexdef(oid) text", |ctx, a, _| index(ctx, a)).stable(),
     strict("pg_get_indexdef(oid, int4, bool) text", |ctx, a, _| index(ctx, a)).stable(),
     strict("pg_get_serial_sequence(text, text) text", |ctx, a, _| serial_sequence(ctx, a)).stable(),
-    // There are no triggers, rules, partitions, extended statistics or user functions whose OID could be given.
+    strict("pg_get_viewdef(oid, bool?) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
+    strict("pg_get_viewdef(oid, int4) text", |ctx, a, _| view(ctx, oid(&a[0])?)).stable(),
+    strict("pg_get_viewdef(text, bool?) text", |ctx, a, _| view_by_name(ctx, text(&a[0])?)).stable(),
+    // There are no triggers, rules of users, partitions, extended statistics or user functions whose OID could be given.
     strict("pg_get_triggerdef(oid, bool?) text", nothing).stable(),
     strict("pg_get_ruledef(oid, bool?) text", nothing).stable(),
     strict("pg_get_partkeydef(oid) text", nothing).stable(),

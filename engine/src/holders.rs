@@ -1,0 +1,133 @@
+//! Who still holds which snapshot: what an erasure waits for before it answers, and whose connections it closes.
+//!
+//! Every session is a holder. A snapshot that one of its statements, transactions, cursors or dataflows reads is
+//! held until the last reader over it is gone, on whichever thread. Never says what may be read: that a snapshot
+//! has ended is for its readers to find.
+
+use parking_lot::Mutex;
+use repr::CommitTime;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// Closes a session's connection, from another thread and without waiting.
+pub type Closer = Box<dyn Fn() + Send + Sync>;
+
+/// All sessions of a database.
+#[derive(Default)]
+pub struct Holders {
+    sessions: Mutex<Vec<Weak<Holder>>>,
+}
+
+/// One session: the times of the snapshots that it reads from, one entry for each reader.
+#[derive(Default)]
+pub struct Holder {
+    times: Mutex<Vec<CommitTime>>,
+    closer: Mutex<Option<Closer>>,
+}
+
+/// One snapshot, held until this is dropped.
+pub struct Hold {
+    holder: Arc<Holder>,
+    time: CommitTime,
+}
+
+// What an erasure's answer waits for older snapshots, and how often it looks.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(2);
+
+impl Holders {
+    /// A new session.
+    pub fn register(&self) -> Arc<Holder> {
+        let holder = Arc::new(Holder::default());
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(Arc::downgrade(&holder));
+        holder
+    }
+
+    /// Waits until no session but `own` holds a snapshot older than `time`. Those that still do after a second are
+    /// closed.
+    pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>) {
+        let deadline = Instant::now() + WAIT_MAX;
+        loop {
+            let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+            let older = |session: &&Arc<Holder>| !Arc::ptr_eq(session, own) && session.holds_older(time);
+            let mut older = sessions.iter().filter(older).peekable();
+            if older.peek().is_none() {
+                return;
+            }
+            if Instant::now() >= deadline {
+                older.for_each(|session| session.close());
+                return;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl Holder {
+    /// Holds the snapshot of a time.
+    pub fn hold(self: &Arc<Self>, time: CommitTime) -> Hold {
+        self.times.lock().push(time);
+        Hold { holder: self.clone(), time }
+    }
+
+    /// Says how the session's connection is closed.
+    pub fn set_closer(&self, closer: Closer) {
+        *self.closer.lock() = Some(closer);
+    }
+
+    fn holds_older(&self, time: CommitTime) -> bool {
+        self.times.lock().iter().any(|held| *held < time)
+    }
+
+    fn close(&self) {
+        if let Some(close) = &*self.closer.lock() {
+            close();
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut times = self.holder.times.lock();
+        let position = times.iter().position(|held| *held == self.time).expect("what is held was noted");
+        times.swap_remove(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Holders, WAIT_MAX};
+    use repr::CommitTime;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
+
+    #[test]
+    fn only_older_snapshots_of_others_are_waited_for_and_closed() {
+        let holders = Holders::default();
+        let (own, old, fresh) = (holders.register(), holders.register(), holders.register());
+        let closed = Arc::new(AtomicUsize::new(0));
+        for session in [&own, &old, &fresh] {
+            let closed = closed.clone();
+            session.set_closer(Box::new(move || {
+                closed.fetch_add(1, Ordering::SeqCst);
+            }));
+        }
+        let _own = own.hold(CommitTime(1));
+        let _fresh = fresh.hold(CommitTime(5));
+        let held = [old.hold(CommitTime(4)), old.hold(CommitTime(4)), old.hold(CommitTime(5))];
+        let waiting = Instant::now();
+        holders.end_older(CommitTime(5), &own);
+        assert!(waiting.elapsed() >= WAIT_MAX);
+        assert_eq!(closed.load(Ordering::SeqCst), 1);
+        drop(held);
+        let waiting = Instant::now();
+        holders.end_older(CommitTime(5), &own);
+        drop(old);
+        holders.end_older(CommitTime(5), &own);
+        assert!(waiting.elapsed() < WAIT_MAX);
+        assert_eq!(closed.load(Ordering::SeqCst), 1);
+    }
+}

@@ -1,0 +1,296 @@
+//! CREATE VIEW and CREATE MATERIALIZED VIEW, DROP of both, and what renaming does to the texts of views.
+
+use super::change::{Change, public_name};
+use crate::catalog::{Catalog, Column, Index, Table, View};
+use crate::error::PlanError;
+use crate::hir::OutputColumn;
+use crate::parse::definition::CreateView;
+use crate::parse::statement::ObjectName;
+use crate::resolve::arrange::arrangement_columns;
+use crate::resolve::maintainable::check_maintainable;
+use crate::resolve::view::{Definition, define, refuse_pseudo_types, rename, still_means, view_query};
+use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Change<'_> {
+    pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str, PlanError> {
+        let tag = if create.materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE VIEW" };
+        public_name(&create.name)?;
+        if create.temporary {
+            return Err(PlanError::unsupported("a temporary view").hint("create an ordinary view and drop it"));
+        }
+        let names: Vec<String> = create.columns.iter().map(|column| column.name.clone()).collect();
+        let definition = define(&create.query.text, &names, &self.catalog).map_err(|mut error| {
+            // Positions count from the query's own beginning.
+            error.position = error.position.map(|at| at + create.query.position.saturating_sub(1));
+            error
+        })?;
+        check_columns(create, &definition.columns)?;
+        let name = &create.name.name;
+        if create.if_not_exists && self.kind_of_relation(name).is_some() {
+            self.notice("42P07", format!("relation \"{name}\" already exists, skipping"));
+            return Ok(tag);
+        }
+        let replaced = if create.or_replace { self.replaced_view(create)? } else { None };
+        match replaced {
+            Some(id) if !create.materialized => self.redefine(id, definition)?,
+            Some(id) => {
+                self.drop_views(BTreeSet::from([id]), false)?;
+                self.add_view(create, definition)?;
+            }
+            None => self.add_view(create, definition)?,
+        }
+        Ok(tag)
+    }
+
+    /// The view that OR REPLACE replaces: 42809 if something else has the name.
+    fn replaced_view(&self, create: &CreateView) -> Result<Option<RelationId>, PlanError> {
+        let name = &create.name.name;
+        let wanted = if create.materialized { "materialized view" } else { "view" };
+        match self.kind_of_relation(name) {
+            None => Ok(None),
+            Some(kind) if kind == wanted => Ok(self.catalog.relation_names.get(name).copied()),
+            Some(_) => Err(PlanError::new("42809", format!("\"{name}\" is not a {wanted}"))),
+        }
+    }
+
+    fn add_view(&mut self, create: &CreateView, definition: Definition) -> Result<(), PlanError> {
+        let name = &create.name.name;
+        self.require_free(name)?;
+        if self.catalog.enums.values().any(|found| found.name == *name) {
+            return Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
+                .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type."));
+        }
+        let id = RelationId(self.next_id());
+        let table = Table {
+            id,
+            name: name.clone(),
+            columns: definition.columns.iter().map(column).collect(),
+            primary_key: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            data_subject: false,
+            rules: Vec::new(),
+            comment: None,
+            schema_version: 1,
+            pending: None,
+            view: Some(View {
+                query: definition.query,
+                materialized: create.materialized,
+                reads: definition.reads,
+                primary_keys: definition.primary_keys,
+            }),
+        };
+        self.catalog.relation_names.insert(name.clone(), id);
+        self.catalog.relations.insert(id, Arc::new(table));
+        if create.materialized {
+            let query = view_query(&self.catalog, id)?;
+            check_maintainable(&query)?;
+            let columns = arrangement_columns(&self.catalog, &query);
+            let index = IndexId(self.next_id());
+            let name = format!("dogwood_view_{}", index.0);
+            let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None };
+            self.edit(id).indexes.push(index);
+        }
+        Ok(())
+    }
+
+    /// OR REPLACE of a plain view: columns stay as they are, and others may follow.
+    fn redefine(&mut self, id: RelationId, definition: Definition) -> Result<(), PlanError> {
+        let table = Arc::clone(self.get(id));
+        if definition.columns.len() < table.columns.len() {
+            return Err(PlanError::new("42P16", "cannot drop columns from view"));
+        }
+        for (old, new) in table.columns.iter().zip(&definition.columns) {
+            if old.name != new.name {
+                return Err(PlanError::new(
+                    "42P16",
+                    format!("cannot change name of view column \"{}\" to \"{}\"", old.name, new.name),
+                )
+                .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
+            }
+            let (was, is) = (&old.column_type, &new.column_type);
+            if was.scalar != is.scalar || was.modifier != is.modifier {
+                return Err(PlanError::new(
+                    "42P16",
+                    format!(
+                        "cannot change data type of view column \"{}\" from {} to {}",
+                        old.name,
+                        was.scalar.format_type(was.modifier),
+                        is.scalar.format_type(is.modifier)
+                    ),
+                ));
+            }
+        }
+        let above = self.views_over(BTreeSet::from([id]));
+        if definition.reads.keys().any(|read| *read == id || above.contains(read)) {
+            return Err(PlanError::new("42P17", format!("infinite recursion detected in rules for relation \"{}\"", table.name)));
+        }
+        if let Some(view) = above.into_iter().find(|view| self.get(*view).is_maintained()) {
+            return Err(PlanError::unsupported("replacing a view that a materialized view reads").hint(format!(
+                "drop materialized view \"{}\", replace the view, and create the materialized view again",
+                self.get(view).name
+            )));
+        }
+        let table = self.edit(id);
+        table.columns.extend(definition.columns[table.columns.len()..].iter().map(column));
+        if let Some(view) = &mut table.view {
+            (view.query, view.reads, view.primary_keys) = (definition.query, definition.reads, definition.primary_keys);
+        }
+        Ok(())
+    }
+
+    /// DROP VIEW and DROP MATERIALIZED VIEW.
+    pub(super) fn drop_views_named(
+        &mut self,
+        materialized: bool,
+        if_exists: bool,
+        names: &[ObjectName],
+        cascade: bool,
+    ) -> Result<(), PlanError> {
+        let what = if materialized { "materialized view" } else { "view" };
+        let mut dropped = BTreeSet::new();
+        for name in names {
+            let display = match public_name(name) {
+                Ok(display) => display,
+                Err(error) if if_exists && error.code == "3F000" => {
+                    self.notice("00000", format!("{error}, skipping"));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            match self.kind_of_relation(&name.name) {
+                Some(kind) if kind == what => dropped.extend(self.catalog.relation_names.get(&name.name).copied()),
+                Some(other) => return Err(self.wrong_kind(name, what, other)),
+                None if if_exists => self.notice("00000", format!("{what} \"{display}\" does not exist, skipping")),
+                None => {
+                    return Err(PlanError::new("42P01", format!("{what} \"{display}\" does not exist"))
+                        .at(Some(name.position)));
+                }
+            }
+        }
+        self.drop_views(dropped, cascade)
+    }
+
+    fn drop_views(&mut self, dropped: BTreeSet<RelationId>, cascade: bool) -> Result<(), PlanError> {
+        for &id in &dropped {
+            let table = Arc::clone(self.get(id));
+            let what = format!("{} {}", table.kind(), table.name);
+            self.drop_dependents(&what, Vec::new(), self.readers(id, None), &dropped, cascade)?;
+        }
+        for id in dropped {
+            self.remove_view(id);
+        }
+        Ok(())
+    }
+
+    /// Takes a view away; nothing of it is stored.
+    pub(super) fn remove_view(&mut self, id: RelationId) {
+        if let Some(table) = self.catalog.relations.remove(&id) {
+            self.catalog.relation_names.remove(&table.name);
+            for index in &table.indexes {
+                self.catalog.comments.remove(&index.id.0);
+            }
+        }
+    }
+
+    /// "is not a view": another kind of object has the name.
+    pub(super) fn wrong_kind(&self, name: &ObjectName, wanted: &str, found: &str) -> PlanError {
+        let article = if wanted.starts_with('i') { "an" } else { "a" };
+        let hint = if found.starts_with('i') { "an" } else { "a" };
+        PlanError::new("42809", format!("\"{}\" is not {article} {wanted}", name.name))
+            .hint(format!("Use DROP {} to remove {hint} {found}.", found.to_uppercase()))
+    }
+
+    /// The view of that name: 42P01 if there is none, 42809 if it is something else.
+    pub(super) fn view(&self, name: &ObjectName, materialized: bool) -> Result<RelationId, PlanError> {
+        let display = public_name(name)?;
+        let wanted = if materialized { "materialized view" } else { "view" };
+        let id = self.catalog.relation_names.get(&name.name);
+        match (self.kind_of_relation(&name.name), id) {
+            (Some(kind), Some(id)) if kind == wanted => Ok(*id),
+            (Some(_), _) => Err(PlanError::new("42809", format!("\"{}\" is not a {wanted}", name.name))),
+            (None, _) => Err(PlanError::new("42P01", format!("relation \"{display}\" does not exist"))),
+        }
+        .map_err(|error| error.at(Some(name.position)))
+    }
+
+    /// Views that read a relation themselves, or one of its columns.
+    pub(super) fn readers(&self, id: RelationId, column: Option<ColumnIndex>) -> Vec<RelationId> {
+        let reads = |view: &View| match (view.reads.get(&id), column) {
+            (Some(_), None) => true,
+            (Some(columns), Some(column)) => columns.contains(&column),
+            (None, _) => false,
+        };
+        let views = self.catalog.relations.values();
+        views.filter(|table| table.view.as_ref().is_some_and(reads)).map(|table| table.id).collect()
+    }
+
+    /// Views over these relations, through other views too.
+    fn views_over(&self, mut open: BTreeSet<RelationId>) -> BTreeSet<RelationId> {
+        let mut found = BTreeSet::new();
+        while let Some(id) = open.pop_first() {
+            open.extend(self.readers(id, None).into_iter().filter(|view| found.insert(*view)));
+        }
+        found
+    }
+
+    /// Texts of views with a relation, or one of its columns, under a new name; before it has it.
+    pub(super) fn renamed_texts(
+        &self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        new: &str,
+    ) -> Result<Vec<(RelationId, String)>, PlanError> {
+        self.readers(id, column)
+            .into_iter()
+            .filter_map(|reader| Some((reader, &self.catalog.table(reader)?.view.as_ref()?.query)))
+            .map(|(reader, text)| Ok((reader, rename(text, &self.catalog, id, column, new)?)))
+            .collect()
+    }
+
+    pub(super) fn set_texts(&mut self, texts: Vec<(RelationId, String)>) {
+        for (id, text) in texts {
+            if let Some(view) = &mut self.edit(id).view {
+                view.query = text;
+            }
+        }
+    }
+
+    /// Whether all views mean what they meant.
+    pub(super) fn check_views(&self, old: &Catalog) -> Result<(), PlanError> {
+        still_means(old, &self.catalog)
+    }
+}
+
+fn column(output: &OutputColumn) -> Column {
+    Column {
+        name: output.name.clone(),
+        column_type: ColumnType { nullable: true, ..output.column_type.clone() },
+        default: None,
+        missing: None,
+        dropped: false,
+        comment: None,
+    }
+}
+
+fn check_columns(create: &CreateView, columns: &[OutputColumn]) -> Result<(), PlanError> {
+    if create.columns.len() > columns.len() {
+        let message = if create.materialized {
+            "too many column names were specified"
+        } else {
+            "CREATE VIEW specifies more column names than columns"
+        };
+        return Err(PlanError::new("42601", message));
+    }
+    if columns.is_empty() {
+        return Err(PlanError::unsupported("a view without columns").hint("select at least one column"));
+    }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = columns.iter().find(|column| !names.insert(&column.name)) {
+        return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", twice.name)));
+    }
+    refuse_pseudo_types(columns)
+}

@@ -1,0 +1,131 @@
+//! Which queries a dataflow can keep up to date: those whose result changes only when rows of tables do.
+
+use crate::error::PlanError;
+use crate::hir::walk::Visitor;
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery};
+use crate::scalar::cast::CastMethod;
+use crate::scalar::{Function, ScalarExpr, Volatility};
+use crate::system;
+use repr::{Datum, ScalarType};
+
+/// Functions that are stable only because they read the session's time zone: in a maintained view the database's, UTC.
+const ZONED: [&str; 9] =
+    ["+", "-", "date_part", "date_trunc", "extract", "make_timestamptz", "timezone", "to_char", "to_timestamp"];
+
+/// Whether a dataflow can maintain the query.
+///
+/// # Errors
+/// 0A000 naming what changes without a table changing: a function, a catalog relation.
+pub fn check_maintainable(query: &HirQuery) -> Result<(), PlanError> {
+    if !query.locks.is_empty() {
+        return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
+    }
+    let (mut relation, mut expression) = (None, None);
+    Visitor {
+        operator: &mut |hir| relation = relation.take().or_else(|| refused_relation(hir)),
+        expression: &mut |expr| expression = expression.take().or_else(|| refused_expression(expr)),
+    }
+    .query(query);
+    relation.or(expression).map_or(Ok(()), Err)
+}
+
+/// Whether anything in the query, be it a cast, may give another result in another session or at another time.
+pub fn depends_on_session(query: &HirQuery) -> bool {
+    let (mut operators, mut expressions) = (false, false);
+    Visitor {
+        operator: &mut |hir| operators |= reads_catalog(hir).is_some() || calls_zoned_series(hir),
+        expression: &mut |expr| {
+            let formats = matches!(expr, ScalarExpr::Cast { cast, .. }
+                if matches!(cast.method, CastMethod::Output | CastMethod::Print | CastMethod::ToJson) && formats_by_settings(&cast.from));
+            expressions |= formats || expr.own_volatility() > Volatility::Immutable;
+        },
+    }
+    .query(query);
+    operators || expressions
+}
+
+fn reads_catalog(hir: &Hir) -> Option<&'static system::SystemRelation> {
+    match &hir.node {
+        HirNode::Get { relation, .. } => system::find_by_id(*relation),
+        _ => None,
+    }
+}
+
+fn calls_zoned_series(hir: &Hir) -> bool {
+    matches!(&hir.node, HirNode::TableFunction { functions, .. }
+        if functions.iter().any(|(_, _, columns)| columns.iter().any(|column| column.scalar == ScalarType::Timestamptz)))
+}
+
+/// Whether a type's text form follows a setting other than the time zone.
+fn formats_by_settings(scalar: &ScalarType) -> bool {
+    match scalar {
+        ScalarType::Float4 | ScalarType::Float8 | ScalarType::Bytea | ScalarType::Interval => true,
+        ScalarType::Array(element) => formats_by_settings(element),
+        ScalarType::Record(fields) => fields.iter().any(|(_, field)| formats_by_settings(field)),
+        _ => false,
+    }
+}
+
+fn refused_relation(hir: &Hir) -> Option<PlanError> {
+    if let Some(relation) = reads_catalog(hir) {
+        return Some(
+            PlanError::unsupported(format!("a materialized view over {}.{}", relation.schema, relation.name))
+                .hint("use a plain view"),
+        );
+    }
+    let HirNode::TableFunction { functions, .. } = &hir.node else { return None };
+    functions.iter().find(|(function, _, _)| function.name.starts_with("pg_")).map(|(function, _, _)| refused(function.name))
+}
+
+fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
+    match expr {
+        ScalarExpr::Param(number, _) => Some(PlanError::new("42P02", format!("there is no parameter ${}", number + 1))),
+        ScalarExpr::Call { function, args, .. } if !is_maintainable(function, args.len()) => Some(refused(function.name)),
+        ScalarExpr::Cast { expr, cast, to } => {
+            if names_objects(&cast.from) || names_objects(&to.scalar) {
+                return (cast.from != to.scalar).then(|| {
+                    PlanError::unsupported(format!("a cast from {} to {} in a materialized view", cast.from.name(), to.scalar.name()))
+                        .hint("the names of objects change without any row changing: use a plain view")
+                });
+            }
+            let is_time =
+                matches!(to.scalar, ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz);
+            match expr.as_literal() {
+                Some(Datum::Text(text)) if is_time && names_moment(text) => {
+                    Some(PlanError::unsupported(format!("'{}' in a materialized view", text.trim())).hint(HINT))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+const HINT: &str = "its value changes without any row changing: use a plain view, or compute it where the view is read";
+
+fn refused(function: &str) -> PlanError {
+    PlanError::unsupported(format!("function {function}() in a materialized view")).hint(HINT)
+}
+
+fn is_maintainable(function: &Function, arguments: usize) -> bool {
+    match function.volatility {
+        Volatility::Immutable => true,
+        Volatility::Volatile => false,
+        // age() of one argument counts from today.
+        Volatility::Stable => ZONED.contains(&function.name) || (function.name == "age" && arguments == 2),
+    }
+}
+
+fn names_objects(scalar: &ScalarType) -> bool {
+    match scalar {
+        ScalarType::Regclass | ScalarType::Regtype | ScalarType::Regproc | ScalarType::Regnamespace => true,
+        ScalarType::Array(element) => names_objects(element),
+        _ => false,
+    }
+}
+
+/// Words of date and time input that say when it is read.
+fn names_moment(text: &str) -> bool {
+    const WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+    text.split_whitespace().any(|word| WORDS.iter().any(|moment| word.eq_ignore_ascii_case(moment)))
+}

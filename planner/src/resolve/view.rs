@@ -1,0 +1,245 @@
+//! Views: what their texts mean, how a text is kept so that later changes do not change its meaning, and which
+//! of them a dataflow can maintain.
+//!
+//! A kept text is never trusted: it is resolved again wherever the view is used, and compared with what it
+//! meant whenever a definition changes something under it (`still_means`).
+
+use super::query::{Limits, Outputs};
+use super::trace::{Meaning, Trace};
+use super::{Resolver, SessionInfo, ViewUse};
+use crate::catalog::{Catalog, Table, View};
+use crate::error::PlanError;
+use crate::hir::{Hir, HirQuery, OutputColumn};
+use crate::ownership::quote_identifier;
+use crate::parse::{Edit, name_items, parse_query, splice};
+use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A view's definition as it is kept.
+pub(super) struct Definition {
+    pub(super) query: String,
+    pub(super) columns: Vec<OutputColumn>,
+    pub(super) reads: BTreeMap<RelationId, Vec<ColumnIndex>>,
+    pub(super) primary_keys: BTreeSet<RelationId>,
+}
+
+/// The definition of a view, resolved: plain views inside are expanded, maintained ones are relations.
+///
+/// # Errors
+/// 42P01 if there is no such view; those of the query if the catalog has changed under it, which DDL does not let
+/// happen.
+pub fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
+    let view = catalog.table(relation).and_then(|table| table.view.as_ref());
+    let view = view.ok_or_else(|| PlanError::new("42P01", format!("view with OID {relation} does not exist")))?;
+    Ok(meaning(&view.query, catalog, ViewUse::Read, false)?.0)
+}
+
+/// A view's query with the views that it reads as relations.
+pub(super) fn opaque(text: &str, catalog: &Catalog) -> Result<HirQuery, PlanError> {
+    Ok(meaning(text, catalog, ViewUse::Opaque, false)?.0)
+}
+
+/// Resolves a text. `traced` also says what it names.
+fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Result<(HirQuery, Trace), PlanError> {
+    let session = SessionInfo { views, ..SessionInfo::default() };
+    let query = parse_query(text)?;
+    let mut resolver = Resolver::new(catalog, &session, text, &[]);
+    resolver.trace = traced.then(Trace::default);
+    let resolved = resolver.query(&query, Outputs::Settled)?;
+    if let Some(number) = resolver.params.iter().position(Option::is_some) {
+        return Err(PlanError::new("42P02", format!("there is no parameter ${}", number + 1)));
+    }
+    if !resolved.locks.is_empty() {
+        return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
+    }
+    Ok((resolved, resolver.trace.unwrap_or_default()))
+}
+
+/// What a new view is: its text with all names qualified and stars written out, its columns, what it reads.
+pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<Definition, PlanError> {
+    let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
+    let mut query = text.to_string();
+    let qualified = splice(text, trace.mentions.iter().filter_map(|mention| {
+        let text = match &mention.meaning {
+            Meaning::Star(columns) => columns.join(", "),
+            Meaning::Column { name, qualifier: Some(table), .. } => {
+                format!("{}.{}", quote_identifier(table), quote_identifier(name))
+            }
+            Meaning::Column { .. } | Meaning::Relation { .. } => return None,
+        };
+        Some(Edit { span: mention.span, text })
+    }));
+    if means(&qualified, catalog, &original) {
+        query = qualified;
+    }
+    let mut columns = original.columns.clone();
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    if columns.iter().zip(&original.columns).any(|(new, old)| new.name != old.name) {
+        query = renamed_outputs(&query, catalog, &original, &columns)?;
+    }
+    let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
+    Ok(Definition { query, columns, reads, primary_keys: trace.primary_keys })
+}
+
+/// A text whose outputs have these names.
+fn renamed_outputs(
+    text: &str,
+    catalog: &Catalog,
+    original: &HirQuery,
+    columns: &[OutputColumn],
+) -> Result<String, PlanError> {
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let wanted = HirQuery { columns: columns.to_vec(), ..original.clone() };
+    if let Some(named) = name_items(text, &names)
+        && means(&named, catalog, &wanted)
+    {
+        return Ok(named);
+    }
+    let list = |prefix: &str| names.iter().map(|name| format!("{prefix}{}", quote_identifier(name))).collect::<Vec<_>>().join(", ");
+    let wrapped = format!("SELECT {} FROM (\n{text}\n) AS q ({})", list("q."), list(""));
+    let (resolved, _) = meaning(&wrapped, catalog, ViewUse::Opaque, false)?;
+    if resolved.columns.iter().map(|column| &column.name).eq(&names) {
+        Ok(wrapped)
+    } else {
+        Err(PlanError::unsupported("this list of column names").hint("name the columns in the query itself, with AS"))
+    }
+}
+
+fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
+    meaning(text, catalog, ViewUse::Opaque, false).is_ok_and(|(resolved, _)| resolved == *wanted)
+}
+
+/// The text with a relation, or one of its columns, under its new name; the catalog still has the old one. Whether it
+/// means the same is for `still_means` to say.
+pub(super) fn rename(
+    text: &str,
+    catalog: &Catalog,
+    relation: RelationId,
+    column: Option<ColumnIndex>,
+    new: &str,
+) -> Result<String, PlanError> {
+    let (_, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
+    let Some(table) = catalog.table(relation) else { return Ok(text.to_string()) };
+    let old = column.map_or(&table.name, |column| &table.columns[column].name);
+    let new = quote_identifier(new);
+    let outputs: BTreeSet<_> = trace
+        .mentions
+        .iter()
+        .filter(|mention| matches!(mention.meaning, Meaning::Column { is_output: true, .. }))
+        .map(|mention| mention.span)
+        .collect();
+    let under_old_name = |keeps: bool| if keeps { format!("{new} AS {}", quote_identifier(old)) } else { new.clone() };
+    Ok(splice(text, trace.mentions.iter().filter_map(|mention| {
+        let text = match (&mention.meaning, column) {
+            (Meaning::Relation { id, aliased }, None) if *id == relation => under_old_name(!aliased),
+            (Meaning::Column { name, origin, .. }, Some(column)) if *origin == Some((relation, column)) && name == old => {
+                under_old_name(outputs.contains(&mention.span))
+            }
+            _ => return None,
+        };
+        Some(Edit { span: mention.span, text })
+    })))
+}
+
+/// Whether every view that stays says after a definition what it said before. Views are compared one by one, those that
+/// they read as relations.
+///
+/// # Errors
+/// 2BP01 if a view's text makes no sense any more, 0A000 if it would mean something else.
+pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError> {
+    let changed = |id: &RelationId| match (old.relations.get(id), new.relations.get(id)) {
+        (Some(before), Some(after)) => !Arc::ptr_eq(before, after),
+        (None, None) => false,
+        (Some(_), None) | (None, Some(_)) => true,
+    };
+    let types_changed =
+        old.enums.len() != new.enums.len() || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
+    let mut baseline = None;
+    for table in new.relations.values() {
+        let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref())) else { continue };
+        if !(types_changed || view.reads.keys().any(changed)) {
+            continue;
+        }
+        let baseline = baseline.get_or_insert_with(|| as_it_was(old, new));
+        compare(table, view, before, baseline, new)?;
+    }
+    Ok(())
+}
+
+fn compare(table: &Table, view: &View, before: &View, baseline: &Catalog, new: &Catalog) -> Result<(), PlanError> {
+    const HINT: &str = "Drop the view, make the change, and create the view again.";
+    let kind = if view.materialized { "materialized view" } else { "view" };
+    let broken = |error: PlanError| {
+        PlanError::new("2BP01", format!("{kind} {} depends on what this statement changes", table.name))
+            .detail(format!("Its query would fail: {}.", error.message))
+            .hint(HINT)
+    };
+    let (wanted, _) = meaning(&before.query, baseline, ViewUse::Opaque, false).map_err(broken)?;
+    let (resolved, _) = meaning(&view.query, new, ViewUse::Opaque, false).map_err(broken)?;
+    let types = |query: &HirQuery| -> Vec<ColumnType> {
+        query.columns.iter().map(|column| ColumnType { nullable: true, ..column.column_type.clone() }).collect()
+    };
+    let kept: Vec<ColumnType> = table.columns.iter().map(|column| column.column_type.clone()).collect();
+    if wanted == resolved && types(&resolved) == kept {
+        return Ok(());
+    }
+    Err(PlanError::unsupported(format!("a change that {kind} \"{}\" would take in", table.name))
+        .detail("The text of its query would mean something else after this statement.")
+        .hint(HINT))
+}
+
+/// The new catalog with the names that the old one had, and without the columns that are new.
+fn as_it_was(old: &Catalog, new: &Catalog) -> Catalog {
+    let mut baseline = new.clone();
+    for (id, table) in &mut baseline.relations {
+        let Some(before) = old.table(*id).filter(|before| !Arc::ptr_eq(before, table)) else { continue };
+        let mut table_then = Table::clone(table);
+        for (index, column) in table_then.columns.iter_mut().enumerate() {
+            match before.columns.get(index) {
+                Some(then) if !column.dropped => column.name.clone_from(&then.name),
+                Some(_) => {}
+                None => column.dropped = true,
+            }
+        }
+        if before.name != table_then.name {
+            baseline.relation_names.remove(&table_then.name);
+            baseline.relation_names.insert(before.name.clone(), *id);
+            table_then.name.clone_from(&before.name);
+        }
+        *table = Arc::new(table_then);
+    }
+    baseline
+}
+
+/// 42P16 for what no column can be.
+pub(super) fn refuse_pseudo_types(columns: &[OutputColumn]) -> Result<(), PlanError> {
+    for column in columns {
+        if let ScalarType::Record(_) | ScalarType::Void | ScalarType::Unknown = column.column_type.scalar {
+            return Err(PlanError::new(
+                "42P16",
+                format!("column \"{}\" has pseudo-type {}", column.name, column.column_type.scalar.name()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Resolver<'_> {
+    /// The rows of a view, from its query: a scope of its own, in which nothing of the statement around it is seen.
+    pub(super) fn expand_view(&mut self, table: &Table) -> Result<Hir, PlanError> {
+        let missing = || PlanError::new("42P01", format!("view \"{}\" does not exist", table.name));
+        let query = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
+        self.nested(|resolver| {
+            let mut inner = Resolver::new(resolver.catalog, resolver.session, "", &[]);
+            inner.next_cte = resolver.next_cte;
+            inner.depth = resolver.depth;
+            let (hir, _) = inner.subquery(&query, Limits::Ordered)?;
+            resolver.next_cte = inner.next_cte;
+            resolver.maintained.append(&mut inner.maintained);
+            Ok(hir)
+        })
+    }
+}

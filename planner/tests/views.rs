@@ -1,0 +1,140 @@
+//! Golden scripts of views: definitions, what becomes of them, and what queries over them resolve to.
+//! `UPDATE_GOLDEN=1` writes them anew.
+//!
+//! Blocks are separated by empty lines; statements stand before `----`, each on lines of its own, and run in order over
+//! one catalog that begins as `BASE`. `\view v` shows what is kept of a view, `\hir query` and `\plan query` rungs.
+
+use planner::catalog::Catalog;
+use planner::error::PlanError;
+use planner::parse::parse;
+use planner::resolve::SessionInfo;
+use planner::resolve::ddl::{plan_ddl, resolver_hook};
+use planner::{MaintainedViews, Planned, explain, plan_statement};
+use std::fmt::Write;
+
+const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name text);
+    CREATE TABLE stories (id int PRIMARY KEY, title text, author int NOT NULL OWNED_BY users(id), at timestamptz);
+    CREATE TABLE votes (story int REFERENCES stories(id), points int, PRIMARY KEY (story, points));
+    CREATE TABLE plain (a int, b text, c numeric(8, 2));";
+
+fn define(catalog: &mut Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
+    let session = SessionInfo::default();
+    let hook = resolver_hook(&session);
+    for parsed in parse(sql)? {
+        let plan = plan_ddl(&parsed.statement, catalog, &hook)?;
+        planner::ownership::check(&plan.catalog, false)?;
+        for notice in &plan.notices {
+            let detail = notice.detail.as_ref().map_or_else(String::new, |detail| format!(" ({})", detail.replace('\n', "; ")));
+            let _ = writeln!(out, "notice: {}{detail}", notice.message);
+        }
+        let _ = writeln!(out, "{}", plan.tag);
+        // What is stored is what comes back.
+        *catalog = Catalog::decode(&plan.catalog.encode()).expect("a catalog can be read again");
+    }
+    Ok(())
+}
+
+fn show_view(catalog: &Catalog, name: &str, out: &mut String) {
+    let Some((table, view)) = catalog.table_by_name(name).and_then(|table| Some((table, table.view.as_ref()?))) else {
+        let _ = writeln!(out, "no view {name}");
+        return;
+    };
+    let _ = writeln!(out, "{}: {}", table.kind(), view.query);
+    let columns: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| format!("{} {}", column.name, column.column_type.scalar.format_type(column.column_type.modifier)))
+        .collect();
+    let _ = writeln!(out, "columns: {}", columns.join(", "));
+    let reads: Vec<String> = view
+        .reads
+        .iter()
+        .map(|(relation, columns)| {
+            let read = catalog.table(*relation).expect("what is read exists");
+            let names: Vec<&str> = columns.iter().map(|&column| read.columns[column].name.as_str()).collect();
+            format!("{}({})", read.name, names.join(", "))
+        })
+        .collect();
+    let _ = writeln!(out, "reads: {}", reads.join(", "));
+    for index in &table.indexes {
+        let names: Vec<&str> = index.columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
+        let name = if index.automatic { "automatic" } else { &index.name };
+        let _ = writeln!(out, "index {name}: {}", names.join(", "));
+    }
+}
+
+fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) -> Result<(), PlanError> {
+    let planned = plan_statement(&parse(sql)?[0], catalog, &[], views)?;
+    let read: Vec<&str> = planned.views.iter().map(|view| catalog.table(*view).expect("it is read").name.as_str()).collect();
+    let _ = writeln!(out, "views: {}", read.join(", "));
+    match &planned.planned {
+        Planned::Query(query) => out.push_str(&explain::plan(query, catalog)),
+        Planned::Write(write) => out.push_str(&explain::write(write, catalog)),
+        _ => out.push_str("something else\n"),
+    }
+    Ok(())
+}
+
+fn run(statements: &str) -> String {
+    let mut catalog = Catalog::default();
+    let mut out = String::new();
+    define(&mut catalog, BASE, &mut out).expect("the base is well formed");
+    out.clear();
+    for line in statements.lines() {
+        let result = match line.split_once(' ') {
+            Some(("\\view", name)) => {
+                show_view(&catalog, name, &mut out);
+                Ok(())
+            }
+            Some(("\\plan", sql)) => rung(&catalog, sql, MaintainedViews::Read, &mut out),
+            Some(("\\expand", sql)) => rung(&catalog, sql, MaintainedViews::Expand, &mut out),
+            _ => define(&mut catalog, line, &mut out),
+        };
+        if let Err(error) = result {
+            let position = error.position.map_or_else(String::new, |position| format!(" at {position}"));
+            let _ = writeln!(out, "error {}{position}: {}", error.code, error.message);
+            for (word, text) in [("detail", &error.detail), ("hint", &error.hint)] {
+                if let Some(text) = text {
+                    let _ = writeln!(out, "{word}: {}", text.replace('\n', "; "));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn script(name: &str) {
+    let path = format!("{}/tests/views/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect("the script is part of the repository");
+    let mut renewed = String::new();
+    for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
+        let block = block.trim_end();
+        let (statements, _) = block.split_once("\n----").unwrap_or((block, ""));
+        let _ = write!(renewed, "{statements}\n----\n{}\n", run(statements));
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, renewed).expect("the script can be written");
+    } else {
+        assert_eq!(text, renewed, "{name} differs; see UPDATE_GOLDEN in this file's head");
+    }
+}
+
+#[test]
+fn definitions() {
+    script("definitions");
+}
+
+#[test]
+fn changes_underneath() {
+    script("changes");
+}
+
+#[test]
+fn refusals() {
+    script("refusals");
+}
+
+#[test]
+fn queries() {
+    script("queries");
+}
