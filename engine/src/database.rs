@@ -13,7 +13,8 @@ use planner::catalog::Catalog;
 use repr::CommitTime;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use crate::view::automatic::AutomaticViews;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
@@ -38,6 +39,10 @@ pub struct Database {
     pub pipeline: Pipeline,
     /// What the view thread counts.
     pub view_statistics: Arc<Statistics>,
+    /// Views that queries have earned.
+    pub automatic_views: AutomaticViews,
+    /// What they may hold together, in bytes.
+    pub view_budget_bytes: AtomicUsize,
     /// Who watches views.
     pub subscriptions: Arc<Subscriptions>,
     forgotten_at: Arc<AtomicU64>,
@@ -97,6 +102,8 @@ impl Database {
             sequences: Sequences::open(store.clone())?,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
+            automatic_views: AutomaticViews::default(),
+            view_budget_bytes: AtomicUsize::new(config.view_memory_bytes_max),
             subscriptions,
             config,
             store,

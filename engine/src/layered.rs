@@ -9,7 +9,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
 use crate::reader::{KeyRange, Reader, RowIterator};
 use crate::shape::{Schema, TableShape};
-use crate::view::published::Arrangement;
+use crate::view::published::{Arrangement, Views};
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
@@ -202,6 +202,21 @@ impl Layered {
             }
         }
         None
+    }
+
+    /// Whether there are layers at all.
+    pub fn has_changes(&self) -> bool {
+        !self.layers.is_empty()
+    }
+
+    /// Whether a layer has changed rows of a table.
+    pub fn changes(&self, relation: RelationId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some())
+    }
+
+    /// The maintained views, as of the snapshot.
+    pub fn views(&self) -> &Views {
+        &self.base.views
     }
 
     /// Whether a truncation hides the stored rows.

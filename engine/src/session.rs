@@ -10,6 +10,7 @@ pub mod env;
 mod gdpr;
 mod statement;
 mod utility;
+mod view;
 
 use crate::SqlError;
 use crate::clock;

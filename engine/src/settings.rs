@@ -66,7 +66,7 @@ static KNOWN: &[Known] = &[
     known("default_transaction_deferrable", "off", Kind::Bool),
     known("default_transaction_isolation", "read committed", Kind::OneOf(ISOLATION_LEVELS)),
     known("default_transaction_read_only", "off", Kind::Bool),
-    known("dogwood.auto_views", "off", Kind::Bool),
+    known("dogwood.auto_views", "on", Kind::Bool),
     known("dogwood.restoring", "off", Kind::Bool),
     known("enable_bitmapscan", "on", Kind::Bool),
     known("enable_hashagg", "on", Kind::Bool),

@@ -10,11 +10,13 @@
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
 //! cannot be looked up is arranged. Publication is one pointer with the leaves of the same commit.
 
+pub mod automatic;
 pub mod dataflow;
 pub mod environment;
 pub mod hydrate;
 pub mod line;
 pub mod published;
+pub mod read;
 pub mod statistics;
 pub mod subscription;
 pub mod worker;

@@ -33,6 +33,8 @@ pub struct Lifted {
     pub values: Vec<KeyValues>,
     /// How the rows of those keys become the result.
     pub finishing: Finishing,
+    /// The tables and maintained views that it reads.
+    pub reads: BTreeSet<RelationId>,
     /// A key without rows still has a result (a count of zero): it is computed by itself.
     pub absent_has_result: bool,
 }
@@ -68,6 +70,8 @@ pub fn lift(query: MirQuery, catalog: &Catalog) -> Result<Result<Lifted, String>
     if let Err(reason) = maintainable(&relation, catalog) {
         return Ok(Err(reason));
     }
+    let mut read = BTreeSet::new();
+    reads(&relation, &mut read);
     let own: BTreeSet<usize> =
         finishing.project.iter().copied().chain(finishing.order_by.iter().map(|order| order.column)).collect();
     let own: Vec<usize> = own.into_iter().collect();
@@ -92,6 +96,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog) -> Result<Result<Lifted, String>
         key: (own.len()..own.len() + count).collect(),
         values: lifting.values,
         finishing: outer,
+        reads: read,
         absent_has_result: lifting.scalar,
     }))
 }
@@ -116,8 +121,8 @@ fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
     mir.children().into_iter().try_for_each(|child| maintainable(child, catalog))
 }
 
-/// Whether a relation reads stored tables at all.
-pub fn reads(mir: &Mir, found: &mut BTreeSet<RelationId>) {
+/// The stored relations in a relation.
+fn reads(mir: &Mir, found: &mut BTreeSet<RelationId>) {
     if let Mir::Get { relation, .. } = mir {
         found.insert(*relation);
     }

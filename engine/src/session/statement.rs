@@ -3,6 +3,7 @@
 use super::Session;
 use super::copy::{self, CopyInto};
 use super::cursor::Cursor;
+use super::view::Automatic;
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode};
@@ -20,12 +21,25 @@ use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{Datum, RelationId, RowKey, ScalarType};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
     version: u64,
-    planned: Planned,
+    pub(super) planned: Planned,
+    /// The maintained views that it reads.
+    pub(super) views: Vec<RelationId>,
+    /// The same with these views computed rather than read.
+    pub(super) expanded: OnceLock<Arc<CachedPlan>>,
+    /// Whether the query may be a view by its parameters.
+    pub(super) automatic: OnceLock<Automatic>,
+}
+
+impl CachedPlan {
+    /// A plan for a version of the catalog.
+    pub(super) fn new(version: u64, planned: Planned, views: Vec<RelationId>) -> Self {
+        CachedPlan { version, planned, views, expanded: OnceLock::new(), automatic: OnceLock::new() }
+    }
 }
 
 /// Plans a statement.
@@ -35,7 +49,7 @@ pub fn prepare(
     param_types: &[Option<ScalarType>],
 ) -> Result<Prepared, SqlError> {
     let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
-    let PlannedStatement { planned, params, views: _ } = planned;
+    let PlannedStatement { planned, params, views } = planned;
     let columns = result_columns(&parsed.statement, &planned);
     // COPY's rows fill the parameters of its plan; the client has none to give.
     let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
@@ -46,7 +60,7 @@ pub fn prepare(
         statement: parsed.statement,
         param_types: params,
         columns,
-        plan: arc_swap::ArcSwap::from_pointee(CachedPlan { version: catalog.version, planned }),
+        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(catalog.version, planned, views)),
     })
 }
 
@@ -82,8 +96,21 @@ impl Session {
         in_script: bool,
     ) -> Result<Response, SqlError> {
         let cached = self.current_plan(prepared)?;
+        let cached = self.readable_plan(prepared, cached)?;
         match &cached.planned {
-            Planned::Query(query) => self.select(query, params, in_script),
+            Planned::Query(query) => {
+                // A lone read needs no transaction: one snapshot, no locks.
+                if in_script || !query.locks.is_empty() {
+                    self.transaction();
+                }
+                match self.rows_by_view(prepared, &cached, query, &params)? {
+                    Some(rows) => {
+                        let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
+                        Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
+                    }
+                    None => self.select(query, params),
+                }
+            }
             Planned::Write(plan) => self.write(plan, params),
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
@@ -111,7 +138,8 @@ impl Session {
             return Ok(cached);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?.planned;
+        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?;
+        let PlannedStatement { planned, views, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
         let types = |columns: &Option<Arc<[OutputColumn]>>| {
             let column = |column: &OutputColumn| (column.name.clone(), column.column_type.scalar.clone());
@@ -120,7 +148,7 @@ impl Session {
         if types(&columns) != types(&prepared.columns) {
             return Err(SqlError::new("0A000", "cached plan must not change result type"));
         }
-        let fresh = Arc::new(CachedPlan { version: catalog.version, planned });
+        let fresh = Arc::new(CachedPlan::new(catalog.version, planned, views));
         prepared.plan.store(fresh.clone());
         Ok(fresh)
     }
@@ -136,11 +164,7 @@ impl Session {
         }
     }
 
-    fn select(&mut self, query: &Arc<Query>, params: Arc<[Datum]>, in_script: bool) -> Result<Response, SqlError> {
-        // A lone read needs no transaction: one snapshot, no locks.
-        if in_script || !query.locks.is_empty() {
-            self.transaction();
-        }
+    fn select(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
         let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
         let rows = self.query_rows(query, params)?;
         Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))

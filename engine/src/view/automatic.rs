@@ -1,0 +1,242 @@
+//! Views that queries earn by being asked again: counted, made, shared, dropped.
+//!
+//! A query that is no lookup and was executed five times within a minute gets a view keyed by its parameters;
+//! equal queries share it. It is filled in the background, and until it can be read the query is a one-shot.
+//! Whoever has not been asked for long goes, and the longest idle first when the budget is exceeded. A view
+//! that is subscribed to is held. Never blocks a query.
+
+use super::dataflow::{ArrangedBy, Definition};
+use super::published::{Stage, Views};
+use crate::SqlError;
+use crate::commit::{Pipeline, ViewRequest};
+use parking_lot::Mutex;
+use planner::lift::Lifted;
+use repr::{IndexId, RelationId};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// So many executions …
+const RUNS_MIN: usize = 5;
+/// … within this time make a view.
+const RUNS_WITHIN: Duration = Duration::from_secs(60);
+/// A view that was not asked for so long is dropped.
+const IDLE_MAX: Duration = Duration::from_secs(600);
+/// Queries that are counted at once.
+const COUNTED_MAX: usize = 10_000;
+/// Seconds after which a view that is wanted is published, if only as being filled.
+const CREATION_MAX_S: u32 = 5;
+/// Above all catalog objects.
+const FIRST_ID: u32 = 0xF000_0000;
+
+/// All queries that are counted or have a view.
+pub struct AutomaticViews {
+    entries: Mutex<HashMap<String, Arc<Entry>>>,
+    next: AtomicU32,
+    started: Instant,
+}
+
+/// One query shape.
+pub struct Entry {
+    /// The query.
+    pub lifted: Arc<Lifted>,
+    /// A statement of this shape, without values: what is shown of it.
+    pub text: String,
+    /// The view's id; zero while there is none.
+    id: AtomicU32,
+    /// Seconds after the start at which it was last asked.
+    used_s: AtomicU32,
+    /// The same for when its view was made.
+    made_s: AtomicU32,
+    /// Subscriptions that need it.
+    holders: AtomicUsize,
+    runs: Mutex<VecDeque<Instant>>,
+}
+
+impl Entry {
+    /// Its view, whether it can be read already or not.
+    pub fn view(&self) -> Option<RelationId> {
+        match self.id.load(Ordering::Acquire) {
+            0 => None,
+            id => Some(RelationId(id)),
+        }
+    }
+    /// Subscriptions that need it.
+    pub fn holders(&self) -> usize {
+        self.holders.load(Ordering::Relaxed)
+    }
+}
+
+impl Default for AutomaticViews {
+    fn default() -> Self {
+        AutomaticViews {
+            entries: Mutex::default(),
+            next: AtomicU32::new(FIRST_ID),
+            started: Instant::now(),
+        }
+    }
+}
+
+impl AutomaticViews {
+    /// The entry of a query shape.
+    pub fn entry(&self, lifted: Lifted, text: &str) -> Arc<Entry> {
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.get(&lifted.identity) {
+            return entry.clone();
+        }
+        if entries.len() >= COUNTED_MAX {
+            entries.retain(|_, entry| entry.view().is_some());
+        }
+        let entry = Arc::new(Entry {
+            text: without_values(text),
+            id: AtomicU32::new(0),
+            used_s: AtomicU32::new(self.now_s()),
+            made_s: AtomicU32::new(0),
+            holders: AtomicUsize::new(0),
+            runs: Mutex::default(),
+            lifted: Arc::new(lifted),
+        });
+        entries.insert(entry.lifted.identity.clone(), entry.clone());
+        entry
+    }
+
+    /// One more execution; the view, if there is one. Makes it when it has been earned.
+    pub fn executed(
+        &self,
+        entry: &Entry,
+        views: &Views,
+        pipeline: &Pipeline,
+    ) -> Result<Option<RelationId>, SqlError> {
+        let now_s = self.now_s();
+        entry.used_s.store(now_s, Ordering::Relaxed);
+        if let Some(view) = entry.view() {
+            let lost = views.get(view).is_none()
+                && now_s.saturating_sub(entry.made_s.load(Ordering::Relaxed)) > CREATION_MAX_S
+                && entry.holders() == 0;
+            if !lost {
+                return Ok(Some(view));
+            }
+            // DDL has dropped it: it has to be earned anew.
+            entry.id.store(0, Ordering::Release);
+        }
+        let now = Instant::now();
+        let earned = {
+            let mut runs = entry.runs.lock();
+            runs.push_back(now);
+            while runs.len() > RUNS_MIN || runs.front().is_some_and(|run| now.duration_since(*run) > RUNS_WITHIN) {
+                runs.pop_front();
+            }
+            runs.len() >= RUNS_MIN
+        };
+        if earned { self.make(entry, pipeline).map(Some) } else { Ok(None) }
+    }
+
+    /// The view, made now if there is none, and kept until `release`.
+    pub fn hold(&self, entry: &Entry, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
+        entry.holders.fetch_add(1, Ordering::SeqCst);
+        self.make(entry, pipeline)
+    }
+
+    /// A holder less.
+    pub fn release(&self, entry: &Entry) {
+        entry.used_s.store(self.now_s(), Ordering::Relaxed);
+        entry.holders.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn make(&self, entry: &Entry, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
+        // One maker a shape.
+        let mut runs = entry.runs.lock();
+        if let Some(view) = entry.view() {
+            return Ok(view);
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let lifted = &entry.lifted;
+        let definition = Definition {
+            id: RelationId(id),
+            name: name(RelationId(id)),
+            plan: Arc::new(lifted.view.plan.clone()),
+            arrangements: vec![ArrangedBy {
+                index: IndexId(id),
+                key: lifted.key.clone(),
+                order: lifted.view.order.clone(),
+            }],
+        };
+        pipeline.view(ViewRequest::Create(Box::new(definition)))?;
+        runs.clear();
+        entry.made_s.store(self.now_s(), Ordering::Relaxed);
+        entry.id.store(id, Ordering::Release);
+        Ok(RelationId(id))
+    }
+
+    /// Drops what is idle, what has gone, and what exceeds the budget. Called now and then.
+    pub fn evict(&self, views: &Views, memory_bytes_max: usize, pipeline: &Pipeline) -> Result<(), SqlError> {
+        let now = self.now_s();
+        let mut made: Vec<Arc<Entry>> =
+            self.entries.lock().values().filter(|entry| entry.view().is_some()).cloned().collect();
+        made.sort_by_key(|entry| entry.used_s.load(Ordering::Relaxed));
+        let bytes = |view: RelationId| views.get(view).map_or(0, |state| state.bytes());
+        let mut total: usize = made.iter().filter_map(|entry| entry.view()).map(bytes).sum();
+        for entry in made {
+            let Some(view) = entry.view() else { continue };
+            let idle = u64::from(now.saturating_sub(entry.used_s.load(Ordering::Relaxed)));
+            let failed = views.get(view).is_some_and(|state| matches!(state.stage, Stage::Failed(_)));
+            let over = total > memory_bytes_max;
+            // DDL has dropped it: the shape is planned anew when it is asked for again.
+            let gone = idle > 1 && views.get(view).is_none();
+            if entry.holders() == 0 && (gone || over || (idle > IDLE_MAX.as_secs() && !failed)) {
+                total = total.saturating_sub(bytes(view));
+                self.drop_view(&entry, view, pipeline)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_view(&self, entry: &Arc<Entry>, view: RelationId, pipeline: &Pipeline) -> Result<(), SqlError> {
+        self.entries.lock().retain(|_, other| !Arc::ptr_eq(other, entry));
+        entry.id.store(0, Ordering::Release);
+        pipeline.view(ViewRequest::Drop(view))
+    }
+
+    /// Every entry that has a view.
+    pub fn all(&self) -> Vec<Arc<Entry>> {
+        let mut made: Vec<Arc<Entry>> =
+            self.entries.lock().values().filter(|entry| entry.view().is_some()).cloned().collect();
+        made.sort_by_key(|entry| entry.view());
+        made
+    }
+
+    fn now_s(&self) -> u32 {
+        u32::try_from(self.started.elapsed().as_secs()).unwrap_or(u32::MAX)
+    }
+}
+
+/// What an automatic view is called.
+pub fn name(view: RelationId) -> String {
+    format!("auto_{}", view.0 - FIRST_ID + 1)
+}
+
+/// A statement's text with its literals replaced: what a query asks for is nobody else's business.
+fn without_values(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let in_word = shown.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == '$');
+        match character {
+            '\'' => {
+                while let Some(next) = characters.next() {
+                    if next == '\'' && characters.next_if_eq(&'\'').is_none() {
+                        break;
+                    }
+                }
+                shown.push('?');
+            }
+            '0'..='9' if !in_word => {
+                while characters.next_if(|next| next.is_ascii_alphanumeric() || *next == '.').is_some() {}
+                shown.push('?');
+            }
+            other => shown.push(other),
+        }
+    }
+    shown
+}

@@ -1,0 +1,130 @@
+//! Answering a query from a view's published batches: keys in, finished rows out, on the caller's thread.
+
+use super::published::{Arrangement, ViewState};
+use crate::SqlError;
+use crate::one_shot::QueryRows;
+use crate::one_shot::watch::{Ticker, Watch};
+use crate::render::top_k::{encode_order, limit, offset};
+use planner::lift::{KeyValues, Lifted};
+use planner::scalar::EvalContext;
+use repr::row::RowIter;
+use repr::{Datum, Row, ValueError, key};
+use std::collections::BTreeSet;
+
+/// The keys that an execution asks for, each once; NULL equals nothing.
+pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
+    let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
+    for values in &lifted.values {
+        let values = match values {
+            KeyValues::One(value) => vec![value.eval(&[], eval)?],
+            KeyValues::Several(values) => values.iter().map(|value| value.eval(&[], eval)).collect::<Result<_, _>>()?,
+            KeyValues::Elements(array) => match array.eval(&[], eval)? {
+                Datum::Array(array) => array.elements.to_vec(),
+                _ => Vec::new(),
+            },
+        };
+        let mut seen = BTreeSet::new();
+        for value in values.iter().filter(|value| !value.is_null()) {
+            let mut bytes = Vec::with_capacity(12);
+            key::encode(&mut bytes, value);
+            seen.insert(bytes);
+        }
+        if let ([only], 1) = (keys.as_mut_slice(), seen.len()) {
+            seen.into_iter().for_each(|value| only.extend(value));
+            continue;
+        }
+        keys = keys.iter().flat_map(|key| seen.iter().map(|value| [key.as_slice(), value].concat())).collect();
+    }
+    Ok(keys)
+}
+
+/// The finished rows; none if a key without rows must be computed.
+pub fn rows(
+    lifted: &Lifted,
+    state: &ViewState,
+    eval: &EvalContext,
+    watch: &Watch,
+) -> Result<Option<QueryRows>, SqlError> {
+    let Some(arrangement) = state.arrangements.first() else { return Ok(None) };
+    let keys = keys(lifted, eval)?;
+    let finishing = &lifted.finishing;
+    let skip = offset(finishing.offset.as_ref(), eval)?;
+    let at_most = limit(finishing.limit.as_ref(), eval)?;
+    let wanted = at_most.map_or(usize::MAX, |limit| limit.saturating_add(skip));
+    let mut found = Found { rows: Vec::new(), project: &finishing.project, ticker: Ticker::default() };
+    if let [key] = keys.as_slice() {
+        found.read(arrangement, key, wanted, watch)?;
+        if found.rows.is_empty() && wanted > 0 && lifted.absent_has_result {
+            return Ok(None);
+        }
+    } else {
+        found.read_several(arrangement, &keys, lifted, wanted, watch)?;
+    }
+    let mut rows = found.rows;
+    rows.truncate(wanted);
+    rows.drain(..skip.min(rows.len()));
+    Ok(Some(Box::new(rows.into_iter().map(Ok))))
+}
+
+struct Found<'p> {
+    rows: Vec<Vec<Datum>>,
+    project: &'p [usize],
+    ticker: Ticker,
+}
+
+impl Found<'_> {
+    /// One key's rows, in the arrangement's order.
+    fn read(&mut self, arrangement: &Arrangement, key: &[u8], wanted: usize, watch: &Watch) -> Result<(), SqlError> {
+        let mut stopped = Ok(());
+        if wanted == 0 {
+            return Ok(());
+        }
+        arrangement.for_key(key, |bytes| {
+            self.rows.push(project(bytes, self.project));
+            stopped = self.ticker.tick(watch).and_then(|()| watch.charge(bytes.len() + size_of::<Vec<Datum>>()));
+            stopped.is_ok() && self.rows.len() < wanted
+        });
+        stopped
+    }
+
+    /// Several keys' rows, put in order.
+    fn read_several(
+        &mut self,
+        arrangement: &Arrangement,
+        keys: &[Vec<u8>],
+        lifted: &Lifted,
+        wanted: usize,
+        watch: &Watch,
+    ) -> Result<(), SqlError> {
+        let order = &lifted.finishing.order_by;
+        if order.is_empty() {
+            for key in keys {
+                self.read(arrangement, key, wanted, watch)?;
+            }
+            return Ok(());
+        }
+        let mut coded = Vec::new();
+        let mut stopped = Ok(());
+        for key in keys {
+            arrangement.for_key(key, |bytes| {
+                let datums: Vec<Datum> = RowIter::over(bytes).collect();
+                let mut code = Vec::new();
+                encode_order(&mut code, order, &datums);
+                coded.push((code, Row::from_bytes(bytes.into())));
+                stopped = self.ticker.tick(watch).and_then(|()| watch.charge(bytes.len() * 2));
+                stopped.is_ok()
+            });
+        }
+        stopped?;
+        coded.sort_unstable();
+        let rows = coded.iter().take(wanted).map(|(_, row)| project(row.bytes(), self.project));
+        self.rows.extend(rows);
+        Ok(())
+    }
+}
+
+/// These columns of a packed row.
+fn project(bytes: &[u8], columns: &[usize]) -> Vec<Datum> {
+    let datums: Vec<Datum> = RowIter::over(bytes).collect();
+    columns.iter().map(|column| datums[*column].clone()).collect()
+}
