@@ -54,13 +54,20 @@ class Random:
                 yield f"INSERT INTO {name} VALUES ({', '.join(values)})"
 
     def view(self):
-        """A view, read before and after columns are added under it, so that a name could mean another."""
+        """A view, read before and after names change under it and are added, so that one could mean another."""
         columns = ", ".join(f"c{n}" for n in range(self.random.randint(1, 3))) if self.chance(0.3) else ""
         yield f"CREATE VIEW rv{f' ({columns})' if columns else ''} AS {self.query()}"
         yield "SELECT * FROM rv"
         yield "SELECT count(*) FROM rv v, rv w"
         name = self.random.choice(list(self.tables))
         yield f"ALTER TABLE {name} ADD COLUMN {self.pick('x', 'y', 'z', 'w', 'new')} int"
+        yield "SELECT * FROM rv"
+        column = self.random.choice(list(self.tables[name]))
+        yield f"ALTER TABLE {name} RENAME {column} TO other"
+        yield f"ALTER TABLE {name} RENAME TO another"
+        yield "SELECT * FROM rv"
+        yield f"ALTER TABLE another RENAME TO {name}"
+        yield f"ALTER TABLE {name} RENAME other TO {column}"
         yield "SELECT * FROM rv"
         yield "DROP VIEW IF EXISTS rv"
 
