@@ -19,8 +19,9 @@ use std::sync::Arc;
 /// How deep views may stand over views: each level is a level of the stack in every rung of the planner.
 const VIEW_DEPTH_MAX: usize = 64;
 
-/// Views that one statement may expand: two of each level over two of the next would otherwise double without end.
-const VIEWS_MAX: usize = 1_000;
+/// Views that one statement may expand: two of each level over two of the next would otherwise double without end, and
+/// a join of hundreds of tables takes seconds to plan.
+const VIEWS_MAX: usize = 250;
 
 /// A view's definition as it is kept.
 pub(super) struct Definition {
