@@ -15,7 +15,7 @@ use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::Store;
+use storage::{OwnerProbe, Store};
 
 /// A snapshot under overlays.
 #[derive(Clone)]
@@ -98,10 +98,24 @@ impl Layered {
         if let Some(version) = self.layered(relation, row_key) {
             return Ok(version.is_some());
         }
-        if shape.personal {
-            return Ok(!self.base.snapshot.owners(relation, row_key)?.is_empty());
-        }
-        Ok(self.base.snapshot.get_impersonal(relation, row_key)?.is_some())
+        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.subject(relation, row_key)?.is_some()
+        } else if stored.personal {
+            snapshot.canonical_owner(relation, row_key)?.is_some()
+        } else {
+            snapshot.holds_impersonal(relation, row_key)?
+        })
+    }
+
+    /// Asks for many rows of a table whether they are stored below all layers.
+    pub fn stored_rows(&self, relation: RelationId) -> StoredRows {
+        let shape = self.base.schema.shape(relation).cloned();
+        let personal = shape.as_ref().is_some_and(|shape| shape.personal && !shape.table().data_subject);
+        let probe = personal.then(|| self.base.snapshot.owner_probe());
+        StoredRows { base: self.base.clone(), shape, probe }
     }
 
     /// Keys of the rows whose indexed columns have this canonical value.
@@ -216,6 +230,25 @@ impl Layered {
     // A lower layer's entry may have been overwritten by a higher layer with another value.
     fn still_has(&self, shape: &TableShape, index: IndexId, value: &[u8], row: &Row) -> bool {
         self.layers.len() == 1 || shape.index_value(shape.index(index), &shape.unpack(row)).as_deref() == Some(value)
+    }
+}
+
+/// Which rows of one table are stored, asked for one after another.
+pub struct StoredRows {
+    base: Arc<Published>,
+    shape: Option<Arc<TableShape>>,
+    probe: Option<OwnerProbe>,
+}
+
+impl StoredRows {
+    /// Whether the row is stored.
+    pub fn contains(&mut self, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(shape) = &self.shape else { return Ok(false) };
+        Ok(match &mut self.probe {
+            Some(probe) => probe.exists(shape.id(), row_key)?,
+            None if shape.personal => self.base.snapshot.subject(shape.id(), row_key)?.is_some(),
+            None => self.base.snapshot.holds_impersonal(shape.id(), row_key)?,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
 use crate::overlay::{Mark, Overlay};
 use crate::published::Published;
-use crate::write::foreign_key::{self, DeferredCheck};
+use crate::write::foreign_key::{self, DeferredCheck, KeptParents};
 use planner::catalog::ConstraintName;
 use std::sync::Arc;
 use storage::audit::Receipt;
@@ -62,6 +62,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     /// Constraint checks put off to COMMIT.
     pub deferred: Vec<DeferredCheck>,
+    /// Referenced rows that it keeps from going.
+    pub parents: KeptParents,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
     /// `now()`: microseconds since 2000-01-01.
@@ -84,6 +86,7 @@ impl Transaction {
             holder: holder.clone(),
             savepoints: Vec::new(),
             deferred: Vec::new(),
+            parents: KeptParents::default(),
             constraint_modes: Vec::new(),
             started_at: now,
         }

@@ -30,5 +30,6 @@ pub use crypto::{content_hash, random_bytes};
 pub use config::{Cipher, RootKeySource, StoreOptions};
 pub use error::StorageError;
 pub use microdb::OwnerSet;
+pub use owners::OwnerProbe;
 pub use snapshot::Snapshot;
 pub use store::{Reclaim, Store, StoreStatistics};

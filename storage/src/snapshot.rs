@@ -98,6 +98,12 @@ impl Snapshot {
         Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
     }
 
+    /// Whether a row that is nobody's is there, without opening it.
+    pub fn holds_impersonal(&self, relation: RelationId, key: &RowKey) -> Result<bool, StorageError> {
+        let at = keyspace::impersonal_row(relation, key.bytes());
+        Ok(self.get(Family::Rows, &at, "read a row")?.is_some())
+    }
+
     /// All rows of a relation, sequentially: of personal ones the canonical copies, each logical row once.
     pub fn scan(
         &self,

@@ -204,6 +204,21 @@ impl Store {
         self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
     }
 
+    /// Makes everything durable and empties the write buffers into files: the next start has no log to replay.
+    pub fn settle(&self) -> Result<(), StorageError> {
+        self.flush()?;
+        self.flush_buffers()
+    }
+
+    fn flush_buffers(&self) -> Result<(), StorageError> {
+        let db = &self.inner.db;
+        let mut wait = FlushOptions::default();
+        wait.set_wait(true);
+        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
+        // All families: a log file goes only when every family has left it.
+        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))
+    }
+
     /// Destroys data keys for good: both slot copies overwritten, one fdatasync, wiped from memory.
     ///
     /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
@@ -258,12 +273,7 @@ impl Store {
     ///
     /// Takes as long as rewriting takes: never on the commit thread.
     pub fn reclaim(&self, ranges: &[Reclaim]) -> Result<(), StorageError> {
-        let db = &self.inner.db;
-        let mut wait = FlushOptions::default();
-        wait.set_wait(true);
-        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
-        // All families: a log file goes only when every family has left it.
-        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))?;
+        self.flush_buffers()?;
         for range in ranges {
             match range {
                 Reclaim::Relation(relation) => {

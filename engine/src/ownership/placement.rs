@@ -135,12 +135,10 @@ fn put_indexes(
 ) {
     let store = between.new.store();
     let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
-    let before = before.as_ref().map(|row| shape.unpack(row));
-    let after = after.as_ref().map(|row| shape.unpack(row));
     for index in &shape.table().indexes {
         let below = reindexed.is_none_or(|reindexed| !reindexed.contains(&index.id));
-        let old = before.as_ref().filter(|_| below).and_then(|datums| shape.index_value(index, datums));
-        let value = after.as_ref().and_then(|datums| shape.index_value(index, datums));
+        let old = before.as_ref().filter(|_| below).and_then(|row| shape.index_value_of(index, row));
+        let value = after.as_ref().and_then(|row| shape.index_value_of(index, row));
         if old == value {
             continue;
         }
