@@ -287,11 +287,15 @@ impl Reader for Layered {
         if let Some(version) = self.layered(table.id, row_key) {
             return Ok(version.cloned());
         }
-        let shape = self.shape(table.id)?;
-        Ok(if shape.personal {
-            self.base.snapshot.get_personal(table.id, row_key)?
+        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
+        let Some(stored) = self.base.schema.shape(table.id) else { return Ok(None) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.get_subject(table.id, row_key)?
+        } else if stored.personal {
+            snapshot.get_personal(table.id, row_key)?
         } else {
-            self.base.snapshot.get_impersonal(table.id, row_key)?
+            snapshot.get_impersonal(table.id, row_key)?
         })
     }
 

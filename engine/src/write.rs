@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
         }
         // All are locked: what is committed under these keys stands still from here on.
         let database = self.transaction.database();
-        let below = Layered::new(database.store.clone(), database.published.load_full());
+        let below = Layered::new(database.store.clone(), database.latest());
         let mut stored = below.stored_rows(relation);
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             if let Some(index) = shape.table().primary_key {

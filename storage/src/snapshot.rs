@@ -77,6 +77,15 @@ impl Snapshot {
         }
     }
 
+    /// A data subject's own row, through the copy of its own µDB.
+    pub fn get_subject(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        let Some(microdb) = self.subject(relation, key)? else { return Ok(None) };
+        match self.get_copy(relation, key, microdb)? {
+            Some(row) => Ok(Some(row)),
+            None => Err(StorageError::CopyMissing { relation }),
+        }
+    }
+
     /// One owner's copy of a personal row.
     pub fn get_copy(
         &self,

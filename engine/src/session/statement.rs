@@ -83,7 +83,7 @@ impl Session {
     ) -> Result<Response, SqlError> {
         let cached = self.current_plan(prepared)?;
         match &cached.planned {
-            Planned::Query(query) => self.select(query, params, in_script),
+            Planned::Query(query) => self.select(query, prepared, params, in_script),
             Planned::Write(plan) => self.write(plan, params),
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
@@ -136,13 +136,20 @@ impl Session {
         }
     }
 
-    fn select(&mut self, query: &Arc<Query>, params: Arc<[Datum]>, in_script: bool) -> Result<Response, SqlError> {
+    fn select(
+        &mut self,
+        query: &Arc<Query>,
+        prepared: &Prepared,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
         // A lone read needs no transaction: one snapshot, no locks.
         if in_script || !query.locks.is_empty() {
             self.transaction();
         }
-        let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
         let rows = self.query_rows(query, params)?;
+        // A plan that is made anew keeps the result's columns.
+        let columns = prepared.columns.clone().unwrap_or_else(|| query.columns.as_slice().into());
         Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
     }
 
