@@ -17,6 +17,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{OwnerProbe, Store};
 
+/// A row's key, and the µDB of the copy to read if it is known.
+pub type Located = (RowKey, Option<MicroDbId>);
+
 /// A snapshot under overlays.
 #[derive(Clone)]
 pub struct Layered {
@@ -130,6 +133,24 @@ impl Layered {
         }
         let entries = self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?;
         Ok(entries.into_iter().map(|(row_key, _)| row_key).collect())
+    }
+
+    /// As `keys_by_value`, each with the µDB from whose copy the row is best read, where the index says it.
+    pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
+        let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
+        if stored && shape.table().primary_key != Some(index) {
+            return Ok(self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?);
+        }
+        let keys = self.keys_by_value(shape, index, value)?;
+        Ok(keys.into_iter().map(|row_key| (row_key, None)).collect())
+    }
+
+    /// One row, from where it was located.
+    pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
+        match locator {
+            Some(microdb) => Ok(self.base.snapshot.get_copy(shape.id(), row_key, *microdb)?),
+            None => self.get(shape.table(), row_key),
+        }
     }
 
     /// Rows whose indexed columns have this canonical value.

@@ -26,6 +26,7 @@ use crate::config::{Cipher, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
+use crate::hints::Hints;
 use crate::keyring::{Keyring, root};
 use crate::keyspace;
 use crate::rocks::{self, FAMILIES, Family};
@@ -44,6 +45,7 @@ struct Inner {
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,
+    hints: Hints,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -110,6 +112,7 @@ impl Store {
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),
+            hints: Hints::default(),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -337,6 +340,10 @@ impl Store {
 
     pub(crate) fn keyring(&self) -> &Keyring {
         &self.inner.keyring
+    }
+
+    pub(crate) fn hints(&self) -> &Hints {
+        &self.inner.hints
     }
 
     pub(crate) fn cipher(&self) -> Cipher {

@@ -11,6 +11,9 @@ use planner::ownership::graph::KeyForm;
 use repr::{MicroDbId, Row, RowKey};
 use storage::{Batch, OwnerSet};
 
+// Fewer are written as fast as they are sorted.
+const SORTED_OPERATIONS_MIN: usize = 4_096;
+
 /// The storage operations of a transaction: rows, owners, indexes, subjects.
 pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, SqlError> {
     let (overlay, store) = (between.overlay, between.new.store());
@@ -52,6 +55,9 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
         if let Some(microdb) = microdb {
             batch.put_subject(*relation, row_key, *microdb);
         }
+    }
+    if batch.len() > SORTED_OPERATIONS_MIN {
+        batch.sort();
     }
     Ok(batch)
 }
