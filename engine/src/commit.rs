@@ -18,7 +18,7 @@ use crate::marks::RecentWrites;
 use crate::overlay::{Overlay, Owners};
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::published::Published;
-use crate::sar::receipt;
+use crate::sar::receipt::{self, Erasure};
 use crate::view::dataflow::Definition;
 use crate::view::line::Line;
 use crate::view::published::Views;
@@ -32,7 +32,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use storage::audit::Receipt;
+use std::time::{Duration, Instant};
 use storage::{Batch, Store};
 
 /// The key in storage's `meta` under which the last commit's time stands.
@@ -75,18 +75,36 @@ pub struct Prepared {
     pub derivation: Derivation,
     /// The storage operations, receipts included.
     pub batch: Batch,
-    /// The erasures in it: a µDB whose key dies, and its receipt.
-    pub erasures: Vec<(MicroDbId, Receipt)>,
+    /// The erasures in it.
+    pub erasures: Vec<Erasure>,
 }
 
 /// What became of a transaction.
 pub enum Outcome {
-    /// Durable and published, with the receipts of the persons erased.
-    Committed(CommitTime, Vec<Receipt>),
+    /// Durable and published.
+    Committed(Committed),
     /// Refused; nothing of it remains.
     Refused(SqlError),
     /// It lost a race and is too large to be derived again here: derive it again and come back.
     Again,
+}
+
+/// A transaction that stands.
+#[derive(Default)]
+pub struct Committed {
+    /// The persons erased by it.
+    pub erasures: Vec<Erasure>,
+    /// What it waited for the disk.
+    pub flushes: Flushes,
+}
+
+/// How long a commit waited for the disk; the flushes are one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flushes {
+    /// For the write-ahead log.
+    pub log: Duration,
+    /// For the keyring, where keys were destroyed.
+    pub keys: Duration,
 }
 
 /// Derives and seals a transaction against a state.
@@ -112,7 +130,7 @@ struct Written {
     /// Whether the view thread has this group too.
     followed: bool,
     destroyed: Vec<MicroDbId>,
-    replies: Vec<(Sender<Outcome>, Vec<Receipt>)>,
+    replies: Vec<(Sender<Outcome>, Vec<Erasure>)>,
 }
 
 impl Pipeline {
@@ -290,10 +308,10 @@ impl Committer {
                     } else {
                         only = Some(overlay);
                     }
-                    let (keys, receipts): (Vec<_>, Vec<_>) = prepared.erasures.into_iter().unzip();
-                    self.destroyed.extend(&keys);
+                    let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
+                    self.destroyed.extend(keys.clone());
                     destroyed.extend(keys);
-                    replies.push((reply, receipts));
+                    replies.push((reply, prepared.erasures));
                 }
                 Ok(None) => answer(&reply, Outcome::Again),
                 Err(error) => answer(&reply, Outcome::Refused(error)),
@@ -396,13 +414,18 @@ impl Flusher {
     fn flush(&self, groups: Vec<Written>) {
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
         let last = groups.last().expect("there is at least the first group").state.clone();
+        let started = Instant::now();
+        let mut flushes = Flushes::default();
         let mut flushed = self.store.flush();
+        flushes.log = started.elapsed();
         let (views, deltas) = self.views(&groups);
         if flushed.is_ok() && !destroyed.is_empty() {
             // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
             self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
             // Views have read what they retract.
+            let started = Instant::now();
             flushed = self.store.destroy_keys(&destroyed);
+            flushes.keys = started.elapsed();
         }
         if let Err(error) = flushed {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
@@ -411,8 +434,8 @@ impl Flusher {
         self.line.publish(Published { views, ..Published::clone(&last) });
         self.subscriptions.tell(deltas);
         for group in groups {
-            for (reply, receipts) in group.replies {
-                answer(&reply, Outcome::Committed(group.state.time, receipts));
+            for (reply, erasures) in group.replies {
+                answer(&reply, Outcome::Committed(Committed { erasures, flushes }));
             }
         }
     }

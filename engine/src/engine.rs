@@ -22,8 +22,9 @@ impl Engine {
         Session::connect(&self.database, options)
     }
 
-    /// Makes everything written durable; sessions that are still open hear 57P01 from `wire`.
+    /// Makes everything written durable and leaves the next start no log to replay; sessions that are still open hear
+    /// 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
-        Ok(self.database.store.flush()?)
+        Ok(self.database.store.settle()?)
     }
 }

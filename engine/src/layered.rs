@@ -16,7 +16,10 @@ use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::Store;
+use storage::{OwnerProbe, Store};
+
+/// A row's key, and the µDB of the copy to read if it is known.
+pub type Located = (RowKey, Option<MicroDbId>);
 
 /// A snapshot under overlays.
 #[derive(Clone)]
@@ -99,10 +102,24 @@ impl Layered {
         if let Some(version) = self.layered(relation, row_key) {
             return Ok(version.is_some());
         }
-        if shape.personal {
-            return Ok(!self.base.snapshot.owners(relation, row_key)?.is_empty());
-        }
-        Ok(self.base.snapshot.get_impersonal(relation, row_key)?.is_some())
+        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.subject(relation, row_key)?.is_some()
+        } else if stored.personal {
+            snapshot.canonical_owner(relation, row_key)?.is_some()
+        } else {
+            snapshot.holds_impersonal(relation, row_key)?
+        })
+    }
+
+    /// Asks for many rows of a table whether they are stored below all layers.
+    pub fn stored_rows(&self, relation: RelationId) -> StoredRows {
+        let shape = self.base.schema.shape(relation).cloned();
+        let personal = shape.as_ref().is_some_and(|shape| shape.personal && !shape.table().data_subject);
+        let probe = personal.then(|| self.base.snapshot.owner_probe());
+        StoredRows { base: self.base.clone(), shape, probe }
     }
 
     /// Keys of the rows whose indexed columns have this canonical value.
@@ -117,6 +134,24 @@ impl Layered {
         }
         let entries = self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?;
         Ok(entries.into_iter().map(|(row_key, _)| row_key).collect())
+    }
+
+    /// As `keys_by_value`, each with the µDB from whose copy the row is best read, where the index says it.
+    pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
+        let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
+        if stored && shape.table().primary_key != Some(index) {
+            return Ok(self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?);
+        }
+        let keys = self.keys_by_value(shape, index, value)?;
+        Ok(keys.into_iter().map(|row_key| (row_key, None)).collect())
+    }
+
+    /// One row, from where it was located.
+    pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
+        match locator {
+            Some(microdb) => Ok(self.base.snapshot.get_copy(shape.id(), row_key, *microdb)?),
+            None => self.get(shape.table(), row_key),
+        }
     }
 
     /// Rows whose indexed columns have this canonical value.
@@ -253,6 +288,25 @@ fn view_row_key() -> RowKey {
     RowKey([].into())
 }
 
+/// Which rows of one table are stored, asked for one after another.
+pub struct StoredRows {
+    base: Arc<Published>,
+    shape: Option<Arc<TableShape>>,
+    probe: Option<OwnerProbe>,
+}
+
+impl StoredRows {
+    /// Whether the row is stored.
+    pub fn contains(&mut self, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(shape) = &self.shape else { return Ok(false) };
+        Ok(match &mut self.probe {
+            Some(probe) => probe.exists(shape.id(), row_key)?,
+            None if shape.personal => self.base.snapshot.subject(shape.id(), row_key)?.is_some(),
+            None => self.base.snapshot.holds_impersonal(shape.id(), row_key)?,
+        })
+    }
+}
+
 fn damaged(shape: &TableShape, what: &str) -> SqlError {
     SqlError::new("XX001", format!("{what} in table \"{}\"", shape.table().name))
         .hint("stop the server and run \"dogwood check\"")
@@ -289,11 +343,15 @@ impl Reader for Layered {
         if let Some(version) = self.layered(table.id, row_key) {
             return Ok(version.cloned());
         }
-        let shape = self.shape(table.id)?;
-        Ok(if shape.personal {
-            self.base.snapshot.get_personal(table.id, row_key)?
+        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
+        let Some(stored) = self.base.schema.shape(table.id) else { return Ok(None) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.get_subject(table.id, row_key)?
+        } else if stored.personal {
+            snapshot.get_personal(table.id, row_key)?
         } else {
-            self.base.snapshot.get_impersonal(table.id, row_key)?
+            snapshot.get_impersonal(table.id, row_key)?
         })
     }
 

@@ -63,7 +63,8 @@ struct Entry {
     shared: HashSet<TransactionId>,
     exclusive_waiters: usize,
     waiters: usize,
-    changed: Arc<Condvar>,
+    /// Made by the first that waits.
+    changed: Option<Arc<Condvar>>,
 }
 
 #[derive(Default)]
@@ -106,7 +107,7 @@ impl LockTable {
             let entry = state.entries.entry(key.clone()).or_default();
             entry.waiters += 1;
             entry.exclusive_waiters += usize::from(mode == LockMode::Exclusive);
-            entry.changed.clone()
+            entry.changed.get_or_insert_default().clone()
         };
         state.waits.insert(transaction, (key.clone(), mode));
         let outcome = loop {
@@ -132,7 +133,7 @@ impl LockTable {
         if let Some(entry) = state.entries.get_mut(&key) {
             entry.waiters -= 1;
             entry.exclusive_waiters -= usize::from(mode == LockMode::Exclusive);
-            entry.changed.notify_all();
+            changed.notify_all();
         }
         state.tidy(&key);
         outcome
@@ -152,8 +153,8 @@ impl LockTable {
                     entry.exclusive = None;
                 }
                 entry.shared.remove(&transaction);
-                if entry.waiters > 0 {
-                    entry.changed.notify_all();
+                if let Some(changed) = &entry.changed {
+                    changed.notify_all();
                 }
             }
             state.tidy(&key);

@@ -302,9 +302,8 @@ impl TableChanges {
 
     fn index(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
         let Some(row) = row else { return };
-        let datums = shape.unpack(row);
         for index in &shape.table().indexes {
-            if let Some(value) = shape.index_value(index, &datums) {
+            if let Some(value) = shape.index_value_of(index, row) {
                 self.index.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
             }
         }
@@ -312,9 +311,8 @@ impl TableChanges {
 
     fn unindex(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
         let Some(row) = row else { return };
-        let datums = shape.unpack(row);
         for index in &shape.table().indexes {
-            if let Some(value) = shape.index_value(index, &datums)
+            if let Some(value) = shape.index_value_of(index, row)
                 && let Some(values) = self.index.get_mut(&index.id)
                 && let Some(keys) = values.get_mut(&value)
             {

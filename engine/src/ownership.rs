@@ -26,7 +26,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One row whose content or owners change.
@@ -79,8 +79,11 @@ struct TableDerivation<'a> {
     between: &'a Between<'a>,
     shape: Arc<TableShape>,
     /// Row → owner → change of its number of derivations.
-    deltas: BTreeMap<RowKey, BTreeMap<MicroDbId, i64>>,
+    deltas: BTreeMap<RowKey, Deltas>,
 }
+
+/// Owners and changes of their numbers of derivations, in any order; an owner may stand more than once.
+type Deltas = Vec<(MicroDbId, i64)>;
 
 /// A far row's part in an edge: the value that it is met by, and who holds it.
 struct Held {
@@ -96,8 +99,10 @@ impl TableDerivation<'_> {
         let shape = self.shape.clone();
         let counted = |edge: &&Edge| !edge.is_self() || shape.table().data_subject;
         for edge in shape.owner_edges.iter().filter(counted) {
+            // Many rows meet the same few holders.
+            let mut met: HashMap<Vec<u8>, Vec<MicroDbId>> = HashMap::new();
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
-                self.row_against_holders(edge, row_key, &change.before, &change.after, derivation)?;
+                self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
             }
             self.holders_against_rows(edge, derivation)?;
         }
@@ -146,7 +151,8 @@ impl TableDerivation<'_> {
             }
         }
         for (row_key, deltas) in std::mem::take(&mut self.deltas) {
-            if deltas.values().all(|delta| *delta == 0) {
+            let deltas = merged(deltas);
+            if deltas.iter().all(|(_, delta)| *delta == 0) {
                 continue;
             }
             if !rows.contains_key(&row_key) {
@@ -154,7 +160,7 @@ impl TableDerivation<'_> {
                 rows.insert(row_key.clone(), RowDelta { before: None, after: None, new: old.clone(), old });
             }
             let row = rows.get_mut(&row_key).expect("just inserted");
-            row.new = self.apply(&row.new, &deltas)?;
+            row.new = self.apply(&row.new, deltas)?;
         }
         Ok(rows)
     }
@@ -166,6 +172,7 @@ impl TableDerivation<'_> {
         row_key: &RowKey,
         before: &Option<Row>,
         after: &Option<Row>,
+        met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
         derivation: &mut Derivation,
     ) -> Result<(), SqlError> {
         let value = |row: &Option<Row>| row.as_ref().and_then(|row| near_value(&self.shape, edge, row));
@@ -175,10 +182,15 @@ impl TableDerivation<'_> {
         }
         for (value, sign) in [(before, -1), (after, 1)] {
             let Some(value) = value else { continue };
-            for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
-                for holder in holders(self.between, edge.far, &far_key, derivation)? {
-                    self.add(row_key, holder, sign);
+            if !met.contains_key(&value) {
+                let mut holding = Vec::new();
+                for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
+                    holding.extend(holders(self.between, edge.far, &far_key, derivation)?);
                 }
+                met.insert(value.clone(), holding);
+            }
+            for holder in &met[&value] {
+                self.add(row_key, *holder, sign);
             }
         }
         Ok(())
@@ -221,7 +233,12 @@ impl TableDerivation<'_> {
     }
 
     fn add(&mut self, row_key: &RowKey, owner: MicroDbId, delta: i64) {
-        *self.deltas.entry(row_key.clone()).or_default().entry(owner).or_default() += delta;
+        match self.deltas.get_mut(row_key) {
+            Some(deltas) => deltas.push((owner, delta)),
+            None => {
+                self.deltas.insert(row_key.clone(), vec![(owner, delta)]);
+            }
+        }
     }
 
     fn old_owners(&self, row_key: &RowKey, derivation: &mut Derivation) -> Result<Owners, SqlError> {
@@ -233,12 +250,9 @@ impl TableDerivation<'_> {
         self.between.old.owners_of(relation, row_key)
     }
 
-    fn apply(&self, owners: &Owners, deltas: &BTreeMap<MicroDbId, i64>) -> Result<Owners, SqlError> {
-        let mut counts: BTreeMap<MicroDbId, i64> =
-            owners.iter().map(|(owner, count)| (*owner, i64::from(*count))).collect();
-        for (owner, delta) in deltas {
-            *counts.entry(*owner).or_default() += delta;
-        }
+    fn apply(&self, owners: &Owners, deltas: Deltas) -> Result<Owners, SqlError> {
+        let before = owners.iter().map(|(owner, count)| (*owner, i64::from(*count)));
+        let counts = merged(before.chain(deltas).collect());
         let mut result = Owners::with_capacity(counts.len());
         for (owner, count) in counts {
             let count = u32::try_from(count).map_err(|_| {
@@ -254,10 +268,30 @@ impl TableDerivation<'_> {
     }
 }
 
+/// One entry an owner, in their order.
+fn merged(mut deltas: Deltas) -> Deltas {
+    deltas.sort_by_key(|(owner, _)| *owner);
+    deltas.dedup_by(|(later, delta), (owner, sum)| {
+        let same = later == owner;
+        if same {
+            *sum += *delta;
+        }
+        same
+    });
+    deltas
+}
+
 // Values of an edge travel as canonical bytes in the order of the edge's columns.
 fn edge_value(shape: &TableShape, columns: &[ColumnIndex], row: &Row) -> Option<Vec<u8>> {
-    let datums = shape.unpack(row);
-    Some(key::encode_all(&shape.values(columns, &datums)?))
+    let mut value = Vec::with_capacity(columns.len() * 12);
+    for column in columns {
+        let datum = shape.datum(row, *column);
+        if datum.is_null() {
+            return None;
+        }
+        key::encode(&mut value, &datum);
+    }
+    Some(value)
 }
 
 /// What a near row is met by.

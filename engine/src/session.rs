@@ -14,12 +14,14 @@ mod view;
 
 use crate::SqlError;
 use crate::clock;
+use crate::commit::Committed;
 use crate::database::Database;
 use crate::holders::{Closer, Holder};
 use crate::locks::Patience;
 use crate::one_shot::QueryLimits;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
-use crate::transaction::{Isolation, Modes, Transaction};
+use crate::sar::receipt::Erasure;
+use crate::transaction::{Modes, Transaction};
 use cursor::Cursor;
 use env::{SessionState, StatementEnvironment};
 use parking_lot::Mutex;
@@ -69,6 +71,8 @@ pub struct Session {
     cursors: HashMap<String, Cursor>,
     statement_started: i64,
     deadline: Option<Instant>,
+    /// What the last commit gave.
+    committed: Committed,
 }
 
 struct Active {
@@ -104,6 +108,7 @@ impl Session {
             cursors: HashMap::new(),
             statement_started: clock::now_micros(),
             deadline: None,
+            committed: Committed::default(),
         })
     }
 
@@ -209,7 +214,7 @@ impl Session {
     ) -> Result<Response, SqlError> {
         self.cancel.clear();
         self.statement_started = clock::now_micros();
-        let timeout = self.state.lock().settings.timeout("statement_timeout");
+        let timeout = self.state.lock().everyday().statement_timeout;
         self.deadline = timeout.map(|timeout| Instant::now() + timeout);
         self.release_ended();
         if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
@@ -271,11 +276,11 @@ impl Session {
         let outcome = self.hold_cursors().and_then(|()| active.transaction.commit(&patience));
         self.close_cursors(outcome.is_ok());
         self.state.lock().settings.end_transaction(outcome.is_ok());
-        let receipts = outcome?;
-        if !receipts.is_empty() {
+        self.committed = outcome?;
+        if !self.committed.erasures.is_empty() {
             self.database.holders.end_older(self.database.forgotten_at(), &self.holder);
         }
-        for receipt in receipts {
+        for Erasure { receipt, .. } in &self.committed.erasures {
             self.notices.push(Notice {
                 severity: "NOTICE",
                 code: "00000",
@@ -318,17 +323,12 @@ impl Session {
     }
 
     fn default_modes(&self) -> Modes {
-        let state = self.state.lock();
-        let isolation = match state.settings.get("default_transaction_isolation") {
-            Some("repeatable read" | "serializable") => Isolation::RepeatableRead,
-            Some(_) | None => Isolation::ReadCommitted,
-        };
-        Modes { isolation, read_only: state.settings.is_on("default_transaction_read_only") }
+        self.state.lock().everyday().modes
     }
 
     pub(super) fn patience(&self) -> Patience {
         Patience {
-            timeout: self.state.lock().settings.timeout("lock_timeout"),
+            timeout: self.state.lock().everyday().lock_timeout,
             deadline: self.deadline,
             cancel: self.cancel.clone(),
         }

@@ -244,6 +244,25 @@ impl TableShape {
         }
         Some(bytes)
     }
+    /// As `index_value`, of a stored row.
+    pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {
+        if self.table.primary_key == Some(index.id) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(index.columns.len() * 10);
+        for column in &index.columns {
+            let datum = self.datum(row, *column);
+            if matches!(datum, Datum::Null) && self.key_form == KeyForm::Hashed {
+                return None;
+            }
+            key::encode(&mut bytes, &datum);
+        }
+        Some(bytes)
+    }
+    /// One column of a stored row; a column added later comes from its default.
+    pub fn datum(&self, row: &Row, column: ColumnIndex) -> Datum {
+        row.get(column).unwrap_or_else(|| self.table.columns[column].missing.clone().unwrap_or(Datum::Null))
+    }
     /// The datums of these columns, or `None` if one is NULL.
     pub fn values(&self, columns: &[ColumnIndex], datums: &[Datum]) -> Option<Vec<Datum>> {
         columns

@@ -4,17 +4,16 @@
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
 use crate::SqlError;
-use crate::commit::{self, Outcome};
+use crate::commit::{self, Committed, Outcome};
 use crate::database::Database;
 use crate::holders::{Hold, Holder};
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
 use crate::overlay::{Mark, Overlay};
 use crate::published::Published;
-use crate::write::foreign_key::{self, DeferredCheck};
+use crate::write::foreign_key::{self, DeferredCheck, KeptParents};
 use planner::catalog::ConstraintName;
 use std::sync::Arc;
-use storage::audit::Receipt;
 
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +61,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     /// Constraint checks put off to COMMIT.
     pub deferred: Vec<DeferredCheck>,
+    /// Referenced rows that it keeps from going.
+    pub parents: KeptParents,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
     /// `now()`: microseconds since 2000-01-01.
@@ -84,6 +85,7 @@ impl Transaction {
             holder: holder.clone(),
             savepoints: Vec::new(),
             deferred: Vec::new(),
+            parents: KeptParents::default(),
             constraint_modes: Vec::new(),
             started_at: now,
         }
@@ -210,11 +212,10 @@ impl Transaction {
     }
 
     /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it.
-    /// Gives the receipts of the persons erased.
-    pub fn commit(mut self, patience: &Patience) -> Result<Vec<Receipt>, SqlError> {
+    pub fn commit(mut self, patience: &Patience) -> Result<Committed, SqlError> {
         self.release_ended();
         if self.overlay.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Committed::default());
         }
         if let OneSnapshot::Ended = self.snapshot {
             // What it writes may have been read from the person who is forgotten.
@@ -231,7 +232,7 @@ impl Transaction {
                 prepared => prepared?,
             };
             match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
-                Outcome::Committed(_, receipts) => return Ok(receipts),
+                Outcome::Committed(committed) => return Ok(committed),
                 Outcome::Refused(error) => return Err(error),
                 Outcome::Again => {}
             }

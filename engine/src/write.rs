@@ -110,22 +110,49 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Stores a new row, already completed. 23505 if a key is taken.
-    pub fn insert_row(&mut self, shape: &Arc<TableShape>, row: &[Datum]) -> Result<RowKey, SqlError> {
+    /// Stores new rows, already completed, in their order. 23505 if a key is taken.
+    pub fn insert_rows<R: AsRef<[Datum]>>(
+        &mut self,
+        shape: &Arc<TableShape>,
+        rows: &[R],
+    ) -> Result<Vec<RowKey>, SqlError> {
         if let Some(reason) = &shape.table().pending {
             let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
             return Err(SqlError::new("DG004", message)
                 .detail(reason.clone())
                 .hint("complete the annotations of its schema first"));
         }
-        let row_key = self.new_row_key(shape, row)?;
-        self.place_row(shape, &row_key, row)?;
-        if shape.table().data_subject {
-            let microdb = self.transaction.database().store.allocate_microdb()?;
-            self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), Some(microdb));
+        let relation = shape.id();
+        let mut row_keys = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row_key = self.new_row_key(shape, row.as_ref())?;
+            self.transaction.lock(LockKey::Row(relation, row_key.clone()), LockMode::Exclusive, &self.patience)?;
+            row_keys.push(row_key);
         }
-        self.need_parents(shape, None, row);
-        Ok(row_key)
+        // All are locked: what is committed under these keys stands still from here on.
+        let database = self.transaction.database();
+        let below = Layered::new(database.store.clone(), database.latest());
+        let mut stored = below.stored_rows(relation);
+        for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
+            if let Some(index) = shape.table().primary_key {
+                let changes = self.transaction.overlay().table(relation);
+                let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
+                    Some(change) => change.after.is_some(),
+                    None => !changes.is_some_and(|changes| changes.truncated) && stored.contains(row_key)?,
+                };
+                if taken {
+                    return Err(unique::violation(shape, index, row));
+                }
+            }
+            self.claim_unique(shape, row_key, None, row)?;
+            self.transaction.overlay_mut().set(shape, row_key.clone(), None, Some(Row::pack(row)));
+            if shape.table().data_subject {
+                let microdb = self.transaction.database().store.allocate_microdb()?;
+                self.transaction.overlay_mut().set_subject(relation, row_key.clone(), Some(microdb));
+            }
+            self.need_parents(shape, None, row);
+        }
+        Ok(row_keys)
     }
 
     /// The key for a new row.
@@ -261,21 +288,22 @@ impl<'a> Writer<'a> {
 
     /// Asks for one foreign key's parent at the end of the statement (a constraint added to a filled table).
     pub fn need_parent(&mut self, shape: &Arc<TableShape>, constraint: Id, row: &[Datum]) {
-        let Some(key) = shape.table().foreign_keys.iter().find(|key| key.constraint.id == constraint) else { return };
+        let mut keys = shape.table().foreign_keys.iter().enumerate();
+        let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
         if let Some(values) = shape.values(&key.columns, row) {
-            self.parents.push(ParentNeeded::new(shape.id(), key, values));
+            self.parents.push(ParentNeeded::new(shape, position, values));
         }
     }
 
     fn need_parents(&mut self, shape: &Arc<TableShape>, before: Option<&[Datum]>, after: &[Datum]) {
-        for foreign_key in &shape.table().foreign_keys {
+        for (position, foreign_key) in shape.table().foreign_keys.iter().enumerate() {
             let unchanged = before
                 .is_some_and(|before| foreign_key.columns.iter().all(|column| before[*column] == after[*column]));
             if unchanged {
                 continue;
             }
             let Some(values) = shape.values(&foreign_key.columns, after) else { continue };
-            let needed = ParentNeeded::new(shape.id(), foreign_key, values);
+            let needed = ParentNeeded::new(shape, position, values);
             if self.transaction.is_deferred(&foreign_key.constraint) {
                 self.transaction.deferred.push(DeferredCheck::Parent(needed));
             } else {

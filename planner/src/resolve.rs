@@ -147,6 +147,10 @@ pub(crate) struct Resolver<'a> {
     maintained: BTreeSet<RelationId>,
     /// What the text names, if that is asked.
     trace: Option<Trace>,
+    /// How many views stand around the text at hand.
+    view_depth: usize,
+    /// How many views the statement has expanded so far.
+    views_expanded: usize,
 }
 
 /// Nesting beyond which a statement is refused, so that no input exhausts the stack.
@@ -167,6 +171,8 @@ impl<'a> Resolver<'a> {
             with_row_keys: false,
             maintained: BTreeSet::new(),
             trace: None,
+            view_depth: 0,
+            views_expanded: 0,
         }
     }
 

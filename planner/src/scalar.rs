@@ -76,9 +76,9 @@ pub enum ScalarExpr<C = usize> {
 pub fn datum_to_jsonb(
     datum: &Datum,
     scalar: &ScalarType,
-    context: &EvalContext,
+    context: &repr::text::TextContext,
 ) -> Result<repr::Jsonb, repr::ValueError> {
-    func::to_jsonb(datum, scalar, &context.text_context())
+    func::to_jsonb(datum, scalar, context)
 }
 
 /// One ORDER BY item over the columns of a relation.

@@ -2,14 +2,15 @@
 //! `UPDATE_GOLDEN=1` writes them anew.
 //!
 //! Blocks are separated by empty lines; statements stand before `----`, each on lines of its own, and run in order over
-//! one catalog that begins as `BASE`. `\view v` shows what is kept of a view, `\hir query` and `\plan query` rungs.
+//! one catalog that begins as `BASE`. `\view v` shows what is kept of a view, `\plan` and
+//! `\expand` the plan of a query that reads or expands maintained views, `\session` what the query depends on.
 
 use planner::catalog::Catalog;
 use planner::error::PlanError;
 use planner::parse::parse;
-use planner::resolve::SessionInfo;
+use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::resolve::ddl::{plan_ddl, resolver_hook};
-use planner::{MaintainedViews, Planned, explain, plan_statement};
+use planner::{MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_statement};
 use std::fmt::Write;
 
 const BASE: &str = "CREATE DATA_SUBJECT TABLE users (id int PRIMARY KEY, name text);
@@ -75,6 +76,19 @@ fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) 
     Ok(())
 }
 
+/// Whether a query depends on the session at all, and whether a dataflow can maintain it.
+fn session(catalog: &Catalog, sql: &str, out: &mut String) -> Result<(), PlanError> {
+    let (resolved, _) = resolve(&parse(sql)?[0], catalog, &SessionInfo::default(), &[])?;
+    let Resolved::Query(query) = resolved else { panic!("a query: {sql}") };
+    let depends = if depends_on_session(&query) { "depends on the session" } else { "the same in every session" };
+    let maintained = match check_maintainable(&query) {
+        Ok(()) => "maintainable".to_string(),
+        Err(error) => error.message,
+    };
+    let _ = writeln!(out, "{depends}; {maintained}");
+    Ok(())
+}
+
 fn run(statements: &str) -> String {
     let mut catalog = Catalog::default();
     let mut out = String::new();
@@ -87,6 +101,7 @@ fn run(statements: &str) -> String {
                 Ok(())
             }
             Some(("\\plan", sql)) => rung(&catalog, sql, MaintainedViews::Read, &mut out),
+            Some(("\\session", sql)) => session(&catalog, sql, &mut out),
             Some(("\\expand", sql)) => rung(&catalog, sql, MaintainedViews::Expand, &mut out),
             _ => define(&mut catalog, line, &mut out),
         };

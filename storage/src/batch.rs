@@ -135,6 +135,27 @@ impl Batch {
         self.audit.extend(other.audit);
     }
 
+    /// Puts the operations in the order of their keys, which RocksDB's write buffers take several times as fast. For large
+    /// batches: it copies them. A batch that deletes ranges is left as it is.
+    pub fn sort(&mut self) {
+        let mut places = Vec::with_capacity(self.count);
+        let mut rest = self.operations.as_slice();
+        while let Some((&tag, after)) = rest.split_first() {
+            if tag & !FAMILY_MASK == DELETE_RANGE {
+                return;
+            }
+            let whole = rest;
+            rest = after;
+            let key = take_part(&mut rest);
+            take_part(&mut rest);
+            places.push((tag & FAMILY_MASK, key, &whole[..whole.len() - rest.len()]));
+        }
+        // Stable: of two operations on one key the later stays the later.
+        places.sort_by_key(|(family, key, _)| (*family, *key));
+        let sorted: Vec<&[u8]> = places.into_iter().map(|(_, _, operation)| operation).collect();
+        self.operations = sorted.concat();
+    }
+
     /// How many operations and audit records.
     pub fn len(&self) -> usize {
         self.count + self.audit.len()

@@ -65,6 +65,11 @@ impl Snapshot {
         }
     }
 
+    /// Asks for many rows whether they are there.
+    pub fn owner_probe(&self) -> OwnerProbe {
+        OwnerProbe { cursor: Cursor::probe(self, Family::Owners) }
+    }
+
     /// All ownership entries of a relation, by row key, then by µDB id.
     pub fn scan_owners(
         &self,
@@ -107,6 +112,19 @@ impl Snapshot {
             let (relation, row) = keyspace::parse_relation_row(value).ok_or(SUBJECT)?;
             Ok((microdb, relation, row))
         })
+    }
+}
+
+/// Asks for one personal row after another whether it is there, without the cost of an iterator for each.
+pub struct OwnerProbe {
+    cursor: Cursor,
+}
+
+impl OwnerProbe {
+    /// Whether the row is there.
+    pub fn exists(&mut self, relation: RelationId, key: &RowKey) -> Result<bool, StorageError> {
+        let found = self.cursor.find(&keyspace::owners_of(relation, key), "read owners", |_, _| ())?;
+        Ok(found.is_some())
     }
 }
 

@@ -31,6 +31,9 @@ pub(crate) enum Family {
     Audit,
 }
 
+// What a start after a crash replays at most, and so what bounds its time.
+const WAL_BYTES_MAX: u64 = 32 << 20;
+
 /// All families, in the order of their tags.
 pub(crate) const FAMILIES: [Family; 6] =
     [Family::Rows, Family::Index, Family::Owners, Family::Subjects, Family::Meta, Family::Audit];
@@ -106,7 +109,7 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
     options.set_db_write_buffer_size(128 << 20);
-    options.set_max_total_wal_size(256 << 20);
+    options.set_max_total_wal_size(WAL_BYTES_MAX);
     options.set_manifest_preallocation_size(64 << 10);
     options.set_max_background_jobs(2);
     options.set_max_open_files(1024);

@@ -68,11 +68,37 @@ impl Snapshot {
         self.rocks().sequence_number()
     }
 
-    /// A personal row, through its canonical copy.
+    /// A personal row, through the copy that was read last, or the canonical one.
     pub fn get_personal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
-        let Some(owner) = self.canonical_owner(relation, key)? else { return Ok(None) };
+        self.get_owned(relation, key, || self.canonical_owner(relation, key))
+    }
+
+    /// A data subject's own row, through the copy of its own µDB.
+    pub fn get_subject(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        self.get_owned(relation, key, || self.subject(relation, key))
+    }
+
+    fn get_owned(
+        &self,
+        relation: RelationId,
+        key: &RowKey,
+        owner: impl FnOnce() -> Result<Option<MicroDbId>, StorageError>,
+    ) -> Result<Option<Row>, StorageError> {
+        let hints = self.store().hints();
+        // All copies of a row are alike in one snapshot. Where a hint finds none, or one that cannot be opened any more,
+        // it says nothing about the row.
+        if let Some(hint) = hints.get(relation, key) {
+            match self.get_copy(relation, key, hint) {
+                Ok(None) | Err(StorageError::KeyDestroyed) => {}
+                found => return found,
+            }
+        }
+        let Some(owner) = owner()? else { return Ok(None) };
         match self.get_copy(relation, key, owner)? {
-            Some(row) => Ok(Some(row)),
+            Some(row) => {
+                hints.set(relation, key, owner);
+                Ok(Some(row))
+            }
             None => Err(StorageError::CopyMissing { relation }),
         }
     }
@@ -96,6 +122,12 @@ impl Snapshot {
         let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
         let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), &sealed)?;
         Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+    }
+
+    /// Whether a row that is nobody's is there, without opening it.
+    pub fn holds_impersonal(&self, relation: RelationId, key: &RowKey) -> Result<bool, StorageError> {
+        let at = keyspace::impersonal_row(relation, key.bytes());
+        Ok(self.get(Family::Rows, &at, "read a row")?.is_some())
     }
 
     /// All rows of a relation, sequentially: of personal ones the canonical copies, each logical row once.

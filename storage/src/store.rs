@@ -26,6 +26,7 @@ use crate::config::{Cipher, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
+use crate::hints::Hints;
 use crate::keyring::{Keyring, root};
 use crate::keyspace;
 use crate::rocks::{self, FAMILIES, Family};
@@ -44,6 +45,7 @@ struct Inner {
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,
+    hints: Hints,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -110,6 +112,7 @@ impl Store {
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),
+            hints: Hints::default(),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -204,6 +207,21 @@ impl Store {
         self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
     }
 
+    /// Makes everything durable and empties the write buffers into files: the next start has no log to replay.
+    pub fn settle(&self) -> Result<(), StorageError> {
+        self.flush()?;
+        self.flush_buffers()
+    }
+
+    fn flush_buffers(&self) -> Result<(), StorageError> {
+        let db = &self.inner.db;
+        let mut wait = FlushOptions::default();
+        wait.set_wait(true);
+        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
+        // All families: a log file goes only when every family has left it.
+        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))
+    }
+
     /// Destroys data keys for good: both slot copies overwritten, one fdatasync, wiped from memory.
     ///
     /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
@@ -258,12 +276,7 @@ impl Store {
     ///
     /// Takes as long as rewriting takes: never on the commit thread.
     pub fn reclaim(&self, ranges: &[Reclaim]) -> Result<(), StorageError> {
-        let db = &self.inner.db;
-        let mut wait = FlushOptions::default();
-        wait.set_wait(true);
-        let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
-        // All families: a log file goes only when every family has left it.
-        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))?;
+        self.flush_buffers()?;
         for range in ranges {
             match range {
                 Reclaim::Relation(relation) => {
@@ -327,6 +340,10 @@ impl Store {
 
     pub(crate) fn keyring(&self) -> &Keyring {
         &self.inner.keyring
+    }
+
+    pub(crate) fn hints(&self) -> &Hints {
+        &self.inner.hints
     }
 
     pub(crate) fn cipher(&self) -> Cipher {

@@ -299,3 +299,85 @@ fn threads_seal_write_and_read_together() {
     });
     assert_eq!(store.snapshot().scan(POSTS, true).count(), 400);
 }
+
+#[test]
+fn a_sorted_batch_does_what_it_did_before() {
+    let folder = Folder::new("sorted");
+    let store = Store::open(&folder.options()).expect("opens");
+    let ann = store.allocate_microdb().expect("allocates");
+    let keys: Vec<RowKey> = (0..50_u8).map(|n| store.hash_key(POSTS, &[n])).collect();
+    let mut batch = Batch::default();
+    for (n, key) in keys.iter().enumerate() {
+        put(&mut batch, &store, POSTS, key, &[n as u8], &[ann]);
+    }
+    // Later operations on the same keys win.
+    for key in &keys[..10] {
+        batch.delete_copy(POSTS, key, ann);
+        batch.delete_owner(POSTS, key, ann);
+    }
+    put(&mut batch, &store, POSTS, &keys[3], b"again", &[ann]);
+    let (operations, bytes) = (batch.len(), batch.bytes());
+    batch.sort();
+    assert_eq!((batch.len(), batch.bytes()), (operations, bytes));
+    store.write(batch).expect("writes");
+    let snapshot = store.snapshot();
+    let mut probe = snapshot.owner_probe();
+    for (n, key) in keys.iter().enumerate() {
+        let expected = match n {
+            3 => Some(row(b"again")),
+            0..10 => None,
+            _ => Some(row(&[n as u8])),
+        };
+        assert_eq!(probe.exists(POSTS, key).expect("probes"), expected.is_some(), "row {n}");
+        assert_eq!(snapshot.get_personal(POSTS, key).expect("reads"), expected, "row {n}");
+    }
+    assert!(!probe.exists(PEOPLE, &keys[20]).expect("probes"), "of another relation");
+}
+
+#[test]
+fn a_row_is_found_after_the_owner_it_was_read_from_has_lost_it() {
+    let folder = Folder::new("hints");
+    let store = Store::open(&folder.options()).expect("opens");
+    let mut people = [(); 2].map(|()| store.allocate_microdb().expect("allocates"));
+    people.sort();
+    let [first, second] = people;
+    let key = store.hash_key(POSTS, b"1");
+    let mut batch = Batch::default();
+    put(&mut batch, &store, POSTS, &key, b"old", &people);
+    store.write(batch).expect("writes");
+    let before = store.snapshot();
+    assert_eq!(before.get_personal(POSTS, &key).expect("reads"), Some(row(b"old")));
+    let mut batch = Batch::default();
+    batch.delete_copy(POSTS, &key, first);
+    batch.delete_owner(POSTS, &key, first);
+    put(&mut batch, &store, POSTS, &key, b"new", &[second]);
+    store.write(batch).expect("writes");
+    let after = store.snapshot();
+    for _ in 0..2 {
+        assert_eq!(after.get_personal(POSTS, &key).expect("reads"), Some(row(b"new")));
+        assert_eq!(before.get_personal(POSTS, &key).expect("reads"), Some(row(b"old")));
+    }
+    let mut batch = Batch::default();
+    batch.delete_copy(POSTS, &key, second);
+    batch.delete_owner(POSTS, &key, second);
+    store.write(batch).expect("writes");
+    assert_eq!(store.snapshot().get_personal(POSTS, &key).expect("reads"), None);
+    assert_eq!(after.get_personal(POSTS, &key).expect("reads"), Some(row(b"new")));
+}
+
+#[test]
+fn a_settled_store_has_no_log_to_replay() {
+    let folder = Folder::new("settled");
+    let store = Store::open(&folder.options()).expect("opens");
+    let ann = store.allocate_microdb().expect("allocates");
+    let key = store.hash_key(POSTS, b"1");
+    let mut batch = Batch::default();
+    put(&mut batch, &store, POSTS, &key, b"kept", &[ann]);
+    store.write(batch).expect("writes");
+    store.settle().expect("settles");
+    drop(store);
+    let logs = folder.files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+    assert_eq!(logs.map(|log| fs::metadata(log).expect("reads").len()).sum::<u64>(), 0);
+    let store = Store::open(&folder.options()).expect("opens");
+    assert_eq!(store.snapshot().get_personal(POSTS, &key).expect("reads"), Some(row(b"kept")));
+}

@@ -7,6 +7,7 @@ use crate::decode::Frame;
 use crate::error::{WireError, admin_shutdown, snapshot_held};
 use crate::shutdown::Shutdown;
 use bytes::BytesMut;
+use futures::future::{BoxFuture, Fuse, FutureExt};
 use pgwire::messages::PgWireBackendMessage;
 use std::io;
 use std::time::Duration;
@@ -37,6 +38,14 @@ impl Transport {
         match self {
             Transport::Plain(socket) => socket.read_buf(buffer).await,
             Transport::Tls(socket) => socket.read_buf(buffer).await,
+        }
+    }
+    /// Writes what can be written without waiting; says how much.
+    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        let Transport::Plain(socket) = self else { return Ok(0) };
+        match socket.try_write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            written => written,
         }
     }
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -79,12 +88,28 @@ pub struct Connection {
     shutdown: Shutdown,
     eviction: Eviction,
     evicted: watch::Receiver<bool>,
+    // Made once: to listen anew at each wait would take two locks each time. Once it has come, nothing is waited for.
+    end: Fuse<BoxFuture<'static, End>>,
+}
+
+/// Why a wait for the client ends without the client.
+enum End {
+    Shutdown,
+    Evicted,
 }
 
 impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
     pub fn new(transport: Transport, shutdown: Shutdown) -> Self {
         let (sender, evicted) = watch::channel(false);
+        let (mut stop, mut eviction) = (shutdown.clone(), evicted.clone());
+        let end = async move {
+            tokio::select! {
+                biased;
+                () = stop.requested() => End::Shutdown,
+                _ = eviction.wait_for(|evicted| *evicted) => End::Evicted,
+            }
+        };
         Connection {
             transport,
             incoming: BytesMut::new(),
@@ -93,16 +118,22 @@ impl Connection {
             shutdown,
             eviction: Eviction { sender },
             evicted,
+            end: end.boxed().fuse(),
         }
+    }
+
+    /// The next message, if it is here already.
+    pub fn arrived(&mut self, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
+        if *self.evicted.borrow() {
+            return Err(WireError::Fatal(snapshot_held()));
+        }
+        Frame::take(&mut self.incoming, body_bytes_max)
     }
 
     /// The next message of at most this length. Ends with 57P01 when the server stops, with 40001 when it is evicted.
     pub async fn frame(&mut self, body_bytes_max: usize) -> Result<Frame, WireError> {
         loop {
-            if *self.evicted.borrow() {
-                return Err(WireError::Fatal(snapshot_held()));
-            }
-            if let Some(frame) = Frame::take(&mut self.incoming, body_bytes_max)? {
+            if let Some(frame) = self.arrived(body_bytes_max)? {
                 return Ok(frame);
             }
             if self.incoming.is_empty() && self.incoming.capacity() > KEEP_BYTES_MAX {
@@ -112,8 +143,10 @@ impl Connection {
             let read = tokio::select! {
                 biased;
                 read = self.transport.read(&mut self.incoming) => read?,
-                () = self.shutdown.requested() => return Err(WireError::Fatal(admin_shutdown())),
-                _ = self.evicted.wait_for(|evicted| *evicted) => continue,
+                end = &mut self.end => return Err(WireError::Fatal(match end {
+                    End::Shutdown => admin_shutdown(),
+                    End::Evicted => snapshot_held(),
+                })),
             };
             if read == 0 {
                 return Err(WireError::Gone);
@@ -157,13 +190,16 @@ impl Connection {
         if self.outgoing.is_empty() {
             return Ok(());
         }
-        tokio::select! {
-            biased;
-            written = self.transport.write(&self.outgoing) => written?,
-            // Nothing more can be said to a client that does not read: part of a message may be out.
-            () = self.shutdown.requested() => return Err(WireError::Gone),
-            _ = self.evicted.wait_for(|evicted| *evicted) => return Err(WireError::Gone),
-        };
+        // Nearly always the socket takes all at once, and there is nothing to wait for.
+        let taken = self.transport.write_now(&self.outgoing)?;
+        if taken < self.outgoing.len() {
+            tokio::select! {
+                biased;
+                written = self.transport.write(&self.outgoing[taken..]) => written?,
+                // Nothing more can be said to a client that does not read: part of a message may be out.
+                _ = &mut self.end => return Err(WireError::Gone),
+            };
+        }
         if self.outgoing.capacity() > KEEP_BYTES_MAX {
             self.outgoing = BytesMut::new();
         } else {

@@ -81,6 +81,9 @@ impl<'a> Handler<'a> {
     }
 
     async fn next_frame(&mut self) -> Result<Frame, WireError> {
+        if let Some(frame) = self.connection.arrived(MESSAGE_BYTES_MAX)? {
+            return Ok(frame);
+        }
         let limit = match self.session.status() {
             TransactionStatus::Idle => self.session.idle_session_timeout(),
             TransactionStatus::InTransaction | TransactionStatus::Failed => {

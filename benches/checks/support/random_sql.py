@@ -25,8 +25,10 @@ class Random:
             if n % 400 == 399:
                 yield from self.build()
             kind = self.random.random()
-            if kind < 0.78:
+            if kind < 0.70:
                 yield self.query()
+            elif kind < 0.78:
+                yield from self.view()
             else:
                 yield from self.change()
 
@@ -50,6 +52,24 @@ class Random:
             for key in range(rows):
                 values = [str(key)] + [self.constant(t) for c, t in columns.items() if c != "id"]
                 yield f"INSERT INTO {name} VALUES ({', '.join(values)})"
+
+    def view(self):
+        """A view, read before and after names change under it and are added, so that one could mean another."""
+        columns = ", ".join(f"c{n}" for n in range(self.random.randint(1, 3))) if self.chance(0.3) else ""
+        yield f"CREATE VIEW rv{f' ({columns})' if columns else ''} AS {self.query()}"
+        yield "SELECT * FROM rv"
+        yield "SELECT count(*) FROM rv v, rv w"
+        name = self.random.choice(list(self.tables))
+        yield f"ALTER TABLE {name} ADD COLUMN {self.pick('x', 'y', 'z', 'w', 'new')} int"
+        yield "SELECT * FROM rv"
+        column = self.random.choice(list(self.tables[name]))
+        yield f"ALTER TABLE {name} RENAME {column} TO other"
+        yield f"ALTER TABLE {name} RENAME TO another"
+        yield "SELECT * FROM rv"
+        yield f"ALTER TABLE another RENAME TO {name}"
+        yield f"ALTER TABLE {name} RENAME other TO {column}"
+        yield "SELECT * FROM rv"
+        yield "DROP VIEW IF EXISTS rv"
 
     def constant(self, kind):
         if self.chance(0.15):

@@ -11,6 +11,9 @@ use planner::ownership::graph::KeyForm;
 use repr::{MicroDbId, Row, RowKey};
 use storage::{Batch, OwnerSet};
 
+// Fewer are written as fast as they are sorted.
+const SORTED_OPERATIONS_MIN: usize = 4_096;
+
 /// The storage operations of a transaction: rows, owners, indexes, subjects.
 pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, SqlError> {
     let (overlay, store) = (between.overlay, between.new.store());
@@ -52,6 +55,9 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
         if let Some(microdb) = microdb {
             batch.put_subject(*relation, row_key, *microdb);
         }
+    }
+    if batch.len() > SORTED_OPERATIONS_MIN {
+        batch.sort();
     }
     Ok(batch)
 }
@@ -135,12 +141,10 @@ fn put_indexes(
 ) {
     let store = between.new.store();
     let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
-    let before = before.as_ref().map(|row| shape.unpack(row));
-    let after = after.as_ref().map(|row| shape.unpack(row));
     for index in &shape.table().indexes {
         let below = reindexed.is_none_or(|reindexed| !reindexed.contains(&index.id));
-        let old = before.as_ref().filter(|_| below).and_then(|datums| shape.index_value(index, datums));
-        let value = after.as_ref().and_then(|datums| shape.index_value(index, datums));
+        let old = before.as_ref().filter(|_| below).and_then(|row| shape.index_value_of(index, row));
+        let value = after.as_ref().and_then(|row| shape.index_value_of(index, row));
         if old == value {
             continue;
         }

@@ -8,6 +8,7 @@ use crate::shape::{Schema, TableShape};
 use planner::catalog::{EdgeRef, RuleAction, RuleEvent};
 use planner::hir::OutputColumn;
 use planner::scalar::EvalContext;
+use repr::text::TextContext;
 use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, ScalarType};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub fn rows(
     view: Layered,
     context: EvalContext,
 ) -> impl Iterator<Item = Result<AccessRow, SqlError>> + Send {
+    let text = context.text_context();
     let places: Vec<_> = traversal.rows.keys().cloned().collect();
     places.into_iter().filter_map(move |place| {
         let edges = traversal.edges(&place);
@@ -56,7 +58,7 @@ pub fn rows(
         let shape = schema.shape(place.0)?;
         let hidden = hidden_columns(shape, &edges)?;
         let row = shape.unpack(&reached.row);
-        Some(access_row(shape, schema, reached.relation, &edges, &row, &hidden, &context))
+        Some(access_row(shape, schema, reached.relation, &edges, &row, &hidden, &text))
     })
 }
 
@@ -109,7 +111,7 @@ fn access_row(
     edges: &BTreeSet<EdgeRef>,
     row: &[Datum],
     hidden: &BTreeSet<ColumnIndex>,
-    context: &EvalContext,
+    text: &TextContext,
 ) -> Result<AccessRow, SqlError> {
     let mut members: Vec<(Arc<str>, Jsonb)> = Vec::new();
     let mut redacted = Vec::new();
@@ -118,7 +120,7 @@ fn access_row(
             redacted.push(column.name.clone());
             Jsonb::Null
         } else {
-            planner::scalar::datum_to_jsonb(&row[position], &column.column_type.scalar, context)?
+            planner::scalar::datum_to_jsonb(&row[position], &column.column_type.scalar, text)?
         };
         members.push((column.name.as_str().into(), value));
     }

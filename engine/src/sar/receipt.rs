@@ -1,6 +1,6 @@
 //! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
 
-use super::erase;
+use super::erase::{self, Counts};
 use crate::SqlError;
 use crate::clock;
 use crate::ownership::{Between, Derivation};
@@ -10,12 +10,22 @@ use std::collections::BTreeSet;
 use storage::Batch;
 use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
 
+/// A person's erasure: whose key dies, what is said of it, and what it did.
+pub struct Erasure {
+    /// The µDB.
+    pub microdb: MicroDbId,
+    /// The signed word.
+    pub receipt: Receipt,
+    /// By table.
+    pub counts: Counts,
+}
+
 /// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
 pub fn issue(
     between: &Between<'_>,
     derivation: &Derivation,
     batch: &mut Batch,
-) -> Result<Vec<(MicroDbId, Receipt)>, SqlError> {
+) -> Result<Vec<Erasure>, SqlError> {
     let mut receipts = Vec::new();
     let store = between.new.store();
     for (microdb, relation, row_key) in removed(between)? {
@@ -45,7 +55,7 @@ pub fn issue(
         };
         batch.append_receipt(store, &receipt, &entry)?;
         batch.put_meta(store, &forgotten_key(relation, row_key), receipt.id_text().as_bytes());
-        receipts.push((microdb, receipt));
+        receipts.push(Erasure { microdb, receipt, counts });
     }
     Ok(receipts)
 }

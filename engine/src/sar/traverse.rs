@@ -99,7 +99,10 @@ impl Traversal {
         closure: Relation,
         open: &mut VecDeque<Place>,
     ) -> Result<(), SqlError> {
-        for near in near_rows(view, edge, far, row)? {
+        let Some(value) = far_value(far, edge, row) else { return Ok(()) };
+        let shape = view.shape(edge.near)?;
+        for located in view.located_by_value(shape, edge.near_index, &value)? {
+            let near = (edge.near, located.0.clone());
             if near == self.subject {
                 continue;
             }
@@ -108,7 +111,7 @@ impl Traversal {
                 reached.steps.insert(step);
                 continue;
             }
-            let Some(row) = view.get(view.shape(near.0)?.table(), &near.1)? else { continue };
+            let Some(row) = view.get_located(shape, &located)? else { continue };
             let reached = Reached { relation: closure, row, level: level + 1, steps: BTreeSet::from([step]) };
             self.rows.insert(near.clone(), reached);
             open.push_back(near);

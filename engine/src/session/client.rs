@@ -24,11 +24,11 @@ impl Session {
 
     /// How long the client may be silent outside a transaction.
     pub fn idle_session_timeout(&self) -> Option<Duration> {
-        self.state.lock().settings.timeout("idle_session_timeout")
+        self.state.lock().everyday().idle_session_timeout
     }
 
     /// How long it may be silent inside one.
     pub fn idle_in_transaction_timeout(&self) -> Option<Duration> {
-        self.state.lock().settings.timeout("idle_in_transaction_session_timeout")
+        self.state.lock().everyday().idle_in_transaction_timeout
     }
 }

@@ -4,6 +4,7 @@ use crate::SqlError;
 use crate::clock;
 use crate::database::Database;
 use crate::settings::Settings;
+use crate::transaction::{Isolation, Modes};
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
 use planner::scalar::Environment;
@@ -11,6 +12,7 @@ use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What outlives a statement: settings and the sequence values that this session took.
 #[derive(Default)]
@@ -21,6 +23,46 @@ pub struct SessionState {
     last: Option<SequenceId>,
     /// How values are written, as of a version of the settings and a catalog.
     pub(super) text: Option<(u64, Arc<Catalog>, TextContext)>,
+    /// What every statement asks of the settings, as of a version of them.
+    everyday: Option<(u64, Everyday)>,
+}
+
+/// Settings that every statement asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Everyday {
+    pub statement_timeout: Option<Duration>,
+    pub lock_timeout: Option<Duration>,
+    pub idle_session_timeout: Option<Duration>,
+    pub idle_in_transaction_timeout: Option<Duration>,
+    /// Of a transaction that does not say otherwise.
+    pub modes: Modes,
+}
+
+impl SessionState {
+    /// Read again only after a setting has changed.
+    pub(super) fn everyday(&mut self) -> Everyday {
+        let version = self.settings.version();
+        match self.everyday {
+            Some((of, everyday)) if of == version => everyday,
+            Some(_) | None => self.everyday.insert((version, Everyday::of(&self.settings))).1,
+        }
+    }
+}
+
+impl Everyday {
+    fn of(settings: &Settings) -> Everyday {
+        let isolation = match settings.get("default_transaction_isolation") {
+            Some("repeatable read" | "serializable") => Isolation::RepeatableRead,
+            Some(_) | None => Isolation::ReadCommitted,
+        };
+        Everyday {
+            statement_timeout: settings.timeout("statement_timeout"),
+            lock_timeout: settings.timeout("lock_timeout"),
+            idle_session_timeout: settings.timeout("idle_session_timeout"),
+            idle_in_transaction_timeout: settings.timeout("idle_in_transaction_session_timeout"),
+            modes: Modes { isolation, read_only: settings.is_on("default_transaction_read_only") },
+        }
+    }
 }
 
 /// The environment of one statement.

@@ -3,10 +3,9 @@
 use super::Session;
 use super::utility::text_columns;
 use crate::SqlError;
-use crate::commit;
 use crate::layered::Layered;
 use crate::one_shot::QueryRows;
-use crate::ownership::Between;
+use crate::ownership::{self, Between};
 use crate::protocol::{Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::sar::access::AccessRow;
@@ -18,7 +17,7 @@ use planner::ownership::{compliance, dot, json};
 use planner::parse::statement::{ComplianceFormat, ExportFormat};
 use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
-use repr::{ColumnType, Datum, RelationId, ScalarType};
+use repr::{ColumnType, Datum, MicroDbId, RelationId, ScalarType};
 use std::sync::Arc;
 
 // Each attempt that fails, another transaction has won.
@@ -70,7 +69,7 @@ impl Session {
                 let mark = self.transaction().mark();
                 let counts = self.plan_forget(table, key, params);
                 self.transaction().roll_back_to(mark);
-                Ok(forget_rows(counts?, "EXPLAIN"))
+                Ok(forget_rows(&counts?, "EXPLAIN"))
             }
             GdprRequest::Export(_) => {
                 Err(SqlError::new("0A000", "GDPR EXPORT is read through COPY")
@@ -132,30 +131,36 @@ impl Session {
         params: Arc<[Datum]>,
     ) -> Result<Response, SqlError> {
         self.transaction();
-        let counts = self.plan_forget(table, key, params)?;
+        let microdb = self.erase(table, key, params)?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         self.complete()?;
-        Ok(forget_rows(counts, "GDPR FORGET"))
+        let erasure = self.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
+        let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
+        Ok(forget_rows(&erasure.counts, "GDPR FORGET"))
     }
 
-    /// Erases in the transaction's overlay and counts.
-    fn plan_forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Counts, SqlError> {
+    /// Erases in the transaction's overlay; gives whom.
+    fn erase(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<MicroDbId, SqlError> {
         let view = self.transaction().latest_view();
         let subject = self.subject(&view, table, key, params.clone())?;
         let context = self.eval_context(params, view.catalog());
         drop(view);
         let patience = self.patience();
-        let transaction = self.transaction();
-        let mut writer = Writer::new(transaction, context, patience);
+        let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject)?;
-        let base = transaction.database().latest();
-        let time = base.time;
-        let old = Layered::new(transaction.database().store.clone(), base);
+        Ok(subject.microdb)
+    }
+
+    /// Erases in the transaction's overlay and counts what a commit of it would do.
+    fn plan_forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Counts, SqlError> {
+        let microdb = self.erase(table, key, params)?;
+        let transaction = self.transaction();
+        let old = Layered::new(transaction.database().store.clone(), transaction.database().latest());
         let overlay = transaction.shared_overlay();
         let new = old.clone().under(overlay.clone());
-        let prepared = commit::prepare(&old, &overlay, time)?;
         let between = Between { old: &old, new: &new, overlay: &overlay };
-        Ok(erase::counts(&between, &prepared.derivation, subject.microdb))
+        let derivation = ownership::derive(&between)?;
+        Ok(erase::counts(&between, &derivation, microdb))
     }
 
     /// GDPR EXPORT: one self-describing, signed document, a line at a time.
@@ -203,10 +208,10 @@ impl Session {
     }
 }
 
-fn forget_rows(counts: Counts, tag: &str) -> Response {
+fn forget_rows(counts: &Counts, tag: &str) -> Response {
     let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
-    let rows = counts.into_iter().map(|(table, counts)| {
-        Ok(vec![Datum::Text(table.into()), number(counts.deleted), number(counts.anonymized), number(counts.disowned)])
+    let rows = counts.iter().map(|(table, counts)| {
+        Ok(vec![Datum::Text(table.as_str().into()), number(counts.deleted), number(counts.anonymized), number(counts.disowned)])
     });
     let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
     Response::Rows(RowStream {

@@ -103,13 +103,13 @@ impl Session {
                 if in_script || !query.locks.is_empty() {
                     self.transaction();
                 }
-                match self.rows_by_view(prepared, &cached, query, &params)? {
-                    Some(rows) => {
-                        let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
-                        Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
-                    }
-                    None => self.select(query, params),
-                }
+                let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
+                    Some(rows) => rows,
+                    None => self.query_rows(query, params)?,
+                };
+                // A plan that is made anew keeps the result's columns.
+                let columns = prepared.columns.clone().unwrap_or_else(|| query.columns.as_slice().into());
+                Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
             }
             Planned::Write(plan) => self.write(plan, params),
             Planned::CopyIn(plan, options) => {
@@ -162,12 +162,6 @@ impl Session {
                 Ok(Layered::new(self.database.store.clone(), base).held(Arc::new(hold)))
             }
         }
-    }
-
-    fn select(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
-        let columns: Arc<[OutputColumn]> = query.columns.as_slice().into();
-        let rows = self.query_rows(query, params)?;
-        Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
     }
 
     fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {

@@ -293,6 +293,11 @@ impl Session {
                 };
                 Ok(text_rows(text_columns(&[name]), vec![vec![value.into()]], "SHOW"))
             }
+            Show::Setting(name) if name == "dogwood.last_flushes" => {
+                let flushes = self.committed.flushes;
+                let value = format!("log {} us, keys {} us", flushes.log.as_micros(), flushes.keys.as_micros());
+                Ok(text_rows(text_columns(&[name]), vec![vec![value]], "SHOW"))
+            }
             Show::Setting(name) => {
                 let (shown, value) = self.state.lock().settings.show(name)?;
                 Ok(text_rows(text_columns(&[&shown]), vec![vec![value]], "SHOW"))

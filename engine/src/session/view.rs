@@ -11,6 +11,7 @@ use crate::layered::Layered;
 use crate::one_shot::QueryRows;
 use crate::one_shot::watch::Watch;
 use crate::protocol::Prepared;
+use crate::reader::Reader;
 use crate::view::automatic::Entry;
 use crate::view::read;
 use planner::catalog::Catalog;

@@ -59,7 +59,7 @@ struct Maintained {
     /// The tables and views that it reads, as they were when it was made.
     sources: Vec<Arc<Table>>,
     /// Not a catalog's, but made for queries.
-    automatic: Option<Definition>,
+    automatic: bool,
 }
 
 enum Progress {
@@ -257,7 +257,7 @@ impl ViewWorker {
             .views
             .iter()
             .filter(|(id, view)| {
-                let gone = view.automatic.is_none() && !catalog.table(**id).is_some_and(|table| table.is_maintained());
+                let gone = !view.automatic && !catalog.table(**id).is_some_and(|table| table.is_maintained());
                 gone || view.sources.iter().any(|source| changed(source, catalog.table(source.id)))
             })
             .map(|(id, _)| *id)
@@ -279,11 +279,8 @@ impl ViewWorker {
     }
 
     fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
-        let mut sources: Vec<Arc<Table>> = vec![table.clone()];
-        if let Some(view) = &table.view {
-            sources.extend(view.reads.keys().filter_map(|id| catalog.table(*id).cloned()));
-        }
-        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: None };
+        let sources = vec![table.clone()];
+        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false };
         match definition(table, catalog) {
             Ok(definition) => self.start(&mut view, definition),
             Err(error) => self.fail(table.id, &mut view, error),
@@ -300,13 +297,9 @@ impl ViewWorker {
             flow: None,
             progress: Progress::Waiting,
             sources: Vec::new(),
-            automatic: Some(definition.clone()),
+            automatic: true,
         };
         self.start(&mut view, definition);
-        if let Some(flow) = &view.flow {
-            let catalog = self.state.catalog();
-            view.sources = flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()).collect();
-        }
         self.views.insert(id, view);
     }
 
@@ -319,6 +312,7 @@ impl ViewWorker {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {
                 self.statistics.created(id, &flow.definition.name);
+                view.sources.extend(flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()));
                 view.flow = Some(flow);
                 self.begin(id, view);
             }

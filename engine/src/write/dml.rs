@@ -26,6 +26,8 @@ pub struct Written {
     pub returned: Vec<Vec<Datum>>,
 }
 
+// Rows that are locked and looked for together.
+const INSERT_ROWS_MAX: usize = 1_000;
 // A statement that keeps losing its rows to others gives up rather than spin.
 const ATTEMPTS_MAX: usize = 1_000;
 
@@ -67,23 +69,58 @@ pub fn insert_rows(
 ) -> Result<Written, SqlError> {
     writer.lock_table(plan.table)?;
     let shape = writer.shape(plan.table)?;
+    let mut rows = rows.into_iter();
+    if plan.on_conflict.is_some() {
+        return insert_or_update(writer, &shape, plan, rows);
+    }
+    let mut written = Written::default();
+    loop {
+        let (mut chunk, mut failed) = (Vec::new(), None);
+        for mut row in rows.by_ref().take(INSERT_ROWS_MAX) {
+            match writer.complete(&shape, &plan.checks, &mut row, None) {
+                Ok(()) => chunk.push(row),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        if chunk.is_empty() && failed.is_none() {
+            return Ok(written);
+        }
+        // What is wrong with the rows before is said first.
+        writer.insert_rows(&shape, &chunk)?;
+        written.rows += chunk.len();
+        for row in &chunk {
+            returning(writer, plan.returning.as_ref(), row, &mut written.returned)?;
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+}
+
+/// ON CONFLICT: row by row, for each may meet the one before.
+fn insert_or_update(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    plan: &InsertPlan,
+    rows: impl Iterator<Item = Vec<Datum>>,
+) -> Result<Written, SqlError> {
     let mut written = Written::default();
     let mut touched: HashSet<RowKey> = HashSet::new();
     for mut row in rows {
-        writer.complete(&shape, &plan.checks, &mut row, None)?;
+        writer.complete(shape, &plan.checks, &mut row, None)?;
         if let Some(on_conflict) = &plan.on_conflict
-            && let Some(row_key) = conflicting(writer, &shape, on_conflict, &row)?
+            && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
         {
-            if let Some(row) = on_conflict_update(writer, &shape, plan, on_conflict, &row_key, &row, &mut touched)? {
+            if let Some(row) = on_conflict_update(writer, shape, plan, on_conflict, &row_key, &row, &mut touched)? {
                 written.rows += 1;
                 returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
             }
             continue;
         }
-        let row_key = writer.insert_row(&shape, &row)?;
-        if plan.on_conflict.is_some() {
-            touched.insert(row_key);
-        }
+        touched.extend(writer.insert_rows(shape, std::slice::from_ref(&row))?);
         written.rows += 1;
         returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
     }

@@ -6,11 +6,13 @@
 use super::unique::{self, UniqueCheck, values_text};
 use super::{RowUpdate, Writer};
 use crate::SqlError;
-use crate::locks::{LockKey, LockMode, Patience};
+use crate::locks::{Granted, LockKey, LockMode, Patience};
+use crate::reader::Reader;
 use crate::shape::{Referrer, TableShape};
 use crate::transaction::Transaction;
-use planner::catalog::{ConstraintName, ForeignKey, ReferentialAction};
-use repr::{ColumnIndex, Datum, RelationId, RowKey, key};
+use planner::catalog::{ForeignKey, ReferentialAction};
+use repr::{ColumnIndex, Datum, Id, RelationId, RowKey, key};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.
@@ -25,25 +27,43 @@ pub enum DeferredCheck {
 
 /// A referencing row was written.
 pub struct ParentNeeded {
-    table: RelationId,
-    constraint: ConstraintName,
-    target: RelationId,
-    target_columns: Vec<ColumnIndex>,
-    columns: Vec<ColumnIndex>,
+    /// The referencing table, as it was when the row was written.
+    shape: Arc<TableShape>,
+    /// Which of its foreign keys.
+    position: usize,
     /// None of them NULL.
     values: Vec<Datum>,
 }
 
 impl ParentNeeded {
-    /// Of one row's foreign key.
-    pub fn new(table: RelationId, foreign_key: &ForeignKey, values: Vec<Datum>) -> Self {
-        ParentNeeded {
-            table,
-            constraint: foreign_key.constraint.clone(),
-            target: foreign_key.target,
-            target_columns: foreign_key.target_columns.clone(),
-            columns: foreign_key.columns.clone(),
-            values,
+    /// Of one row's foreign key, by its place among the table's.
+    pub fn new(shape: &Arc<TableShape>, position: usize, values: Vec<Datum>) -> Self {
+        ParentNeeded { shape: shape.clone(), position, values }
+    }
+    fn foreign_key(&self) -> &ForeignKey {
+        &self.shape.table().foreign_keys[self.position]
+    }
+}
+
+/// Parents that a transaction has found and keeps from going by its lock, so that the next child of one need not look again.
+#[derive(Default)]
+pub struct KeptParents {
+    by_constraint: HashMap<Id, HashMap<Vec<u8>, RowKey>>,
+    count: usize,
+}
+
+// Beyond this, parents are looked up for each child.
+const KEPT_PARENTS_MAX: usize = 1 << 16;
+
+impl KeptParents {
+    /// The row, if it was found before.
+    fn get(&self, constraint: Id, value: &[u8]) -> Option<&RowKey> {
+        self.by_constraint.get(&constraint)?.get(value)
+    }
+    fn keep(&mut self, constraint: Id, value: Vec<u8>, row_key: RowKey) {
+        if self.count < KEPT_PARENTS_MAX {
+            self.count += 1;
+            self.by_constraint.entry(constraint).or_default().insert(value, row_key);
         }
     }
 }
@@ -85,8 +105,9 @@ pub fn check_deferred(transaction: &mut Transaction, patience: &Patience) -> Res
 
 fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<bool, SqlError> {
     let view = transaction.latest_view();
-    let Ok(shape) = view.shape(parent.table).cloned() else { return Ok(false) };
-    let foreign_key = shape.table().foreign_keys.iter().find(|key| key.constraint.id == parent.constraint.id);
+    let Ok(shape) = view.shape(parent.shape.id()).cloned() else { return Ok(false) };
+    let constraint = parent.foreign_key().constraint.id;
+    let foreign_key = shape.table().foreign_keys.iter().find(|key| key.constraint.id == constraint);
     match foreign_key {
         Some(foreign_key) => {
             let value = key::encode_all(&parent.values);
@@ -103,18 +124,37 @@ pub fn require_parent(
     patience: &Patience,
     needed: &ParentNeeded,
 ) -> Result<(), SqlError> {
-    let view = transaction.latest_view();
-    let target = view.shape(needed.target)?.clone();
-    let referencing = view.shape(needed.table)?.clone();
-    let index = target.unique_index(&needed.target_columns).expect("a foreign key refers to a unique index").id;
+    let foreign_key = needed.foreign_key();
     let value = key::encode_all(&needed.values);
+    let changed = |transaction: &Transaction, row_key: &RowKey| {
+        let changes = transaction.overlay().table(foreign_key.target);
+        changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key))
+    };
+    if let Some(row_key) = transaction.parents.get(foreign_key.constraint.id, &value)
+        && !changed(transaction, row_key)
+    {
+        return Ok(());
+    }
+    let view = transaction.latest_view();
+    let target = view.shape(foreign_key.target)?.clone();
+    let index = target.unique_index(&foreign_key.target_columns).expect("a foreign key refers to a unique index").id;
     let mut found = view.keys_by_value(&target, index, &value)?;
+    let seen_at = view.time();
     drop(view);
     // The row must still be there once it is locked.
     while let Some(row_key) = found.pop() {
-        transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::Shared, patience)?;
-        let again = transaction.latest_view().keys_by_value(&target, index, &value)?;
+        let granted = transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::Shared, patience)?;
+        let latest = transaction.latest_view();
+        let again = if granted == Granted::AtOnce && latest.time() == seen_at {
+            vec![row_key.clone()]
+        } else {
+            latest.keys_by_value(&target, index, &value)?
+        };
+        drop(latest);
         if again.contains(&row_key) {
+            if !changed(transaction, &row_key) {
+                transaction.parents.keep(foreign_key.constraint.id, value, row_key);
+            }
             return Ok(());
         }
         found = again;
@@ -123,18 +163,19 @@ pub fn require_parent(
     if !still_refers(transaction, needed)? {
         return Ok(());
     }
+    let referencing = transaction.latest_view().shape(needed.shape.id())?.clone();
     let message = format!(
         "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
         referencing.table().name,
-        needed.constraint.name
+        foreign_key.constraint.name
     );
     Err(SqlError::new("23503", message)
         .detail(format!(
             "{} is not present in table \"{}\".",
-            values_text(&referencing, &needed.columns, &needed.values),
+            values_text(&referencing, &foreign_key.columns, &needed.values),
             target.table().name
         ))
-        .on(&referencing.table().name, Some(&needed.constraint.name)))
+        .on(&referencing.table().name, Some(&foreign_key.constraint.name)))
 }
 
 /// What the foreign key says happens to the referrers of a key that is gone.
@@ -182,7 +223,6 @@ pub fn defaults(
     shape: &TableShape,
     columns: &[ColumnIndex],
 ) -> Result<Vec<Datum>, SqlError> {
-    use crate::reader::Reader;
     let catalog = writer.transaction.latest_view().catalog().clone();
     columns
         .iter()

@@ -126,6 +126,15 @@ impl Grammar<'_, '_> {
             if self.eat(words) {
                 let if_exists = self.eat(&["IF", "EXISTS"]);
                 let name = self.object_name()?;
+                let materialized = kind == ObjectKind::MaterializedView;
+                if (materialized || kind == ObjectKind::View) && self.word_is(0, "RENAME") && !self.word_is(1, "TO") {
+                    self.take(1);
+                    self.eat(&["COLUMN"]);
+                    let column = self.identifier()?;
+                    self.expect(&["TO"])?;
+                    let new_name = self.identifier()?;
+                    return Ok(Some(Statement::RenameViewColumn { materialized, if_exists, name, column, new_name }));
+                }
                 return match self.rename_or_nothing(kind, if_exists, &name)? {
                     Some(statement) => Ok(Some(statement)),
                     None => Ok(Some(self.unsupported(&format!("this form of {}", words.join(" "))))),

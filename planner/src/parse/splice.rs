@@ -3,7 +3,7 @@
 //! Used on texts that are kept (views): what comes out is parsed and resolved again by whoever asked, and
 //! thrown away if it does not mean the same.
 
-use super::grammar::Lines;
+use super::grammar::{Lines, is_reserved};
 use super::tokens_with_text;
 use crate::ownership::quote_identifier;
 use sqlparser::tokenizer::{Span, Token};
@@ -38,7 +38,8 @@ pub(crate) fn splice(text: &str, edits: impl IntoIterator<Item = Edit>) -> Strin
     out
 }
 
-/// A plain SELECT with its outputs named anew: `None` where the text has not that form.
+/// A plain SELECT with its outputs under these names, by an alias where they have not got them as they are: `None`
+/// where the text has not that form.
 pub(crate) fn name_items(text: &str, names: &[String]) -> Option<String> {
     let tokens = tokens_with_text(text);
     let mut items = Items { out: String::with_capacity(text.len()), names, next: 0 };
@@ -97,15 +98,37 @@ impl Items<'_> {
         let end = item.iter().rposition(|(token, _)| !is_blank(token))? + 1;
         let (written, blanks) = item.split_at(end);
         let visible: Vec<usize> = (0..written.len()).filter(|&at| !is_blank(written[at].0)).collect();
+        let name = self.names.get(self.next)?;
+        self.next += 1;
+        if names_itself(written, name) {
+            item.iter().for_each(|(_, piece)| self.out.push_str(piece));
+            return Some(());
+        }
         let aliased = visible.len() > 2 && is_word(written[visible[visible.len() - 2]].0, "AS");
         let kept = if aliased { visible[visible.len() - 3] + 1 } else { written.len() };
         written[..kept].iter().for_each(|(_, piece)| self.out.push_str(piece));
         self.out.push_str(" AS ");
-        self.out.push_str(&quote_identifier(self.names.get(self.next)?));
-        self.next += 1;
+        self.out.push_str(&quote_identifier(name));
         blanks.iter().for_each(|(_, piece)| self.out.push_str(piece));
         Some(())
     }
+}
+
+/// Whether an item is a column that has the name already: `a`, `t.a`, and nothing else.
+fn names_itself(written: &[(&Token, &str)], name: &str) -> bool {
+    let visible = written.iter().filter(|(token, _)| !is_blank(token)).enumerate();
+    let mut last = None;
+    for (place, (token, _)) in visible {
+        match token {
+            Token::Word(word) if place % 2 == 0 => last = Some(word),
+            Token::Period if place % 2 == 1 => last = None,
+            _ => return false,
+        }
+    }
+    last.is_some_and(|word| match word.quote_style {
+        Some(_) => word.value == name,
+        None => word.value.to_lowercase() == name && !is_reserved(&word.value),
+    })
 }
 
 fn is_blank(token: &Token) -> bool {
@@ -140,6 +163,8 @@ mod tests {
             ("SELECT a, b FROM t", Some("SELECT a AS x, b AS \"Y\" FROM t")),
             ("select a as q, f(b, c) AS r", Some("select a AS x, f(b, c) AS \"Y\"")),
             ("SELECT a IS DISTINCT FROM b, 2 FROM t", Some("SELECT a IS DISTINCT FROM b AS x, 2 AS \"Y\" FROM t")),
+            ("SELECT t.x, \"Y\" FROM t", Some("SELECT t.x, \"Y\" FROM t")),
+            ("SELECT DISTINCT x, b::y FROM t", Some("SELECT DISTINCT x AS x, b::y AS \"Y\" FROM t")),
             ("SELECT a, b, c FROM t", None),
             ("VALUES (1, 2)", None),
         ] {

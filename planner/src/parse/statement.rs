@@ -104,6 +104,19 @@ pub enum Statement {
         /// Its new name.
         new_name: Identifier,
     },
+    /// ALTER [MATERIALIZED] VIEW … RENAME [COLUMN] a TO b
+    RenameViewColumn {
+        /// MATERIALIZED
+        materialized: bool,
+        /// IF EXISTS
+        if_exists: bool,
+        /// The view.
+        name: ObjectName,
+        /// The column.
+        column: Identifier,
+        /// Its new name.
+        new_name: Identifier,
+    },
     /// ALTER … OWNER TO, SET SCHEMA public and the like, on an object that must exist.
     AlterNothing {
         /// What kind of object the statement names.

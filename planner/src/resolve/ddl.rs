@@ -225,6 +225,7 @@ pub fn is_ddl(statement: &Statement) -> bool {
             | Statement::CreateIndex(_)
             | Statement::CreateView(_)
             | Statement::Rename { .. }
+            | Statement::RenameViewColumn { .. }
             | Statement::AlterNothing { .. }
             | Statement::Drop { .. }
             | Statement::CreateSequence { .. }
@@ -247,6 +248,9 @@ impl Change<'_> {
             Statement::CreateView(create) => self.create_view(create),
             Statement::Rename { kind, if_exists, name, new_name } => {
                 self.rename(*kind, *if_exists, name, new_name)
+            }
+            Statement::RenameViewColumn { materialized, if_exists, name, column, new_name } => {
+                self.alter_view_column(*materialized, *if_exists, name, column, new_name)
             }
             Statement::AlterNothing { kind, if_exists, name } => self.alter_nothing(*kind, *if_exists, name),
             Statement::Drop { kind, if_exists, names, behavior } => {

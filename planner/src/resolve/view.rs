@@ -16,6 +16,13 @@ use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// How deep views may stand over views: each level is a level of the stack in every rung of the planner.
+const VIEW_DEPTH_MAX: usize = 64;
+
+/// Views that one statement may expand: two of each level over two of the next would otherwise double without end, and
+/// a join of hundreds of tables takes seconds to plan.
+const VIEWS_MAX: usize = 250;
+
 /// A view's definition as it is kept.
 pub(super) struct Definition {
     pub(super) query: String,
@@ -77,15 +84,13 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
     for (column, name) in columns.iter_mut().zip(names) {
         column.name.clone_from(name);
     }
-    if columns.iter().zip(&original.columns).any(|(new, old)| new.name != old.name) {
-        query = renamed_outputs(&query, catalog, &original, &columns)?;
-    }
+    query = named_outputs(&query, catalog, &original, &columns)?;
     let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
     Ok(Definition { query, columns, reads, primary_keys: trace.primary_keys })
 }
 
-/// A text whose outputs have these names.
-fn renamed_outputs(
+/// A text whose outputs have these names, and keep them when what they are computed from is renamed.
+fn named_outputs(
     text: &str,
     catalog: &Catalog,
     original: &HirQuery,
@@ -98,6 +103,9 @@ fn renamed_outputs(
     {
         return Ok(named);
     }
+    if wanted.columns == original.columns {
+        return Ok(text.to_string());
+    }
     let list = |prefix: &str| names.iter().map(|name| format!("{prefix}{}", quote_identifier(name))).collect::<Vec<_>>().join(", ");
     let wrapped = format!("SELECT {} FROM (\n{text}\n) AS q ({})", list("q."), list(""));
     let (resolved, _) = meaning(&wrapped, catalog, ViewUse::Opaque, false)?;
@@ -106,6 +114,24 @@ fn renamed_outputs(
     } else {
         Err(PlanError::unsupported("this list of column names").hint("name the columns in the query itself, with AS"))
     }
+}
+
+/// The text of a view with its columns under new names.
+///
+/// # Errors
+/// 0A000 if the text has no form in which they can be named.
+pub(super) fn rename_columns(text: &str, names: &[String], catalog: &Catalog) -> Result<String, PlanError> {
+    let original = opaque(text, catalog)?;
+    let mut columns = original.columns.clone();
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    named_outputs(text, catalog, &original, &columns)
+}
+
+/// Whether a view can be used: it, and what it stands on, can be expanded.
+pub(super) fn check_expansion(text: &str, catalog: &Catalog) -> Result<(), PlanError> {
+    meaning(text, catalog, ViewUse::Expand, false).map(|_| ())
 }
 
 fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
@@ -232,12 +258,21 @@ impl Resolver<'_> {
     pub(super) fn expand_view(&mut self, table: &Table) -> Result<Hir, PlanError> {
         let missing = || PlanError::new("42P01", format!("view \"{}\" does not exist", table.name));
         let query = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
+        self.views_expanded += 1;
+        if self.view_depth >= VIEW_DEPTH_MAX || self.views_expanded > VIEWS_MAX {
+            return Err(PlanError::new("54001", "stack depth limit exceeded").hint(format!(
+                "Views stand over views at most {VIEW_DEPTH_MAX} deep, and a statement expands at most {VIEWS_MAX} of them."
+            )));
+        }
         self.nested(|resolver| {
             let mut inner = Resolver::new(resolver.catalog, resolver.session, "", &[]);
             inner.next_cte = resolver.next_cte;
             inner.depth = resolver.depth;
+            inner.view_depth = resolver.view_depth + 1;
+            inner.views_expanded = resolver.views_expanded;
             let (hir, _) = inner.subquery(&query, Limits::Ordered)?;
             resolver.next_cte = inner.next_cte;
+            resolver.views_expanded = inner.views_expanded;
             resolver.maintained.append(&mut inner.maintained);
             Ok(hir)
         })

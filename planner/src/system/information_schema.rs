@@ -234,6 +234,12 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      ref_dtd_identifier name",
     ),
     (
+        "view_column_usage",
+        13468,
+        "view_catalog name, view_schema name, view_name name, table_catalog name, table_schema name, \
+     table_name name, column_name name",
+    ),
+    (
         "view_table_usage",
         13478,
         "view_catalog name, view_schema name, view_name name, table_catalog name, table_schema name, \

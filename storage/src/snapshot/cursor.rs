@@ -55,9 +55,38 @@ impl Cursor {
     /// The entries with a prefix that the family's filter knows: absent ones cost no block.
     pub(crate) fn prefix(snapshot: &Snapshot, family: Family, prefix: &[u8]) -> Cursor {
         let mut options = ReadOptions::default();
+        // It ends with the prefix by itself: bounds would only be copied.
         options.set_prefix_same_as_start(true);
-        let upper = keyspace::successor(prefix);
-        Cursor::open(snapshot, family, options, prefix.to_vec(), upper, Direction::Forward)
+        let position = Cursor::position(snapshot, family, options);
+        Cursor { position, direction: Direction::Forward, progress: Progress::Before(prefix.to_vec()) }
+    }
+
+    /// For `find`, any number of times: the entries with a prefix that the family's filter knows, whichever is asked for.
+    pub(crate) fn probe(snapshot: &Snapshot, family: Family) -> Cursor {
+        let mut options = ReadOptions::default();
+        options.set_prefix_same_as_start(true);
+        let position = Cursor::position(snapshot, family, options);
+        Cursor { position, direction: Direction::Forward, progress: Progress::Done }
+    }
+
+    /// The first entry with this prefix, wherever the cursor stood before.
+    pub(crate) fn find<T>(
+        &mut self,
+        prefix: &[u8],
+        tried: &'static str,
+        read: impl FnOnce(&[u8], &[u8]) -> T,
+    ) -> Result<Option<T>, StorageError> {
+        self.position.with_dependent_mut(|_, iterator| {
+            iterator.seek(prefix);
+            match iterator.item() {
+                Some((key, value)) if key.starts_with(prefix) => Ok(Some(read(key, value))),
+                Some(_) => Ok(None),
+                None => {
+                    iterator.status().map_err(rocks::failed(tried))?;
+                    Ok(None)
+                }
+            }
+        })
     }
 
     /// The entries with any prefix, in order.
@@ -113,10 +142,14 @@ impl Cursor {
         if let Some(to) = to {
             options.set_iterate_upper_bound(to);
         }
-        let position = Position::new(snapshot.clone(), |snapshot| {
-            snapshot.rocks().raw_iterator_cf_opt(family.handle(snapshot.store().db()), options)
-        });
+        let position = Cursor::position(snapshot, family, options);
         Cursor { position, direction, progress: Progress::Before(from) }
+    }
+
+    fn position(snapshot: &Snapshot, family: Family, options: ReadOptions) -> Position {
+        Position::new(snapshot.clone(), |snapshot| {
+            snapshot.rocks().raw_iterator_cf_opt(family.handle(snapshot.store().db()), options)
+        })
     }
 
     /// Moves to the next entry and reads it; nothing at the end.

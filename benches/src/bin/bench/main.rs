@@ -138,16 +138,33 @@ fn subjects(report: &mut Report, servers: &[&Server], people: u64) -> Result<(),
     for server in servers {
         let mut client = server.connect()?;
         let each = |request: &dyn Fn(&mut postgres::Client, u64) -> Result<f64, Failure>, client: &mut postgres::Client| {
-            let mut all = (people..people + REQUESTS).map(|person| request(client, person)).collect::<Result<Vec<_>, _>>()?;
-            all.sort_by(f64::total_cmp);
-            Ok::<f64, Failure>(all[all.len() / 2])
+            let all = (people..people + REQUESTS).map(|person| request(client, person)).collect::<Result<Vec<_>, _>>()?;
+            Ok::<f64, Failure>(median(all))
         };
+        if server.kind == Kind::Dogwood {
+            gets.push(each(&|client, person| workload::get_subject(server, client, person), &mut client)?);
+            let (mut whole, mut flushes) = (Vec::new(), Vec::new());
+            for person in people..people + REQUESTS {
+                whole.push(workload::forget_subject(server, &mut client, person)?);
+                flushes.push(workload::last_flushes(&mut client)?);
+            }
+            let rest = whole.iter().zip(&flushes).map(|(whole, flushes)| whole - flushes).collect();
+            forgets.push(median(whole));
+            report.single("of FORGET, its two serial flushes (as the server says), median", "ms", median(flushes));
+            report.single("of FORGET, the rest, median", "ms", median(rest));
+            continue;
+        }
         gets.push(each(&|client, person| workload::get_subject(server, client, person), &mut client)?);
         forgets.push(each(&|client, person| workload::forget_subject(server, client, person), &mut client)?);
     }
     report.pair("GET of a person with 100 rows in five tables, median (PostgreSQL: UNION ALL by hand)", "ms", gets[0], gets[1]);
     report.pair("FORGET of such a person, two flushes within (PostgreSQL: DELETEs in one transaction, nothing erased)", "ms", forgets[0], forgets[1]);
     Ok(())
+}
+
+fn median(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }
 
 /// What opening costs with few and with many subjects, and what reading does.
@@ -168,6 +185,13 @@ fn opening(report: &mut Report, options: &Options, folder: &Path, ours: Server) 
         let plan = Plan { connections: 1, rounds: 1, slice };
         let samples = measure(&[server], plan, &Point { people })?;
         report.single(&format!("point SELECT with {people} subjects, p50"), "µs", samples[0].quantile(0.5));
+    }
+    workload::copy(&many, "copied", (200_000..300_000).map(|id| (id, Some(id % options.people))))?;
+    many.kill()?;
+    let many = Server::dogwood(&options.binary, &folder.join("dogwood"))?;
+    report.single("opening after kill -9, 100,000 owned rows later", "ms", many.opened.as_secs_f64() * 1e3);
+    if workload::count(&many, "copied")? != 200_000 {
+        return Err("a crash lost acknowledged rows".into());
     }
     Ok(())
 }

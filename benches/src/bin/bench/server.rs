@@ -148,6 +148,13 @@ impl Server {
         Ok(())
     }
 
+    /// Ends it as a crash would.
+    pub fn kill(mut self) -> Result<(), Failure> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     fn end(&mut self) {
         // Once it has been waited for, its number may be another's.
         if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {

@@ -177,6 +177,17 @@ pub fn get_subject(server: &Server, client: &mut Client, person: u64) -> Result<
     Ok(took.as_secs_f64() * 1e3)
 }
 
+/// Milliseconds that the server's last commit on this connection waited for the disk.
+pub fn last_flushes(client: &mut Client) -> Result<f64, Failure> {
+    let messages = client.simple_query("SHOW dogwood.last_flushes")?;
+    let said = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    let numbers = said.unwrap_or_default().split(' ').filter_map(|word| word.parse::<f64>().ok());
+    Ok(numbers.sum::<f64>() / 1e3)
+}
+
 /// Milliseconds of an erasure, and nothing of the person left.
 pub fn forget_subject(server: &Server, client: &mut Client, person: u64) -> Result<f64, Failure> {
     let started = Instant::now();

@@ -34,10 +34,13 @@ impl Change<'_> {
         Ok("ALTER TABLE")
     }
 
-    /// Of a view, ALTER TABLE changes the name only.
+    /// Of a view, ALTER TABLE changes names only.
     fn refuse_for_view(&self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
         let table = self.get(id);
-        if table.is_stored() || matches!(action, AlterTableAction::RenameTable(_) | AlterTableAction::Nothing) {
+        if table.is_stored() || matches!(
+            action,
+            AlterTableAction::RenameTable(_) | AlterTableAction::RenameColumn(..) | AlterTableAction::Nothing
+        ) {
             return Ok(());
         }
         let what = match action {
@@ -56,9 +59,9 @@ impl Change<'_> {
             | AlterTableAction::DropAnnotation(..)
             | AlterTableAction::AddRule(_)
             | AlterTableAction::DropRule(_) => "an annotation",
-            AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) | AlterTableAction::RenameColumn(..) => {
-                return Err(PlanError::unsupported(format!("this change of {} \"{}\"", table.kind(), table.name))
-                    .hint("drop the view and create it anew"));
+            AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => {
+                return Err(PlanError::unsupported(format!("a default of a column of {} \"{}\"", table.kind(), table.name))
+                    .hint("views cannot be written: give the table's column a default"));
             }
             AlterTableAction::DropExpression { .. }
             | AlterTableAction::AddIdentity { .. }
@@ -66,6 +69,7 @@ impl Change<'_> {
             | AlterTableAction::DropIdentity { .. }
             | AlterTableAction::RenameConstraint(..)
             | AlterTableAction::RenameTable(_)
+            | AlterTableAction::RenameColumn(..)
             | AlterTableAction::Nothing => "this action",
             AlterTableAction::Refused(what) => return Err(PlanError::unsupported(what)),
         };
@@ -106,6 +110,7 @@ impl Change<'_> {
             AlterTableAction::ValidateConstraint(name) => self.require_constraint(id, name),
             AlterTableAction::AlterConstraint(name, timing) => self.alter_constraint(id, name, *timing),
             AlterTableAction::AnnotateConstraint(name, new, old) => self.annotate_constraint(id, name, *new, *old),
+            AlterTableAction::RenameColumn(old, new) if !self.get(id).is_stored() => self.rename_view_column(id, old, new),
             AlterTableAction::RenameColumn(old, new) => self.rename_column(id, old, new),
             AlterTableAction::RenameConstraint(old, new) => self.rename_constraint(id, old, new),
             AlterTableAction::RenameTable(new) => self.rename_table(id, new),

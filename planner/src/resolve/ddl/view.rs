@@ -5,10 +5,12 @@ use crate::catalog::{Catalog, Column, Index, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
-use crate::parse::statement::ObjectName;
+use crate::parse::statement::{Identifier, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
-use crate::resolve::view::{Definition, define, refuse_pseudo_types, rename, still_means, view_query};
+use crate::resolve::view::{
+    Definition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
+};
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -83,6 +85,8 @@ impl Change<'_> {
                 primary_keys: definition.primary_keys,
             }),
         };
+        let view = table.view.as_ref().map_or("", |view| &view.query);
+        check_expansion(view, &self.catalog)?;
         self.catalog.relation_names.insert(name.clone(), id);
         self.catalog.relations.insert(id, Arc::new(table));
         if create.materialized {
@@ -134,6 +138,7 @@ impl Change<'_> {
                 self.get(view).name
             )));
         }
+        check_expansion(&definition.query, &self.catalog)?;
         let table = self.edit(id);
         table.columns.extend(definition.columns[table.columns.len()..].iter().map(column));
         if let Some(view) = &mut table.view {
@@ -249,6 +254,49 @@ impl Change<'_> {
             .filter_map(|reader| Some((reader, &self.catalog.table(reader)?.view.as_ref()?.query)))
             .map(|(reader, text)| Ok((reader, rename(text, &self.catalog, id, column, new)?)))
             .collect()
+    }
+
+    /// ALTER [MATERIALIZED] VIEW … RENAME [COLUMN] a TO b
+    pub(super) fn rename_view_column(
+        &mut self,
+        id: RelationId,
+        old: &Identifier,
+        new: &Identifier,
+    ) -> Result<(), PlanError> {
+        let index = self.column(id, old)?;
+        let table = Arc::clone(self.get(id));
+        if table.column_by_name(&new.name).is_some() {
+            return Err(PlanError::new("42701", format!("column \"{}\" of relation \"{}\" already exists", new.name, table.name))
+                .at(Some(new.position)));
+        }
+        let texts = self.renamed_texts(id, Some(index), &new.name)?;
+        self.set_texts(texts);
+        let mut names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        names[index].clone_from(&new.name);
+        let text = table.view.as_ref().map(|view| rename_columns(&view.query, &names, &self.catalog)).transpose()?;
+        self.set_texts(text.map(|text| (id, text)).into_iter().collect());
+        self.edit(id).columns[index].name.clone_from(&new.name);
+        Ok(())
+    }
+
+    /// The same by ALTER VIEW.
+    pub(super) fn alter_view_column(
+        &mut self,
+        materialized: bool,
+        if_exists: bool,
+        name: &ObjectName,
+        old: &Identifier,
+        new: &Identifier,
+    ) -> Result<&'static str, PlanError> {
+        let tag = if materialized { "ALTER MATERIALIZED VIEW" } else { "ALTER VIEW" };
+        match self.view(name, materialized) {
+            Ok(id) => self.rename_view_column(id, old, new)?,
+            Err(error) if if_exists && error.code == "42P01" => {
+                self.notice("00000", format!("relation \"{}\" does not exist, skipping", name.name));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(tag)
     }
 
     pub(super) fn set_texts(&mut self, texts: Vec<(RelationId, String)>) {
