@@ -6,11 +6,12 @@ use crate::render::shared::{ViewBatch, for_key, next_key};
 use crate::render::top_k::OrderedRow;
 use crate::SqlError;
 use repr::{IndexId, RelationId, Row};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// All maintained views at one commit.
 #[derive(Clone, Default)]
-pub struct Views(imbl::OrdMap<RelationId, Arc<ViewState>>);
+pub struct Views(Arc<BTreeMap<RelationId, Arc<ViewState>>>);
 
 impl Views {
     /// One view.
@@ -27,11 +28,11 @@ impl Views {
     }
     /// Sets a view's state.
     pub fn set(&mut self, view: RelationId, state: ViewState) {
-        self.0.insert(view, Arc::new(state));
+        Arc::make_mut(&mut self.0).insert(view, Arc::new(state));
     }
     /// Forgets a view.
     pub fn remove(&mut self, view: RelationId) {
-        self.0.remove(&view);
+        Arc::make_mut(&mut self.0).remove(&view);
     }
 }
 
