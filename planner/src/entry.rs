@@ -11,7 +11,7 @@ use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
-use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::ddl::{DdlPlan, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::{
     GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
@@ -186,9 +186,18 @@ fn explain_resolved(options: &ExplainOptions, what: Resolved, catalog: &Catalog)
 ///
 /// # Errors
 /// Those of `plan_ddl`.
-pub fn plan_definition(statement: &Statement, catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+pub fn plan_definition(statement: &Statement, catalog: &Catalog, labels: Labels) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    plan_ddl(statement, catalog, &resolver_hook(&session))
+    plan_ddl(statement, catalog, labels, &resolver_hook(&session))
+}
+
+/// Plans the end of a restore over the resolver's hook.
+///
+/// # Errors
+/// Those of `plan_restored`.
+pub fn plan_restored(catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+    let session = SessionInfo::default();
+    crate::resolve::ddl::plan_restored(catalog, &resolver_hook(&session))
 }
 
 /// What every row of a table must pass.

@@ -22,7 +22,7 @@ pub mod transform;
 
 pub use entry::{
     CopyInPlan, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default, plan_definition,
-    plan_rewrite, plan_row_checks, plan_statement, plan_type,
+    plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type,
 };
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
 pub use resolve::view_query;

@@ -1,5 +1,6 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
+use super::utility::RESTORING;
 use crate::SqlError;
 use crate::clock;
 use crate::database::Database;
@@ -109,6 +110,10 @@ impl Environment for StatementEnvironment {
         self.state.lock().settings.show(name).ok().map(|(_, value)| value)
     }
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError> {
+        if name.eq_ignore_ascii_case(RESTORING) {
+            // Its end changes the catalog, which no expression may.
+            return Err(value_error(SqlError::unsupported(format!("set_config of {RESTORING}")).hint("use SET")));
+        }
         self.state.lock().settings.set(name, Some(value), local).map_err(value_error)
     }
     fn catalog(&self) -> &Arc<Catalog> {
