@@ -7,6 +7,7 @@ use crate::explain;
 use crate::hir::OutputColumn;
 use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
 use crate::ownership::graph::{KeyForm, key_form};
+use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
@@ -31,6 +32,8 @@ pub enum Planned {
     CopyIn(Arc<CopyInPlan>, CopyOptions),
     /// COPY … TO STDOUT of a planned statement.
     CopyOut(Box<Planned>, CopyOptions),
+    /// CREATE TABLE … AS a query.
+    CreateTableAs(Box<CreateTableAs>, Arc<Query>),
     /// DECLARE … CURSOR FOR a query.
     Cursor(Box<DeclareCursor>, Arc<Query>),
     /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
@@ -115,8 +118,8 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
     Ok(match resolved {
         Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, &forms)?)),
         Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, &forms)?)),
-        Resolved::CreateTableAs { .. } => {
-            return Err(PlanError::unsupported("CREATE TABLE AS").hint("create the table, then INSERT … SELECT"));
+        Resolved::CreateTableAs { create, query } => {
+            Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
         }
         Resolved::CopyFrom { insert, columns, table, options } => {
             let relation = insert.table;

@@ -17,6 +17,8 @@ use repr::{Datum, ScalarType};
 use std::sync::Arc;
 
 const TAG: &str = "CREATE TABLE AS";
+// Rows are found before they are written, this many at a time.
+const CHUNK_ROWS: usize = 1_000;
 
 impl Session {
     pub(super) fn create_table_as(
@@ -67,13 +69,17 @@ impl Session {
         let table = table.ok_or_else(|| SqlError::new("XX000", "the table that was made is not there"))?;
         let shape = writer.shape(table)?;
         let checks = writer.row_checks(&shape)?;
-        let mut count = 0;
+        let (mut count, mut chunk) = (0, Vec::with_capacity(CHUNK_ROWS));
         for row in rows {
             let mut row = row?;
             writer.complete(&shape, &checks, &mut row, None)?;
-            writer.insert_row(&shape, &row)?;
-            count += 1;
+            chunk.push(row);
+            if chunk.len() == CHUNK_ROWS {
+                count += writer.insert_rows(&shape, &chunk)?.len();
+                chunk.clear();
+            }
         }
+        count += writer.insert_rows(&shape, &chunk)?.len();
         writer.finish()?;
         Ok(count)
     }

@@ -12,7 +12,9 @@ use crate::write::foreign_key;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
-use planner::parse::utility::{Fetch, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes};
+use planner::parse::utility::{
+    Fetch, FetchDirection, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes,
+};
 use planner::parse::{Expr, ParsedStatement};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::collections::BTreeSet;
@@ -146,6 +148,7 @@ impl Session {
             }
             Statement::Reindex => complete("REINDEX"),
             Statement::RefreshView(name) => self.refresh(name),
+            Statement::Cluster => complete("CLUSTER"),
             Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
             Statement::Unlisten(_) => complete("UNLISTEN"),
             Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
@@ -188,7 +191,7 @@ impl Session {
         Ok(())
     }
 
-    fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
+    pub(super) fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
         self.refuse_read_only("DDL")?;
         let patience = self.patience();
         let restoring = self.state.lock().settings.is_on(RESTORING);
@@ -408,6 +411,10 @@ impl Session {
             // Its rows may be of the person forgotten: they go with it.
             self.cursors.remove(&fetch.cursor);
             return Err(ended);
+        }
+        if fetch.is_move && matches!(fetch.direction, FetchDirection::Forward(0) | FetchDirection::Relative(0)) {
+            // It goes nowhere, which any cursor can.
+            return complete(&format!("MOVE {}", usize::from(cursor.is_on_row())));
         }
         let rows = cursor.fetch(fetch.direction)?;
         if fetch.is_move {
