@@ -19,6 +19,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::published::Published;
 use crate::sar::receipt::{self, Erasure};
+use crate::shape::Schema;
 use crate::view::dataflow::Definition;
 use crate::view::line::Line;
 use crate::view::published::Views;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use storage::audit::AuditEntry;
 use storage::{Batch, Store};
 
 /// The key in storage's `meta` under which the last commit's time stands.
@@ -204,6 +206,20 @@ impl Pipeline {
     fn send(&self, request: Request) -> Result<(), SqlError> {
         let queue = self.queue.as_ref().ok_or_else(stopping)?;
         queue.send(request).map_err(|_| stopping())
+    }
+
+    /// Writes an audit record by itself, and waits until it is durable.
+    pub fn record(&self, store: &Store, schema: &Arc<Schema>, entry: &AuditEntry) -> Result<(), SqlError> {
+        let mut batch = Batch::default();
+        batch.append_audit(store, entry)?;
+        // Nothing was read: no commit that comes first can make it another.
+        let based_on = CommitTime(u64::MAX);
+        let prepared = Prepared { based_on, derivation: Derivation::default(), batch, erasures: Vec::new() };
+        match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
+            Outcome::Committed(..) => Ok(()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::shape::{Schema, TableShape};
 use crate::transaction::Transaction;
 use crate::write::Writer;
 use planner::parse::Statement;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, RewriteColumn};
+use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn};
 use planner::scalar::EvalContext;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +43,40 @@ pub fn execute(
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
     // The plan is made after the lock: the catalog cannot move on any more.
     let old_schema = transaction.latest_view().schema().clone();
-    let plan = planner::plan_definition(statement, old_schema.catalog())?;
+    let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
+    let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
     planner::ownership::check(&plan.catalog, restoring)?;
+    carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
+}
+
+/// The end of a restore: labels take effect and rows find their places, all in one definition, with all checks.
+/// Gives the tables that were laid anew.
+pub fn end_restoring(
+    transaction: &mut Transaction,
+    context: EvalContext,
+    patience: &Patience,
+) -> Result<BTreeSet<RelationId>, SqlError> {
+    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    let view = transaction.latest_view();
+    let old_schema = view.schema().clone();
+    let plan = planner::plan_restored(old_schema.catalog())?;
+    planner::ownership::check(&plan.catalog, false)?;
+    for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
+        if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
+            return Err(waiting.error.into());
+        }
+    }
+    drop(view);
+    carry_out(transaction, old_schema, plan, context, patience).map(|(_, laid_anew)| laid_anew)
+}
+
+fn carry_out(
+    transaction: &mut Transaction,
+    old_schema: Arc<Schema>,
+    plan: DdlPlan,
+    context: EvalContext,
+    patience: &Patience,
+) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
     let DdlPlan { catalog, effects, tag, notices } = plan;
     let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
     let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
@@ -71,7 +103,7 @@ pub fn execute(
         detail: notice.detail,
         hint: None,
     });
-    Ok(Done { tag, notices: notices.collect() })
+    Ok((Done { tag, notices: notices.collect() }, laid_anew))
 }
 
 /// Tables that change, old and new.

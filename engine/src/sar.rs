@@ -6,6 +6,7 @@ pub mod access;
 pub mod erase;
 pub mod export;
 pub mod receipt;
+pub mod request;
 pub mod traverse;
 
 use crate::SqlError;

@@ -5,6 +5,7 @@
 
 mod client;
 pub mod copy;
+mod create_as;
 pub mod cursor;
 pub mod env;
 mod gdpr;
@@ -245,7 +246,11 @@ impl Session {
                 Ok(())
             }
             Some(active) => self.end(active, true).map(|_| ()),
-            None => Ok(()),
+            None => {
+                // What SET has done stands, though no transaction began.
+                self.state.lock().settings.end_transaction(true);
+                Ok(())
+            }
         }
     }
 
@@ -356,6 +361,8 @@ impl Session {
                 user: self.user.clone(),
                 database_name: self.database_name.clone(),
                 backend: self.backend,
+                cancel: self.cancel.clone(),
+                deadline: self.deadline,
             }),
         }
     }

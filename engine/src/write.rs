@@ -116,11 +116,13 @@ impl<'a> Writer<'a> {
         shape: &Arc<TableShape>,
         rows: &[R],
     ) -> Result<Vec<RowKey>, SqlError> {
-        if let Some(reason) = &shape.table().pending {
+        if let Some(reason) = &shape.table().pending
+            && self.context.environment.setting("dogwood.restoring").as_deref() != Some("on")
+        {
             let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
             return Err(SqlError::new("DG004", message)
                 .detail(reason.clone())
-                .hint("complete the annotations of its schema first"));
+                .hint("complete the annotations of its schema first, or SET dogwood.restoring = on while rows are loaded"));
         }
         let relation = shape.id();
         let mut row_keys = Vec::with_capacity(rows.len());

@@ -8,12 +8,13 @@ use crate::hir::OutputColumn;
 use crate::lift::{Lifted, lift};
 use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
 use crate::ownership::graph::{KeyForm, key_form};
+use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
 use crate::parse::utility::{CopyOptions, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::physical::MaintainedPlan;
 use crate::plan::{InsertPlan, Query, RowChecks, WritePlan};
-use crate::resolve::ddl::{DdlPlan, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
+use crate::resolve::ddl::{DdlPlan, Labels, RewriteColumn, RewriteValue, plan_ddl, resolver_hook};
 use crate::resolve::statement::{ExpressionUse, check_expression, resolve_arguments};
 use crate::resolve::view_query;
 use crate::resolve::{
@@ -34,6 +35,8 @@ pub enum Planned {
     CopyIn(Arc<CopyInPlan>, CopyOptions),
     /// COPY … TO STDOUT of a planned statement.
     CopyOut(Box<Planned>, CopyOptions),
+    /// CREATE TABLE … AS a query.
+    CreateTableAs(Box<CreateTableAs>, Arc<Query>),
     /// DECLARE … CURSOR FOR a query.
     Cursor(Box<DeclareCursor>, Arc<Query>),
     /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
@@ -118,8 +121,8 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
     Ok(match resolved {
         Resolved::Query(query) => Planned::Query(Arc::new(plan_query(&query, catalog, &forms)?)),
         Resolved::Write(write) => Planned::Write(Arc::new(plan_write(&write, catalog, &forms)?)),
-        Resolved::CreateTableAs { .. } => {
-            return Err(PlanError::unsupported("CREATE TABLE AS").hint("create the table, then INSERT … SELECT"));
+        Resolved::CreateTableAs { create, query } => {
+            Planned::CreateTableAs(create, Arc::new(plan_query(&query, catalog, &forms)?))
         }
         Resolved::CopyFrom { insert, columns, table, options } => {
             let relation = insert.table;
@@ -189,9 +192,18 @@ fn explain_resolved(options: &ExplainOptions, what: Resolved, catalog: &Catalog)
 ///
 /// # Errors
 /// Those of `plan_ddl`.
-pub fn plan_definition(statement: &Statement, catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+pub fn plan_definition(statement: &Statement, catalog: &Catalog, labels: Labels) -> Result<DdlPlan, PlanError> {
     let session = SessionInfo::default();
-    plan_ddl(statement, catalog, &resolver_hook(&session))
+    plan_ddl(statement, catalog, labels, &resolver_hook(&session))
+}
+
+/// Plans the end of a restore over the resolver's hook.
+///
+/// # Errors
+/// Those of `plan_restored`.
+pub fn plan_restored(catalog: &Catalog) -> Result<DdlPlan, PlanError> {
+    let session = SessionInfo::default();
+    crate::resolve::ddl::plan_restored(catalog, &resolver_hook(&session))
 }
 
 /// Plans a materialized view as what a dataflow maintains.

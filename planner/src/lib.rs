@@ -24,7 +24,7 @@ pub mod transform;
 
 pub use entry::{
     CopyInPlan, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default, plan_definition,
-    plan_lifted, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
+    plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
 };
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
 pub use resolve::view_query;

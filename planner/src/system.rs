@@ -39,11 +39,20 @@ pub struct SystemColumn {
 }
 
 /// Relations of our own, whose rows are the engine's: (name, OID, columns).
-const DOGWOOD: &[(&str, u32, &str)] =
-    &[("receipts", RECEIPTS.0, "number int8, receipt_id text, issued_at timestamptz, receipt text")];
+const DOGWOOD: &[(&str, u32, &str)] = &[
+    ("receipts", RECEIPTS.0, "number int8, receipt_id text, issued_at timestamptz, receipt text"),
+    (
+        "audit",
+        AUDIT.0,
+        "number int8, recorded_at timestamptz, operation text, tables _text, subjects _text, subject_count int8, \
+         row_count int8",
+    ),
+];
 
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
+/// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.
+pub const AUDIT: RelationId = RelationId(15_002);
 
 struct System {
     relations: Vec<SystemRelation>,

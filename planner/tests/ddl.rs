@@ -5,7 +5,7 @@ use planner::error::PlanError;
 use planner::ownership::{self, Dog, KeyForm, Severity};
 use planner::parse::parse;
 use planner::resolve::SessionInfo;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, pending_tables, plan_ddl, resolver_hook, security_labels};
+use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, pending_tables, plan_ddl, resolver_hook, security_labels};
 
 /// Runs statements, each in its own transaction, and gives the last plan.
 fn run(catalog: &Catalog, sql: &str) -> Result<DdlPlan, PlanError> {
@@ -14,7 +14,7 @@ fn run(catalog: &Catalog, sql: &str) -> Result<DdlPlan, PlanError> {
     let mut last = None;
     let mut catalog = catalog.clone();
     for parsed in parse(sql)? {
-        let plan = plan_ddl(&parsed.statement, &catalog, &hook)?;
+        let plan = plan_ddl(&parsed.statement, &catalog, Labels::TakeEffect, &hook)?;
         ownership::check(&plan.catalog, false)?;
         assert_eq!(plan.catalog.version, catalog.version + 1);
         catalog = plan.catalog.clone();

@@ -64,6 +64,9 @@ impl Environment for TestEnvironment {
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(7);
     }
+    fn sleep(&self, _duration: std::time::Duration) -> Result<(), ValueError> {
+        Ok(())
+    }
     fn relation_size(&self, _: RelationId) -> i64 {
         8192
     }

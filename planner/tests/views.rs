@@ -9,7 +9,7 @@ use planner::catalog::Catalog;
 use planner::error::PlanError;
 use planner::parse::parse;
 use planner::resolve::{Resolved, SessionInfo, resolve};
-use planner::resolve::ddl::{plan_ddl, resolver_hook};
+use planner::resolve::ddl::{Labels, plan_ddl, resolver_hook};
 use planner::{MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_statement};
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ fn define(catalog: &mut Catalog, sql: &str, out: &mut String) -> Result<(), Plan
     let session = SessionInfo::default();
     let hook = resolver_hook(&session);
     for parsed in parse(sql)? {
-        let plan = plan_ddl(&parsed.statement, catalog, &hook)?;
+        let plan = plan_ddl(&parsed.statement, catalog, Labels::TakeEffect, &hook)?;
         planner::ownership::check(&plan.catalog, false)?;
         for notice in &plan.notices {
             let detail = notice.detail.as_ref().map_or_else(String::new, |detail| format!(" ({})", detail.replace('\n', "; ")));

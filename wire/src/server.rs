@@ -374,7 +374,12 @@ async fn converse_logged_in(
         Err(error) => return WireError::Fatal(error.fatal()),
     };
     let eviction = connection.eviction();
-    session.set_closer(Box::new(move || eviction.evict()));
+    let cancel = session.cancel_flag();
+    session.set_closer(Box::new(move || {
+        eviction.evict();
+        // It may be asleep in a statement.
+        cancel.cancel();
+    }));
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,

@@ -65,6 +65,18 @@ pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
     [b"forgotten/".as_slice(), &relation.0.to_be_bytes(), row_key.bytes()].concat()
 }
 
+/// The id that `forgotten_key` leads to.
+pub fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
+    let mut id = [0; 16];
+    if text.len() != 2 * id.len() {
+        return None;
+    }
+    for (byte, digits) in id.iter_mut().zip(text.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(id)
+}
+
 /// µDBs that no subject's row has any more, and the rows that had them.
 fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a RowKey)>, SqlError> {
     let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();

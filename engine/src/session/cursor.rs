@@ -74,6 +74,11 @@ impl Cursor {
         Ok(taken)
     }
 
+    /// Whether it stands on a row, rather than before the first or after the last.
+    pub fn is_on_row(&self) -> bool {
+        self.position > 0 && self.end.is_none_or(|end| self.position <= end)
+    }
+
     /// Drops its rows and what they are read from; whoever asks for one is to hear why.
     pub fn release(&mut self) {
         self.rows = Box::new(std::iter::empty());
@@ -90,7 +95,7 @@ impl Cursor {
 
     /// FETCH 0: the row that it stands on, once more.
     fn again(&mut self, taken: &mut Vec<Vec<Datum>>) -> Result<(), SqlError> {
-        if self.position == 0 || self.end.is_some_and(|end| self.position > end) {
+        if !self.is_on_row() {
             return Ok(());
         }
         self.check_scroll()?;

@@ -1,8 +1,10 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
+use super::utility::RESTORING;
 use crate::SqlError;
 use crate::clock;
 use crate::database::Database;
+use crate::protocol::CancelFlag;
 use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes};
 use parking_lot::Mutex;
@@ -12,7 +14,7 @@ use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What outlives a statement: settings and the sequence values that this session took.
 #[derive(Default)]
@@ -83,7 +85,14 @@ pub struct StatementEnvironment {
     pub database_name: Arc<str>,
     /// The backend's number.
     pub backend: i32,
+    /// Raised by a CancelRequest.
+    pub cancel: Arc<CancelFlag>,
+    /// `statement_timeout`
+    pub deadline: Option<Instant>,
 }
+
+// How often `pg_sleep` looks up.
+const SLEEP_POLL: Duration = Duration::from_millis(10);
 
 impl StatementEnvironment {
     fn sequence(&self, id: SequenceId) -> Result<&Arc<Sequence>, ValueError> {
@@ -109,6 +118,10 @@ impl Environment for StatementEnvironment {
         self.state.lock().settings.show(name).ok().map(|(_, value)| value)
     }
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError> {
+        if name.eq_ignore_ascii_case(RESTORING) {
+            // Its end changes the catalog, which no expression may.
+            return Err(value_error(SqlError::unsupported(format!("set_config of {RESTORING}")).hint("use SET")));
+        }
         self.state.lock().settings.set(name, Some(value), local).map_err(value_error)
     }
     fn catalog(&self) -> &Arc<Catalog> {
@@ -153,6 +166,24 @@ impl Environment for StatementEnvironment {
     }
     fn random_bytes(&self, buffer: &mut [u8]) {
         storage::random_bytes(buffer);
+    }
+    fn sleep(&self, duration: Duration) -> Result<(), ValueError> {
+        let end = Instant::now().checked_add(duration);
+        loop {
+            let now = Instant::now();
+            if self.cancel.is_cancelled() {
+                return Err(ValueError::new("57014", "canceling statement due to user request"));
+            }
+            if self.deadline.is_some_and(|deadline| now >= deadline) {
+                return Err(ValueError::new("57014", "canceling statement due to statement timeout"));
+            }
+            // Longer than the clock reaches is for ever.
+            let left = end.map_or(SLEEP_POLL, |end| end.saturating_duration_since(now));
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(SLEEP_POLL));
+        }
     }
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)

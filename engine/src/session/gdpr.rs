@@ -53,6 +53,7 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<Response, SqlError> {
+        self.refuse_restoring()?;
         match request {
             GdprRequest::Get => {
                 let rows = self.access_rows(table, key, params)?;
@@ -76,6 +77,15 @@ impl Session {
                     .hint("write COPY (GDPR EXPORT …) TO STDOUT"))
             }
         }
+    }
+
+    /// Before its labels take effect a restored row belongs to nobody yet.
+    fn refuse_restoring(&self) -> Result<(), SqlError> {
+        if self.state.lock().settings.is_on(super::utility::RESTORING) {
+            return Err(SqlError::new("55000", "subject requests wait until what is restored has its owners")
+                .hint("SET dogwood.restoring = off first"));
+        }
+        Ok(())
     }
 
     fn subject(
@@ -118,10 +128,30 @@ impl Session {
             match self.try_forget(table, key, params.clone()) {
                 // What it was planned from changed under it: rows lost their last other owner, or went themselves.
                 Err(error) if matches!(error.code, "DG001" | "DG002" | "40001" | "40P01") => self.fail(&error),
+                Err(error) if error.code == "DG003" => {
+                    self.fail(&error);
+                    self.record_unknown(table, key, params)?;
+                    return Err(error);
+                }
                 outcome => return outcome,
             }
         }
         self.try_forget(table, key, params)
+    }
+
+    /// A request that finds no one leaves nothing but a record of it.
+    fn record_unknown(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: Arc<[Datum]>,
+    ) -> Result<(), SqlError> {
+        let view = Layered::new(self.database.store.clone(), self.database.latest());
+        let context = self.eval_context(params, view.catalog());
+        let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
+        let row_key = view.shape(table)?.key_of(view.store(), &key);
+        let entry = sar::request::unknown(&view, table, &row_key)?;
+        self.database.pipeline.record(&self.database.store, view.schema(), &entry)
     }
 
     fn try_forget(
@@ -171,6 +201,7 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<(Arc<[OutputColumn]>, QueryRows), SqlError> {
+        self.refuse_restoring()?;
         let catalog = self.catalog();
         let rows = self.access_rows(table, key, params)?;
         let document = sar::export::document(format, &catalog, rows, &self.database.store);

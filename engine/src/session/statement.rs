@@ -75,6 +75,7 @@ fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[Outpu
         Planned::Gdpr(GdprRequest::Export(_), ..)
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
+        | Planned::CreateTableAs(..)
         | Planned::Cursor(..) => None,
     }
 }
@@ -121,6 +122,7 @@ impl Session {
                 let format = copy::format(options)?;
                 self.copy_out(what, options, format, params)
             }
+            Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query) => self.declare(declare, query, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
             Planned::Explain(lines) => {
@@ -164,7 +166,7 @@ impl Session {
         }
     }
 
-    fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+    pub(super) fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
         if !query.locks.is_empty() {
             return self.locked_rows(query, params);
         }

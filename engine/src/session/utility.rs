@@ -6,12 +6,15 @@ use crate::SqlError;
 use crate::ddl;
 use crate::locks::{LockKey, LockMode};
 use crate::protocol::{Prepared, Response, RowStream, RowTag};
+use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes, Transaction};
 use crate::write::foreign_key;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
-use planner::parse::utility::{Fetch, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes};
+use planner::parse::utility::{
+    Fetch, FetchDirection, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes,
+};
 use planner::parse::{Expr, ParsedStatement};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::collections::BTreeSet;
@@ -50,6 +53,9 @@ fn complete(tag: &str) -> Result<Response, SqlError> {
 fn no_statement(name: &str) -> SqlError {
     SqlError::new("26000", format!("prepared statement \"{name}\" does not exist"))
 }
+
+/// Rows may come before labels while this is on.
+pub const RESTORING: &str = "dogwood.restoring";
 
 impl Session {
     pub(super) fn utility(
@@ -94,19 +100,21 @@ impl Session {
             }
             Statement::Set(set) => {
                 let value = set.values.as_ref().map(|values| values.join(", "));
-                if set.name == "dogwood.restoring" && value.as_deref().is_some_and(|value| value != "off") {
-                    return Err(SqlError::unsupported("SET dogwood.restoring")
-                        .hint("load tables in the order of their references"));
+                if set.local && set.name.eq_ignore_ascii_case(RESTORING) {
+                    return Err(SqlError::unsupported(format!("SET LOCAL {RESTORING}"))
+                        .hint("use SET, and SET it off when the rows and labels are in"));
                 }
-                self.state.lock().settings.set(&set.name, value.as_deref(), set.local)?;
+                self.set(|settings| settings.set(&set.name, value.as_deref(), set.local))?;
                 complete("SET")
             }
             Statement::Reset(name) => {
-                let mut state = self.state.lock();
-                match name {
-                    Some(name) => state.settings.set(name, None, false)?,
-                    None => state.settings.reset_all(),
-                }
+                self.set(|settings| match name {
+                    Some(name) => settings.set(name, None, false),
+                    None => {
+                        settings.reset_all();
+                        Ok(())
+                    }
+                })?;
                 complete("RESET")
             }
             Statement::Show(show) => self.show(show),
@@ -140,6 +148,7 @@ impl Session {
             }
             Statement::Reindex => complete("REINDEX"),
             Statement::RefreshView(name) => self.refresh(name),
+            Statement::Cluster => complete("CLUSTER"),
             Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
             Statement::Unlisten(_) => complete("UNLISTEN"),
             Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
@@ -148,10 +157,44 @@ impl Session {
         }
     }
 
-    fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
+    /// Changes settings. A restore that ends thereby has its labels take effect, or nothing is changed.
+    fn set(&mut self, change: impl FnOnce(&mut Settings) -> Result<(), SqlError>) -> Result<(), SqlError> {
+        let ends = {
+            let mut state = self.state.lock();
+            let before = state.settings.is_on(RESTORING);
+            change(&mut state.settings)?;
+            before && !state.settings.is_on(RESTORING)
+        };
+        if ends { self.end_restoring() } else { Ok(()) }
+    }
+
+    fn end_restoring(&mut self) -> Result<(), SqlError> {
+        let patience = self.patience();
+        self.transaction();
+        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let transaction = self.transaction();
+        let mark = transaction.mark();
+        let laid_anew = match ddl::end_restoring(transaction, context, &patience) {
+            Ok(laid_anew) => laid_anew,
+            Err(error) => {
+                self.transaction().roll_back_to(mark);
+                return Err(error);
+            }
+        };
+        // At once: SET is answered when every row has its owner.
+        self.complete()?;
+        if self.active.is_none() {
+            // What was loaded stood under the database's own key; it leaves the files before anyone is forgotten.
+            let ranges: Vec<_> = laid_anew.into_iter().map(storage::Reclaim::Relation).collect();
+            self.database.store.reclaim(&ranges)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn ddl(&mut self, statement: &Statement) -> Result<Response, SqlError> {
         self.refuse_read_only("DDL")?;
         let patience = self.patience();
-        let restoring = self.state.lock().settings.is_on("dogwood.restoring");
+        let restoring = self.state.lock().settings.is_on(RESTORING);
         self.transaction();
         let context = self.eval_context(Arc::from([]), &self.catalog());
         let transaction = self.transaction();
@@ -313,7 +356,10 @@ impl Session {
                 }
                 self.cursors.clear();
                 self.statements.clear();
-                self.state.lock().settings.reset_all();
+                self.set(|settings| {
+                    settings.reset_all();
+                    Ok(())
+                })?;
                 complete("DISCARD ALL")
             }
             DiscardTarget::Plans => complete("DISCARD PLANS"),
@@ -365,6 +411,10 @@ impl Session {
             // Its rows may be of the person forgotten: they go with it.
             self.cursors.remove(&fetch.cursor);
             return Err(ended);
+        }
+        if fetch.is_move && matches!(fetch.direction, FetchDirection::Forward(0) | FetchDirection::Relative(0)) {
+            // It goes nowhere, which any cursor can.
+            return complete(&format!("MOVE {}", usize::from(cursor.is_on_row())));
         }
         let rows = cursor.fetch(fetch.direction)?;
         if fetch.is_move {

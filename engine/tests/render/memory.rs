@@ -195,6 +195,9 @@ impl Environment for Nowhere {
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(4);
     }
+    fn sleep(&self, _duration: std::time::Duration) -> Result<(), ValueError> {
+        Ok(())
+    }
     fn relation_size(&self, _relation: RelationId) -> i64 {
         0
     }

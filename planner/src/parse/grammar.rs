@@ -60,6 +60,13 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// What a SELECT with nothing behind it is called.
+const NO_COLUMNS: &str = "SELECT without columns and without FROM";
+
+fn is_word(token: &TokenWithSpan, text: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+}
+
 /// The reader of one statement.
 pub(super) struct Grammar<'a, 'p> {
     pub(super) parser: &'p mut Parser<'a>,
@@ -135,7 +142,11 @@ impl Grammar<'_, '_> {
 
     /// A syntax error at the next token.
     pub(super) fn unexpected(&self) -> PlanError {
-        syntax_error(self.lines, self.parser.peek_token_ref())
+        let token = self.parser.peek_token_ref();
+        match self.token_at(token.span.start) {
+            Some((before, token)) => self.not_taken(before, token),
+            None => syntax_error(self.lines, token),
+        }
     }
 
     /// sqlparser's error in PostgreSQL's words.
@@ -148,7 +159,10 @@ impl Grammar<'_, '_> {
                         Some((before, token)) => self.not_taken(before, token),
                         None => self.unexpected(),
                     },
-                    None if message.contains("found: EOF") => syntax_error(self.lines, &end_of_input()),
+                    None if message.contains("found: EOF") => match self.last_token() {
+                        Some(last) if is_word(last, "SELECT") => PlanError::unsupported(NO_COLUMNS),
+                        _ => syntax_error(self.lines, &end_of_input()),
+                    },
                     None => self.unexpected(),
                 }
             }
@@ -175,7 +189,7 @@ impl Grammar<'_, '_> {
 
     /// PostgreSQL's SQL that sqlparser does not read is refused as such; all else is a syntax error.
     fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
-        let is = |token: &TokenWithSpan, text: &str| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+        let is = is_word;
         let after = |text: &str| before.is_some_and(|before| is(before, text));
         let what = if is(token, "OVERRIDING") {
             "OVERRIDING in INSERT"
@@ -183,12 +197,29 @@ impl Grammar<'_, '_> {
             "EXCLUDE in a window's frame"
         } else if after("SYMMETRIC") {
             "BETWEEN SYMMETRIC"
+        } else if after("ROWS") && is(token, "FROM") {
+            "ROWS FROM"
+        } else if after("SELECT") && matches!(token.token, Token::RParen | Token::SemiColon) {
+            NO_COLUMNS
         } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
             "UPDATE of one element of an array"
         } else {
             return syntax_error(self.lines, token);
         };
         PlanError::unsupported(what).at(Some(self.position_of(&token.span)))
+    }
+
+    fn last_token(&self) -> Option<&TokenWithSpan> {
+        let mut last = None;
+        for index in 0.. {
+            let token = self.parser.token_at(index);
+            match token.token {
+                Token::EOF => break,
+                Token::Whitespace(_) => {}
+                _ => last = Some(token),
+            }
+        }
+        last
     }
 
     fn word_was_first(&self, text: &str) -> bool {

@@ -22,11 +22,13 @@ impl Grammar<'_, '_> {
         if self.eat(&["LOCK"]) {
             return self.lock_table().map(Some);
         }
-        if self.eat(&["REINDEX"]) || self.eat(&["CLUSTER"]) {
-            while !self.at_end() {
-                self.parser.advance_token();
+        for (word, statement) in [("REINDEX", Statement::Reindex), ("CLUSTER", Statement::Cluster)] {
+            if self.eat(&[word]) {
+                while !self.at_end() {
+                    self.parser.advance_token();
+                }
+                return Ok(Some(statement));
             }
-            return Ok(Some(Statement::Reindex));
         }
         Ok(None)
     }

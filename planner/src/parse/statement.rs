@@ -311,8 +311,10 @@ pub enum Statement {
     Analyze(Vacuum),
     /// CHECKPOINT
     Checkpoint,
-    /// REINDEX, CLUSTER: nothing to do.
+    /// REINDEX: nothing to do.
     Reindex,
+    /// CLUSTER: nothing to do.
+    Cluster,
     /// LISTEN channel
     Listen(String),
     /// UNLISTEN; `None` is `*`.

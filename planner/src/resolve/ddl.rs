@@ -199,6 +199,15 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&ExpressionUse<'_>) -> Re
     }
 }
 
+/// What becomes of a label, or a comment's tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// It takes effect as soon as what it names is there.
+    TakeEffect,
+    /// It waits, whatever is there: rows come before it (`dogwood.restoring`).
+    Wait,
+}
+
 /// Plans a definition.
 ///
 /// `hook` resolves expressions; whether the ownership graph is well formed is
@@ -209,11 +218,20 @@ pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&ExpressionUse<'_>) -> Re
 pub fn plan_ddl(
     statement: &Statement,
     catalog: &Catalog,
+    labels: Labels,
     hook: &ExpressionHook<'_>,
 ) -> Result<DdlPlan, PlanError> {
-    let mut change = Change::new(catalog, hook);
+    let mut change = Change::new(catalog, labels, hook);
     let tag = change.apply(statement)?;
     change.finish(catalog, tag)
+}
+
+/// Plans the end of a restore: every label that waited takes effect, in one definition.
+///
+/// # Errors
+/// Those of the labels.
+pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
+    Change::new(catalog, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
 /// Whether `plan_ddl` is the one to plan a statement.

@@ -7,6 +7,7 @@ use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
 use crate::hir::{HirExpr, HirQuery, InsertHir, OutputColumn, WriteHir};
+use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainOptions, ExportFormat, ObjectName, SubjectReference, Subscribe};
 use crate::parse::utility::{Copy, CopyDirection, CopyOptions, CopySource, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
@@ -25,12 +26,12 @@ pub enum Resolved {
     Query(Box<HirQuery>),
     /// INSERT, UPDATE, DELETE.
     Write(Box<WriteHir>),
-    /// CREATE TABLE … AS: the query, and the statement for the rest.
+    /// CREATE TABLE … AS.
     CreateTableAs {
+        /// As it was parsed.
+        create: Box<CreateTableAs>,
         /// What fills the table.
         query: Box<HirQuery>,
-        /// As it was parsed.
-        statement: Box<Statement>,
     },
     /// COPY … FROM STDIN: an INSERT whose parameters are a row's values.
     CopyFrom {
@@ -282,7 +283,7 @@ impl Resolver<'_> {
             Statement::Sql(sql) => self.sql(sql),
             Statement::CreateTableAs(create) => {
                 let query = self.query(&create.query, Outputs::Settled)?;
-                Ok(Resolved::CreateTableAs { query: Box::new(query), statement: Box::new(statement.clone()) })
+                Ok(Resolved::CreateTableAs { create: create.clone(), query: Box::new(query) })
             }
             Statement::Copy(copy) => self.copy(copy),
             Statement::DeclareCursor(cursor) => {

@@ -11,6 +11,7 @@ use repr::text::{ByteaOutput, TextContext};
 use repr::{Datum, SequenceId, ValueError};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The session and transaction around an evaluation. The engine implements it; planner stays pure.
 pub trait Environment: Send + Sync {
@@ -42,6 +43,8 @@ pub trait Environment: Send + Sync {
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError>;
     /// Fills with random bytes from the system's generator (`random()`, `gen_random_uuid()`).
     fn random_bytes(&self, buffer: &mut [u8]);
+    /// Waits; fails with 57014 when the statement is cancelled or out of time.
+    fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
 }
@@ -171,6 +174,9 @@ impl Environment for NoEnvironment {
     }
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(0);
+    }
+    fn sleep(&self, _duration: Duration) -> Result<(), ValueError> {
+        nothing_to_ask()
     }
     fn relation_size(&self, _relation: repr::RelationId) -> i64 {
         0

@@ -40,6 +40,12 @@ macro_rules! operations {
             $($(#[$doc])* $name = $tag,)*
         }
         impl AuditOperation {
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(AuditOperation::$name => stringify!($name),)*
+                }
+            }
             fn from_tag(tag: u8) -> Option<AuditOperation> {
                 match tag {
                     $($tag => Some(AuditOperation::$name),)*

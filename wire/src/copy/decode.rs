@@ -327,7 +327,7 @@ impl CopyDecoder {
             let datum = match self.fields.get(index) {
                 Some(None) => Datum::Null,
                 // Escapes can have made bytes that are not UTF-8.
-                Some(Some(range)) => text::decode(&self.text[range.clone()], &column.column_type.scalar, context)
+                Some(Some(range)) => text::decode_column(&self.text[range.clone()], &column.column_type, context)
                     .map_err(|error| self.at_column(error, index))?,
                 None => {
                     return Err(SqlError::new("22P04", format!("missing data for column \"{}\"", column.name)));

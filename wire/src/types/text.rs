@@ -7,7 +7,7 @@ pub use repr::text::TextContext;
 use super::binary::parameter_text;
 use bytes::{BufMut, BytesMut};
 use engine::SqlError;
-use repr::{Datum, ScalarType};
+use repr::{ColumnType, Datum, ScalarType};
 
 /// Appends a value that is not NULL, without its length.
 pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
@@ -83,6 +83,14 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
         ScalarType::Text | ScalarType::Varchar | ScalarType::Unknown => Ok(Datum::Text(text.into())),
         _ => Ok(repr::text::parse(scalar, -1, text, context)?),
     }
+}
+
+/// Reads a value for a column, whose length, precision or scale it must fit.
+pub fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextContext) -> Result<Datum, SqlError> {
+    if column.modifier < 0 {
+        return decode(bytes, &column.scalar, context);
+    }
+    Ok(repr::text::parse(&column.scalar, column.modifier, parameter_text(bytes)?, context)?)
 }
 
 #[cfg(test)]

@@ -450,3 +450,49 @@ users | 1 | 0 | 0
 SELECT * FROM member
 ----
 1 | 2 | NULL
+
+=== a request that finds no one leaves a record of itself, and nothing else
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
+CREATE TABLE notes (id INT PRIMARY KEY, author INT OWNED_BY users(id));
+INSERT INTO users VALUES (1);
+INSERT INTO notes VALUES (1, 1)
+
+GDPR FORGET users 9
+----
+error DG003
+
+GDPR FORGET users 1
+
+GDPR FORGET users 1
+----
+error DG003 receipt
+
+EXPLAIN GDPR FORGET users 8
+----
+error DG003
+
+GDPR GET users 8
+----
+error DG003
+
+SELECT number, operation, tables, subject_count, row_count, recorded_at BETWEEN now() - INTERVAL '1 hour' AND now() FROM dogwood.audit
+----
+1 | forget | {users} | 0 | 0 | t
+2 | forget | {users,notes} | 1 | 2 | t
+3 | forget | {users} | 1 | 0 | t
+
+-- The same person by the same keyed hash, which is not the key.
+SELECT count(DISTINCT subjects), max(length(subjects[1])) FROM dogwood.audit WHERE subject_count = 1
+----
+1 | 32
+
+SELECT count(*) FROM dogwood.receipts
+----
+1
+
+DROP TABLE notes;
+DROP TABLE users
+
+SELECT count(*) FROM dogwood.audit WHERE tables[1] = 'users'
+----
+0

@@ -1,6 +1,6 @@
 //! A catalog in the making: the copy that one definition changes, with its effects and notices.
 
-use super::{DdlEffect, ExpressionHook, ExpressionPurpose, ExpressionUse, Notice};
+use super::{DdlEffect, ExpressionHook, ExpressionPurpose, ExpressionUse, Labels, Notice};
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
@@ -13,14 +13,15 @@ pub(super) struct Change<'a> {
     pub(super) catalog: Catalog,
     pub(super) effects: Vec<DdlEffect>,
     pub(super) notices: Vec<Notice>,
+    pub(super) labels: Labels,
     hook: &'a ExpressionHook<'a>,
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn new(catalog: &Catalog, hook: &'a ExpressionHook<'a>) -> Self {
+    pub(super) fn new(catalog: &Catalog, labels: Labels, hook: &'a ExpressionHook<'a>) -> Self {
         let mut catalog = catalog.clone();
         catalog.next_id = catalog.next_id.max(FIRST_USER_ID);
-        Change { catalog, effects: Vec::new(), notices: Vec::new(), hook }
+        Change { catalog, effects: Vec::new(), notices: Vec::new(), labels, hook }
     }
 
     pub(super) fn next_id(&mut self) -> Id {

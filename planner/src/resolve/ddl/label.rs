@@ -3,6 +3,7 @@
 //! A label says all that is annotated on its object: a new one replaces the old, NULL removes it. A comment may
 //! only add.
 
+use super::Labels;
 use super::annotate::{Applied, edge_word, event_word};
 use super::change::{Change, public_name};
 use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Table};
@@ -161,7 +162,11 @@ impl Change<'_> {
         annotation: &Annotation,
         text: String,
     ) -> Result<(), PlanError> {
-        if let Applied::Waits = self.apply_annotation(id, column, annotation)? {
+        let applied = match self.labels {
+            Labels::TakeEffect => self.apply_annotation(id, column, annotation)?,
+            Labels::Wait => Applied::Waits,
+        };
+        if let Applied::Waits = applied {
             self.catalog.pending_annotations.entry(id).or_default().push(PendingAnnotation { column, text });
         }
         Ok(())
@@ -312,8 +317,21 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Tries again what waited: after every definition.
+    /// Tries again what waited: after every definition, until nothing more takes effect.
     pub(super) fn apply_pending(&mut self) -> Result<(), PlanError> {
+        if self.labels == Labels::Wait {
+            return Ok(());
+        }
+        let count = |change: &Self| change.catalog.pending_annotations.values().map(Vec::len).sum::<usize>();
+        let mut before = usize::MAX;
+        while count(self) < before {
+            before = count(self);
+            self.apply_pending_once()?;
+        }
+        Ok(())
+    }
+
+    fn apply_pending_once(&mut self) -> Result<(), PlanError> {
         let waiting: Vec<RelationId> = self.catalog.pending_annotations.keys().copied().collect();
         for id in waiting {
             let entries = self.catalog.pending_annotations.remove(&id).unwrap_or_default();

@@ -3,11 +3,12 @@
 mod definition;
 mod privilege;
 
-use super::arguments::{boolean, integer, numeric, oid, string, text, truth, vector};
+use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{Definition, lenient, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::env::names::SCHEMAS;
 use repr::{Datum, RelationId, ScalarType, ValueError};
+use std::time::Duration;
 
 pub(super) use definition::DEFINITIONS;
 pub(super) use privilege::PRIVILEGES;
@@ -23,6 +24,14 @@ fn version(ctx: &EvalContext) -> Answer {
         std::env::consts::ARCH,
         std::env::consts::OS
     ))
+}
+
+fn sleep(ctx: &EvalContext, seconds: f64) -> Answer {
+    // What is below zero is over already, what is beyond all durations lasts for ever.
+    if seconds > 0.0 {
+        ctx.environment.sleep(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))?;
+    }
+    string("")
 }
 
 fn current_setting(ctx: &EvalContext, args: &[Datum]) -> Answer {
@@ -198,6 +207,18 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         repr::row::write_datum(&mut packed, &a[0]);
         Ok(Datum::Int4(i32::try_from(packed.len()).unwrap_or(i32::MAX)))
     }),
+    strict("pg_sleep(float8) void", |ctx, a, _| sleep(ctx, float(&a[0])?)).volatile(),
+    strict("pg_sleep_for(interval) void", |ctx, a, _| {
+        let interval = interval(&a[0])?;
+        let days = f64::from(interval.months) * 30.0 + f64::from(interval.days);
+        sleep(ctx, days * 86_400.0 + interval.micros as f64 / 1e6)
+    })
+    .volatile(),
+    strict("pg_sleep_until(timestamptz) void", |ctx, a, _| {
+        let Datum::Timestamptz(until) = a[0] else { return string("") };
+        sleep(ctx, until.saturating_sub(ctx.environment.clock_timestamp()) as f64 / 1e6)
+    })
+    .volatile(),
     // No function takes advisory locks, so there are none to release.
     strict("pg_advisory_unlock_all() void", |_, _, _| string("")).volatile(),
     strict("row_security_active(oid) bool", |_, _, _| truth(false)).stable(),

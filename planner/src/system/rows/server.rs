@@ -89,19 +89,20 @@ impl Source<'_> {
         }
     }
 
+    /// The one login. It makes no databases and no roles, and nothing bypasses a policy.
     pub(super) fn roles(&self, rows: &mut Rows) {
         rows.add(&[
             ("oid", Datum::Oid(OWNER)),
             ("rolname", text(&self.environment.session_user())),
-            ("rolsuper", flag(true)),
+            ("rolsuper", flag(false)),
             ("rolinherit", flag(true)),
-            ("rolcreaterole", flag(true)),
-            ("rolcreatedb", flag(true)),
+            ("rolcreaterole", flag(false)),
+            ("rolcreatedb", flag(false)),
             ("rolcanlogin", flag(true)),
             ("rolreplication", flag(false)),
             ("rolconnlimit", Datum::Int4(-1)),
             ("rolpassword", Datum::Null),
-            ("rolbypassrls", flag(true)),
+            ("rolbypassrls", flag(false)),
         ]);
     }
 
@@ -109,10 +110,10 @@ impl Source<'_> {
         rows.add(&[
             ("usename", text(&self.environment.session_user())),
             ("usesysid", Datum::Oid(OWNER)),
-            ("usecreatedb", flag(true)),
-            ("usesuper", flag(true)),
+            ("usecreatedb", flag(false)),
+            ("usesuper", flag(false)),
             ("userepl", flag(false)),
-            ("usebypassrls", flag(true)),
+            ("usebypassrls", flag(false)),
         ]);
     }
 

@@ -1,0 +1,122 @@
+//! CREATE TABLE … AS: a table made of a query's columns, filled with its rows.
+//!
+//! Both halves take the paths of CREATE TABLE and INSERT. The table is an ordinary one: whose the rows were that the
+//! query read, it does not know.
+
+use super::Session;
+use crate::SqlError;
+use crate::protocol::Response;
+use crate::reader::Reader;
+use crate::write::Writer;
+use planner::catalog::Catalog;
+use planner::hir::OutputColumn;
+use planner::ownership::quote_identifier;
+use planner::parse::definition::CreateTableAs;
+use planner::plan::Query;
+use repr::{Datum, ScalarType};
+use std::sync::Arc;
+
+const TAG: &str = "CREATE TABLE AS";
+// Rows are found before they are written, this many at a time.
+const CHUNK_ROWS: usize = 1_000;
+
+impl Session {
+    pub(super) fn create_table_as(
+        &mut self,
+        create: &CreateTableAs,
+        query: &Arc<Query>,
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        self.refuse_read_only(TAG)?;
+        let catalog = self.catalog();
+        let name = &create.name.name;
+        if create.if_not_exists && catalog.relation_names.contains_key(name) {
+            self.notice("NOTICE", "42P07", format!("relation \"{name}\" already exists, skipping"));
+            return Ok(Response::Complete(TAG.into()));
+        }
+        let definition = definition(create, query, &catalog)?;
+        self.transaction();
+        let mark = self.transaction().mark();
+        match self.create_and_fill(create, query, &definition, params) {
+            Ok(rows) if create.with_data => Ok(Response::Complete(format!("SELECT {rows}"))),
+            Ok(_) => Ok(Response::Complete(TAG.into())),
+            Err(error) => {
+                self.transaction().roll_back_to(mark);
+                Err(error)
+            }
+        }
+    }
+
+    fn create_and_fill(
+        &mut self,
+        create: &CreateTableAs,
+        query: &Arc<Query>,
+        definition: &str,
+        params: Arc<[Datum]>,
+    ) -> Result<usize, SqlError> {
+        // Opened first: the query reads the state without the table.
+        let rows = self.query_rows(query, params)?;
+        for parsed in self.parse(definition)? {
+            self.ddl(&parsed.statement)?;
+        }
+        if !create.with_data {
+            return Ok(0);
+        }
+        let patience = self.patience();
+        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let mut writer = Writer::new(self.transaction(), context, patience);
+        let table = writer.transaction.latest_view().catalog().table_by_name(&create.name.name).map(|table| table.id);
+        let table = table.ok_or_else(|| SqlError::new("XX000", "the table that was made is not there"))?;
+        let shape = writer.shape(table)?;
+        let checks = writer.row_checks(&shape)?;
+        let (mut count, mut chunk) = (0, Vec::with_capacity(CHUNK_ROWS));
+        for row in rows {
+            let mut row = row?;
+            writer.complete(&shape, &checks, &mut row, None)?;
+            chunk.push(row);
+            if chunk.len() == CHUNK_ROWS {
+                count += writer.insert_rows(&shape, &chunk)?.len();
+                chunk.clear();
+            }
+        }
+        count += writer.insert_rows(&shape, &chunk)?.len();
+        writer.finish()?;
+        Ok(count)
+    }
+}
+
+/// The table as CREATE TABLE says it.
+fn definition(create: &CreateTableAs, query: &Query, catalog: &Catalog) -> Result<String, SqlError> {
+    if create.columns.len() > query.columns.len() {
+        return Err(SqlError::new("42601", "too many column names were specified"));
+    }
+    let given = create.columns.iter().map(|column| Some(&column.name)).chain(std::iter::repeat(None));
+    let columns = query.columns.iter().zip(given).map(|(column, given)| {
+        let name = given.unwrap_or(&column.name);
+        Ok(format!("{} {}", quote_identifier(name), type_text(column, name, catalog)?))
+    });
+    let columns = columns.collect::<Result<Vec<_>, SqlError>>()?.join(", ");
+    let words = if create.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
+    let schema = create.name.schema.iter().map(|schema| format!("{}.", quote_identifier(schema))).collect::<String>();
+    Ok(format!("{words} {schema}{} ({columns})", quote_identifier(&create.name.name)))
+}
+
+fn type_text(column: &OutputColumn, name: &str, catalog: &Catalog) -> Result<String, SqlError> {
+    let (element, suffix) = match &column.column_type.scalar {
+        ScalarType::Array(element) => (element.as_ref(), "[]"),
+        scalar => (scalar, ""),
+    };
+    match element {
+        ScalarType::Unknown => Ok(format!("text{suffix}")),
+        ScalarType::Enum(id) => {
+            let found = catalog.enums.get(id);
+            let found = found.ok_or_else(|| SqlError::new("42704", format!("type with OID {id} does not exist")))?;
+            Ok(format!("{}{suffix}", quote_identifier(&found.name)))
+        }
+        ScalarType::Void | ScalarType::Record(_) => {
+            let shown = element.format_type(-1);
+            Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
+        }
+        _ => Ok(column.column_type.scalar.format_type(column.column_type.modifier)),
+    }
+}
