@@ -7,6 +7,7 @@ use planner::catalog::Catalog;
 use planner::scalar::{Environment, EvalContext};
 use repr::{RelationId, SequenceId, ValueError};
 use std::sync::Arc;
+use std::time::Duration;
 
 struct ViewEnvironment {
     catalog: Arc<Catalog>,
@@ -63,6 +64,9 @@ impl Environment for ViewEnvironment {
     }
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(0);
+    }
+    fn sleep(&self, _duration: Duration) -> Result<(), ValueError> {
+        refused()
     }
     fn relation_size(&self, _relation: RelationId) -> i64 {
         0
