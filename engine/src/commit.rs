@@ -156,11 +156,13 @@ impl Pipeline {
             destroyed: HashSet::new(),
             written,
             views: to_views,
+            statistics: views.statistics.clone(),
             asked_for_views: false,
             failed: None,
         };
         let (view_store, view_line) = (store.clone(), line.clone());
         let ViewThread { statistics, memory_bytes_max, subscriptions } = views;
+        let flush_statistics = statistics.clone();
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
@@ -183,7 +185,8 @@ impl Pipeline {
             spawn(
                 "flush",
                 Box::new(move || {
-                    Flusher { store, published, line, forgotten_at, subscriptions }.run(&to_flush);
+                    Flusher { store, published, line, forgotten_at, subscriptions, statistics: flush_statistics }
+                        .run(&to_flush);
                 }),
             ),
         ];
@@ -260,6 +263,7 @@ struct Committer {
     destroyed: HashSet<MicroDbId>,
     written: Sender<Written>,
     views: Sender<Message>,
+    statistics: Arc<Statistics>,
     /// The catalog has maintained views.
     follows: bool,
     /// Queries have asked for views of their own.
@@ -309,6 +313,7 @@ impl Committer {
             }
             return;
         }
+        let started = Instant::now();
         let time = CommitTime(self.current.time.0 + 1);
         let mut layer = Overlay::new(self.current.schema.clone());
         let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
@@ -349,6 +354,7 @@ impl Committer {
             }
             return;
         }
+        self.statistics.write.record(started.elapsed());
         let changes_schema = layer.changes_schema();
         let snapshot = self.store.snapshot();
         let before = std::mem::replace(
@@ -416,6 +422,7 @@ struct Flusher {
     line: Arc<Line>,
     forgotten_at: Arc<AtomicU64>,
     subscriptions: Arc<Subscriptions>,
+    statistics: Arc<Statistics>,
 }
 
 impl Flusher {
@@ -434,7 +441,9 @@ impl Flusher {
         let mut flushes = Flushes::default();
         let mut flushed = self.store.flush();
         flushes.log = started.elapsed();
+        self.statistics.flush.record(flushes.log);
         let (views, deltas) = self.views(&groups);
+        self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log));
         if flushed.is_ok() && !destroyed.is_empty() {
             // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
             self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);

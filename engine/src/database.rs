@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use crate::view::automatic::AutomaticViews;
+use crate::view::keeper;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
@@ -98,7 +99,7 @@ impl Database {
             memory_bytes_max: config.view_memory_bytes_max,
             subscriptions: subscriptions.clone(),
         };
-        Ok(Arc::new(Database {
+        let database = Arc::new(Database {
             sequences: Sequences::open(store.clone())?,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
@@ -113,7 +114,9 @@ impl Database {
             forgotten_at,
             transactions: AtomicU64::new(1),
             backends: AtomicI32::new(1),
-        }))
+        });
+        keeper::start(&database);
+        Ok(database)
     }
 
     /// A number for a new transaction.

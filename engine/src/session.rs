@@ -10,6 +10,7 @@ pub mod cursor;
 pub mod env;
 mod gdpr;
 mod statement;
+mod subscribe;
 mod utility;
 mod view;
 
@@ -24,6 +25,7 @@ use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus}
 use crate::sar::receipt::Erasure;
 use crate::transaction::{Modes, Transaction};
 use cursor::Cursor;
+use subscribe::Subscribed;
 use env::{SessionState, StatementEnvironment};
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
@@ -70,6 +72,8 @@ pub struct Session {
     /// SQL-level PREPARE.
     statements: HashMap<String, Arc<Prepared>>,
     cursors: HashMap<String, Cursor>,
+    /// Cursors of subscriptions.
+    subscribed: HashMap<String, Subscribed>,
     statement_started: i64,
     deadline: Option<Instant>,
     /// What the last commit gave.
@@ -107,6 +111,7 @@ impl Session {
             notices: Vec::new(),
             statements: HashMap::new(),
             cursors: HashMap::new(),
+            subscribed: HashMap::new(),
             statement_started: clock::now_micros(),
             deadline: None,
             committed: Committed::default(),
@@ -305,6 +310,7 @@ impl Session {
     /// The end of a transaction closes its cursors, but those held over a commit.
     fn close_cursors(&mut self, committed: bool) {
         self.cursors.retain(|_, cursor| committed && cursor.hold);
+        self.subscribed.clear();
     }
 
     /// The catalog as this session sees it: published, or with its own transaction's DDL.

@@ -5,7 +5,10 @@ use crate::database::Database;
 use crate::one_shot::SystemRows;
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
-use planner::system::{AUDIT, RECEIPTS};
+use crate::view::automatic;
+use crate::view::published::Stage;
+use planner::system::{AUDIT, LATENCY, RECEIPTS, VIEWS};
+use std::collections::BTreeMap;
 use repr::{Array, Datum, RelationId, Row};
 use std::sync::Arc;
 use storage::audit::verify_receipt;
@@ -58,6 +61,76 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+impl Catalogs {
+    /// `dogwood.views`
+    fn views(&self) -> Vec<Row> {
+        let published = self.database.published.load_full();
+        let automatic = self.database.automatic_views.all();
+        let subscribers: BTreeMap<_, _> = self.database.subscriptions.by_view().into_iter().collect();
+        let number = |value: usize| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
+        let big = |value: u64| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
+        let text = |value: &str| Datum::Text(value.into());
+        published
+            .views
+            .iter()
+            .map(|(id, state)| {
+                let table = self.catalog.table(*id);
+                let entry = automatic.iter().find(|entry| entry.view() == Some(*id));
+                let (stage, message, read) = match &state.stage {
+                    Stage::Waiting => ("waiting", Datum::Null, 0),
+                    Stage::Hydrating { rows } => ("hydrating", Datum::Null, *rows),
+                    Stage::Ready => ("ready", Datum::Null, 0),
+                    Stage::Failed(error) => ("failed", text(&error.message), 0),
+                };
+                let updates: usize = state.arrangements.iter().map(|arrangement| arrangement.updates()).sum();
+                let batches: usize = state.arrangements.iter().map(|arrangement| arrangement.batches.len()).sum();
+                let times = self.database.view_statistics.of(*id);
+                let definition = match (table.and_then(|table| table.view.as_ref()), entry) {
+                    (Some(view), _) => text(&view.query),
+                    (None, Some(entry)) => text(&entry.text),
+                    (None, None) => Datum::Null,
+                };
+                let name = table.map_or_else(|| automatic::name(*id), |table| table.name.clone());
+                Row::pack(&[
+                    text(&name),
+                    Datum::Oid(id.0),
+                    text(if table.is_some() { "materialized" } else { "automatic" }),
+                    text(stage),
+                    message,
+                    big(read),
+                    number(updates),
+                    number(batches),
+                    number(state.bytes() - state.dataflow_bytes),
+                    number(state.dataflow_bytes),
+                    number(state.errors),
+                    number(subscribers.get(id).copied().unwrap_or(0)),
+                    big(times.groups),
+                    big(times.busy_us),
+                    big(times.busiest_us),
+                    definition,
+                ])
+            })
+            .collect()
+    }
+
+    /// `dogwood.latency`
+    fn latency(&self) -> Vec<Row> {
+        let big = |value: u64| Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX));
+        let stages = self.database.view_statistics.stages();
+        let rows = stages.into_iter().map(|(stage, histogram)| {
+            Row::pack(&[
+                Datum::Text(stage.into()),
+                big(histogram.count()),
+                big(histogram.quantile_us(0.5)),
+                big(histogram.quantile_us(0.95)),
+                big(histogram.quantile_us(0.99)),
+                big(histogram.max_us()),
+            ])
+        });
+        rows.collect()
+    }
+}
+
 /// The catalog relations at one version of the catalog.
 pub struct Catalogs {
     database: Arc<Database>,
@@ -80,6 +153,12 @@ impl SystemRows for Catalogs {
         }
         if relation == AUDIT {
             return Some(self.audit());
+        }
+        if relation == VIEWS {
+            return Some(Ok(self.views()));
+        }
+        if relation == LATENCY {
+            return Some(Ok(self.latency()));
         }
         Some(Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())))
     }

@@ -5,6 +5,8 @@
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
 //! published     what readers see                                 environment what expressions may ask
 //! subscription  who watches, and how changes reach them          statistics  what is counted
+//! automatic     views that queries earn, by their parameters     keeper      drops them again
+//! read          answering a query from published batches
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -14,6 +16,7 @@ pub mod automatic;
 pub mod dataflow;
 pub mod environment;
 pub mod hydrate;
+pub mod keeper;
 pub mod line;
 pub mod published;
 pub mod read;

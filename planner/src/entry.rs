@@ -4,9 +4,10 @@
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::explain;
-use crate::hir::OutputColumn;
-use crate::lift::{Lifted, lift};
+use crate::hir::{HirQuery, OutputColumn};
+use crate::lift::{AbsentKeys, Lifted, lift};
 use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
+use crate::mir::Mir;
 use crate::ownership::graph::{KeyForm, key_form};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
@@ -39,6 +40,10 @@ pub enum Planned {
     CreateTableAs(Box<CreateTableAs>, Arc<Query>),
     /// DECLARE … CURSOR FOR a query.
     Cursor(Box<DeclareCursor>, Arc<Query>),
+    /// SUBSCRIBE, within COPY.
+    Subscribe(Arc<SubscribePlan>),
+    /// DECLARE … CURSOR FOR SUBSCRIBE.
+    SubscribeCursor(Box<DeclareCursor>, Arc<SubscribePlan>),
     /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
     Gdpr(GdprRequest, RelationId, Vec<ScalarExpr>),
     /// EXPLAIN's lines.
@@ -64,6 +69,18 @@ pub enum MaintainedViews {
     Read,
     /// Its query, as for a transaction that sees its own changes.
     Expand,
+}
+
+/// SUBSCRIBE, ready to run.
+pub struct SubscribePlan {
+    /// What is watched, and which keys of it.
+    pub lifted: Lifted,
+    /// `dogwood_time`, `dogwood_diff`, then the query's.
+    pub columns: Vec<OutputColumn>,
+    /// Begins with the rows as they are.
+    pub snapshot: bool,
+    /// Says from time to time that nothing more will come up to a time.
+    pub progress: bool,
 }
 
 /// COPY FROM, ready to run.
@@ -136,15 +153,48 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::CopyTo { what, options } => Planned::CopyOut(Box::new(plan_resolved(*what, catalog)?), options),
         Resolved::DeclareCursor { cursor, what } => match plan_resolved(*what, catalog)? {
             Planned::Query(query) => Planned::Cursor(cursor, query),
+            Planned::Subscribe(plan) => Planned::SubscribeCursor(cursor, plan),
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
         },
-        Resolved::Subscribe { .. } => return Err(PlanError::unsupported("SUBSCRIBE")),
+        Resolved::Subscribe { query, snapshot, progress } => {
+            Planned::Subscribe(Arc::new(subscribe(&query, catalog, snapshot, progress)?))
+        }
         Resolved::Gdpr { request, table, key } => {
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)
         }
         Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, *what, catalog)?),
         Resolved::Other(_) => Planned::Other,
     })
+}
+
+fn subscribe(
+    query: &HirQuery,
+    catalog: &Catalog,
+    snapshot: bool,
+    progress: bool,
+) -> Result<SubscribePlan, PlanError> {
+    let mut lowered = lower_query(query, catalog)?;
+    // The first rows are watched, rather than the rows and then cut.
+    if lowered.finishing.limit.is_some() || lowered.finishing.offset.is_some() {
+        lowered.relation = Mir::TopK {
+            input: Box::new(lowered.relation),
+            keys: Vec::new(),
+            order: lowered.finishing.order_by.clone(),
+            limit: lowered.finishing.limit.take(),
+            offset: lowered.finishing.offset.take(),
+        };
+    }
+    lowered.finishing.order_by.clear();
+    let lifted = lift(lowered, catalog, AbsentKeys::Avoided)?.map_err(|reason| {
+        PlanError::unsupported("SUBSCRIBE to this query").hint(format!("it cannot be maintained: {reason}"))
+    })?;
+    let number = |name: &str| OutputColumn {
+        name: name.into(),
+        column_type: ColumnType::nullable(ScalarType::Int8),
+        origin: None,
+    };
+    let columns = [number("dogwood_time"), number("dogwood_diff")].into_iter().chain(query.columns.clone());
+    Ok(SubscribePlan { lifted, columns: columns.collect(), snapshot, progress })
 }
 
 fn copy_in(
@@ -228,7 +278,7 @@ pub fn plan_lifted(
         Resolved::Query(query) | Resolved::Subscribe { query, .. } => query,
         _ => return Ok(None),
     };
-    lift(lower_query(&query, catalog)?, catalog).map(Some)
+    lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed).map(Some)
 }
 
 /// What every row of a table must pass.

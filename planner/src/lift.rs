@@ -39,6 +39,15 @@ pub struct Lifted {
     pub absent_has_result: bool,
 }
 
+/// What becomes of keys that a view has no rows for, though the query has a result for them (a count of zero).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbsentKeys {
+    /// Readers compute it.
+    Computed,
+    /// There must be none: conditions stay below such groups.
+    Avoided,
+}
+
 /// The values of one column of the key: constants and parameters only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeyValues {
@@ -54,7 +63,7 @@ pub enum KeyValues {
 ///
 /// # Errors
 /// Those of planning.
-pub fn lift(query: MirQuery, catalog: &Catalog) -> Result<Result<Lifted, String>, PlanError> {
+pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Result<Lifted, String>, PlanError> {
     if !query.locks.is_empty() {
         return Ok(Err("it locks rows".into()));
     }
@@ -62,6 +71,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog) -> Result<Result<Lifted, String>
         literals: !mentions_parameters(&query.relation),
         values: Vec::new(),
         several: true,
+        through_scalar: absent == AbsentKeys::Computed,
         scalar: false,
     };
     let MirQuery { relation, finishing, columns, locks, next_local } = query;
@@ -145,7 +155,9 @@ struct Lifting {
     values: Vec<KeyValues>,
     /// A column may have several values here: nothing above tells rows of different keys apart.
     several: bool,
-    /// A group that is there without rows was given a key.
+    /// Conditions may be lifted through a group that is there without rows.
+    through_scalar: bool,
+    /// They were.
     scalar: bool,
 }
 
@@ -205,6 +217,9 @@ impl Lifting {
                         matched.project((0..arity).chain(right).chain(arity..arity + lifted).collect())
                     }
                 }
+            }
+            Mir::Reduce { input, keys, aggregates, scalar: true } if !self.through_scalar => {
+                Mir::Reduce { input, keys, aggregates, scalar: true }
             }
             Mir::Reduce { input, mut keys, aggregates, scalar } => {
                 let arity = input.arity();

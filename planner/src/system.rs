@@ -47,8 +47,20 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         "number int8, recorded_at timestamptz, operation text, tables _text, subjects _text, subject_count int8, \
          row_count int8",
     ),
+    (
+        "views",
+        VIEWS.0,
+        "name text, relation oid, kind text, stage text, message text, rows_read int8, updates int8, batches int8, \
+         bytes int8, dataflow_bytes int8, failing_rows int8, subscriptions int8, groups int8, busy_us int8, \
+         busiest_us int8, definition text",
+    ),
+    ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
 
+/// `dogwood.views`: maintained views, materialized and automatic.
+pub const VIEWS: RelationId = RelationId(15_003);
+/// `dogwood.latency`: how long the stages of the commit pipeline take; microseconds, within a factor of two.
+pub const LATENCY: RelationId = RelationId(15_004);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.

@@ -19,7 +19,7 @@ use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
-use planner::{MaintainedViews, Planned, PlannedStatement};
+use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
 use repr::{Datum, RelationId, RowKey, ScalarType};
 use std::sync::{Arc, OnceLock};
 
@@ -76,6 +76,8 @@ fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[Outpu
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
         | Planned::CreateTableAs(..)
+        | Planned::Subscribe(_)
+        | Planned::SubscribeCursor(..)
         | Planned::Cursor(..) => None,
     }
 }
@@ -124,6 +126,9 @@ impl Session {
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
             Planned::Cursor(declare, query) => self.declare(declare, query, params),
+            Planned::Subscribe(_) => Err(SqlError::unsupported("SUBSCRIBE as a statement of its own")
+                .hint("use COPY (SUBSCRIBE (query)) TO STDOUT, or DECLARE a cursor for it and FETCH")),
+            Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
             Planned::Explain(lines) => {
                 let rows = lines.iter().map(|line| vec![line.clone()]).collect();
@@ -264,7 +269,7 @@ impl Session {
         if !in_block && !declare.hold {
             return Err(SqlError::new("25P01", "DECLARE CURSOR can only be used in transaction blocks"));
         }
-        if self.cursors.contains_key(&declare.name) {
+        if self.cursors.contains_key(&declare.name) || self.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         self.transaction();
@@ -273,6 +278,26 @@ impl Session {
         let columns = query.columns.as_slice().into();
         let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
         self.cursors.insert(declare.name.clone(), cursor);
+        Ok(Response::Complete("DECLARE CURSOR".into()))
+    }
+
+    fn declare_subscription(
+        &mut self,
+        declare: &DeclareCursor,
+        plan: &SubscribePlan,
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        if !self.active.as_ref().is_some_and(|active| active.block) {
+            return Err(SqlError::new("25P01", "DECLARE CURSOR can only be used in transaction blocks"));
+        }
+        if declare.hold || declare.scroll == Some(true) {
+            return Err(SqlError::unsupported("a subscription's cursor WITH HOLD or SCROLL"));
+        }
+        if self.cursors.contains_key(&declare.name) || self.subscribed.contains_key(&declare.name) {
+            return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
+        }
+        let subscribed = self.subscribe(plan, params)?;
+        self.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
 
@@ -299,6 +324,11 @@ impl Session {
                         _ => return Err(SqlError::unsupported("COPY of this statement")),
                     }
                 }
+            }
+            Planned::Subscribe(plan) => {
+                let subscribed = self.subscribe(plan, params)?;
+                format.force_quote = copy::force_quote(options, subscribed.columns())?;
+                return Ok(Response::CopyOut(subscribed.stream(), format));
             }
             _ => return Err(SqlError::unsupported("COPY of this statement")),
         };

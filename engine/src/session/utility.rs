@@ -132,12 +132,13 @@ impl Session {
             Statement::Fetch(fetch) => self.fetch(fetch),
             Statement::Close(None) => {
                 self.cursors.clear();
+                self.subscribed.clear();
                 complete("CLOSE CURSOR ALL")
             }
-            Statement::Close(Some(name)) => match self.cursors.remove(name) {
-                Some(_) => complete("CLOSE CURSOR"),
-                None => Err(no_cursor(name)),
-            },
+            Statement::Close(Some(name)) => {
+                let closed = self.cursors.remove(name).is_some() || self.subscribed.remove(name).is_some();
+                if closed { complete("CLOSE CURSOR") } else { Err(no_cursor(name)) }
+            }
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
             Statement::Vacuum(_) => complete("VACUUM"),
@@ -355,6 +356,7 @@ impl Session {
                     return Err(SqlError::new("25001", "DISCARD ALL cannot run inside a transaction block"));
                 }
                 self.cursors.clear();
+                self.subscribed.clear();
                 self.statements.clear();
                 self.set(|settings| {
                     settings.reset_all();
@@ -403,6 +405,24 @@ impl Session {
     }
 
     fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {
+        if let Some(subscribed) = self.subscribed.get_mut(&fetch.cursor) {
+            let rows_max = match fetch.direction {
+                FetchDirection::ForwardAll => u64::MAX,
+                FetchDirection::Forward(count) if count > 0 => count.unsigned_abs(),
+                _ => return Err(SqlError::new("55000", "subscriptions can only be fetched forward")),
+            };
+            let timeout = fetch.timeout.as_deref().map(timeout).transpose()?;
+            let rows = subscribed.fetch(rows_max, timeout)?;
+            if fetch.is_move {
+                return complete(&format!("MOVE {}", rows.len()));
+            }
+            return Ok(Response::Rows(RowStream {
+                columns: subscribed.columns().clone(),
+                rows: Box::new(rows.into_iter().map(Ok)),
+                tag: RowTag::Counted("FETCH"),
+                wait: None,
+            }));
+        }
         if fetch.timeout.is_some() {
             return Err(SqlError::unsupported("FETCH … WITH (timeout), which is for subscriptions,"));
         }
@@ -432,10 +452,28 @@ impl Session {
     pub(super) fn late_columns(&self, statement: &Statement) -> Option<Arc<[OutputColumn]>> {
         match statement {
             Statement::Execute { name, .. } => self.statements.get(name)?.columns.clone(),
-            Statement::Fetch(fetch) if !fetch.is_move => Some(self.cursors.get(&fetch.cursor)?.columns().clone()),
+            Statement::Fetch(fetch) if !fetch.is_move => match self.subscribed.get(&fetch.cursor) {
+                Some(subscribed) => Some(subscribed.columns().clone()),
+                None => Some(self.cursors.get(&fetch.cursor)?.columns().clone()),
+            },
             _ => None,
         }
     }
+}
+
+/// The time that a FETCH waits.
+fn timeout(text: &str) -> Result<std::time::Duration, SqlError> {
+    let invalid = || SqlError::new("22023", format!("invalid timeout \"{text}\"")).hint("such as '500ms' or '1s'");
+    let number = text.trim().trim_end_matches(|last: char| !last.is_ascii_digit());
+    let unit = text.trim()[number.len()..].trim();
+    let count: u64 = number.parse().map_err(|_| invalid())?;
+    let milliseconds = match unit {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        _ => return Err(invalid()),
+    };
+    Ok(std::time::Duration::from_millis(count.saturating_mul(milliseconds)))
 }
 
 fn no_cursor(name: &str) -> SqlError {

@@ -1,31 +1,114 @@
-//! What the view thread counts about itself, for the introspection relations.
+//! What the commit pipeline and the view thread count about themselves, for `dogwood.views` and `dogwood.latency`.
 
 use parking_lot::Mutex;
 use repr::RelationId;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use timely::worker::Worker;
+
+/// Times, counted by powers of two of microseconds.
+pub struct Histogram {
+    counts: [AtomicU64; 40],
+    max_us: AtomicU64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: std::array::from_fn(|_| AtomicU64::new(0)), max_us: AtomicU64::new(0) }
+    }
+}
+
+impl Histogram {
+    /// Counts one.
+    pub fn record(&self, took: Duration) {
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = (u64::BITS - us.leading_zeros()) as usize;
+        self.counts[bucket.min(self.counts.len() - 1)].fetch_add(1, Ordering::Relaxed);
+        self.max_us.fetch_max(us, Ordering::Relaxed);
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The upper end of the bucket below which this share of all lies, in microseconds.
+    pub fn quantile_us(&self, share: f64) -> u64 {
+        let wanted = (self.count() as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count.load(Ordering::Relaxed);
+            if seen >= wanted.max(1) {
+                return ((1u64 << bucket) - 1).min(self.max_us());
+            }
+        }
+        0
+    }
+
+    /// The longest, in microseconds.
+    pub fn max_us(&self) -> u64 {
+        self.max_us.load(Ordering::Relaxed)
+    }
+}
+
+/// What one view took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ViewTimes {
+    /// Commit groups that changed a table that it reads.
+    pub groups: u64,
+    /// Microseconds in all of them.
+    pub busy_us: u64,
+    /// Microseconds in the longest.
+    pub busiest_us: u64,
+}
 
 /// See the module.
 #[derive(Default)]
 pub struct Statistics {
-    inner: Mutex<Inner>,
-}
-
-#[derive(Default)]
-struct Inner {
-    names: BTreeMap<RelationId, String>,
+    /// Deciding on a group and writing it to the leaves.
+    pub write: Histogram,
+    /// Taking a group through all affected views.
+    pub views: Histogram,
+    /// Making groups durable.
+    pub flush: Histogram,
+    /// Waiting for views after that.
+    pub wait_for_views: Histogram,
+    by_view: Mutex<BTreeMap<RelationId, ViewTimes>>,
 }
 
 impl Statistics {
-    /// Listens to what the worker logs.
-    pub fn register(&self, _worker: &Worker) {}
     /// A view was made.
-    pub fn created(&self, view: RelationId, name: &str) {
-        self.inner.lock().names.insert(view, name.to_owned());
+    pub fn created(&self, view: RelationId) {
+        self.by_view.lock().insert(view, ViewTimes::default());
     }
+
+    /// A view is no more.
+    pub fn dropped(&self, view: RelationId) {
+        self.by_view.lock().remove(&view);
+    }
+
     /// A view took this long over a group.
-    pub fn view(&self, _view: RelationId, _took: Duration) {}
-    /// A group took this long through so many views.
-    pub fn group(&self, _took: Duration, _affected: usize) {}
+    pub fn view(&self, view: RelationId, took: Duration) {
+        let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let mut by_view = self.by_view.lock();
+        let times = by_view.entry(view).or_default();
+        times.groups += 1;
+        times.busy_us += us;
+        times.busiest_us = times.busiest_us.max(us);
+    }
+
+    /// What a view took so far.
+    pub fn of(&self, view: RelationId) -> ViewTimes {
+        self.by_view.lock().get(&view).copied().unwrap_or_default()
+    }
+
+    /// All stages with their names.
+    pub fn stages(&self) -> [(&'static str, &Histogram); 4] {
+        [
+            ("decide and write a group", &self.write),
+            ("take a group through its views", &self.views),
+            ("make groups durable", &self.flush),
+            ("wait for views after that", &self.wait_for_views),
+        ]
+    }
 }

@@ -79,7 +79,6 @@ pub struct Subscriptions {
 /// The subscribers of one view.
 #[derive(Default)]
 struct Watched {
-    whole: Vec<Arc<Queue>>,
     by_key: HashMap<Box<[u8]>, Vec<Arc<Queue>>>,
 }
 
@@ -137,21 +136,20 @@ impl Subscriptions {
     /// How many subscriptions each view has.
     pub fn by_view(&self) -> Vec<(RelationId, usize)> {
         let hub = self.hub.lock();
-        let count = |watched: &Watched| watched.whole.len() + watched.by_key.values().map(Vec::len).sum::<usize>();
+        let count = |watched: &Watched| watched.by_key.values().map(Vec::len).sum::<usize>();
         hub.iter().map(|(view, watched)| (*view, count(watched))).collect()
     }
 
-    /// Begins to collect the changes of a view, or of one key of its first arrangement.
-    pub fn subscribe(self: &Arc<Self>, view: RelationId, key: Option<Vec<u8>>) -> Subscription {
+    /// Begins to collect the changes of some keys of a view's first arrangement, each given once.
+    pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>) -> Subscription {
         let queue = Arc::new(Queue::default());
         let mut hub = self.hub.lock();
         let watched = hub.entry(view).or_default();
-        match &key {
-            None => watched.whole.push(queue.clone()),
-            Some(key) => watched.by_key.entry(key.as_slice().into()).or_default().push(queue.clone()),
+        for key in &keys {
+            watched.by_key.entry(key.as_slice().into()).or_default().push(queue.clone());
         }
         self.count.fetch_add(1, Ordering::Relaxed);
-        Subscription { subscriptions: self.clone(), view, key, queue }
+        Subscription { subscriptions: self.clone(), view, keys, queue }
     }
 
     fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
@@ -165,7 +163,7 @@ impl Subscriptions {
                 }
                 for (view, error) in &deltas.ended {
                     let watched = hub.get(view).into_iter();
-                    for queue in watched.flat_map(|watched| watched.by_key.values().flatten().chain(&watched.whole)) {
+                    for queue in watched.flat_map(|watched| watched.by_key.values().flatten()) {
                         queue.end(error.clone());
                     }
                 }
@@ -178,21 +176,13 @@ impl Subscriptions {
 impl Watched {
     fn dispatch(&self, time: CommitTime, delta: &Delta) {
         let row = |bytes: &[u8]| Row::from_bytes(if delta.ordered { OrderedRow::row(bytes) } else { bytes }.into());
-        let mut all = Vec::new();
         let mut by_key: HashMap<&[u8], Vec<(Row, isize)>> = HashMap::new();
         for batch in &delta.batches {
             batch.for_each(|key, bytes, diff| {
-                if !self.whole.is_empty() {
-                    all.push((row(bytes), diff));
-                }
                 if let Some((key, _)) = self.by_key.get_key_value(key) {
                     by_key.entry(key).or_default().push((row(bytes), diff));
                 }
             });
-        }
-        if !all.is_empty() {
-            let change = Change { time, rows: all.into() };
-            self.whole.iter().for_each(|queue| queue.push(&change));
         }
         for (key, rows) in by_key {
             let change = Change { time, rows: rows.into() };
@@ -240,7 +230,7 @@ impl Queue {
 pub struct Subscription {
     subscriptions: Arc<Subscriptions>,
     view: RelationId,
-    key: Option<Vec<u8>>,
+    keys: Vec<Vec<u8>>,
     queue: Arc<Queue>,
 }
 
@@ -283,18 +273,15 @@ impl Drop for Subscription {
         let mut hub = self.subscriptions.hub.lock();
         if let Some(watched) = hub.get_mut(&self.view) {
             let keep = |queue: &Arc<Queue>| !Arc::ptr_eq(queue, &self.queue);
-            match &self.key {
-                None => watched.whole.retain(keep),
-                Some(key) => {
-                    if let Some(queues) = watched.by_key.get_mut(key.as_slice()) {
-                        queues.retain(keep);
-                        if queues.is_empty() {
-                            watched.by_key.remove(key.as_slice());
-                        }
+            for key in &self.keys {
+                if let Some(queues) = watched.by_key.get_mut(key.as_slice()) {
+                    queues.retain(keep);
+                    if queues.is_empty() {
+                        watched.by_key.remove(key.as_slice());
                     }
                 }
             }
-            if watched.whole.is_empty() && watched.by_key.is_empty() {
+            if watched.by_key.is_empty() {
                 hub.remove(&self.view);
             }
         }

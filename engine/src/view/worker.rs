@@ -108,7 +108,6 @@ impl ViewWorker {
 
     /// Runs until the commit thread is gone.
     pub fn run(mut self, messages: &Receiver<Message>) {
-        self.statistics.register(&self.worker);
         self.follow_catalog();
         self.republish();
         loop {
@@ -136,6 +135,7 @@ impl ViewWorker {
                     self.state = state;
                     self.views.remove(&view);
                     self.current.remove(view);
+                    self.statistics.dropped(view);
                     self.worker.step();
                     self.republish();
                 }
@@ -179,11 +179,9 @@ impl ViewWorker {
             }
         }
         let affected: Vec<RelationId> = self.views.keys().copied().collect();
-        let mut affected_count = 0;
         for id in affected {
             let Some(mut view) = self.views.remove(&id) else { continue };
             if view.reads().any(|relation| changes.contains_key(&relation)) {
-                affected_count += 1;
                 let group = Arc::new(Group {
                     before: before_reader.clone(),
                     after: self.reader(&after, &self.current),
@@ -194,7 +192,7 @@ impl ViewWorker {
             self.views.insert(id, view);
         }
         self.wake_waiting();
-        self.statistics.group(started.elapsed(), affected_count);
+        self.statistics.views.record(started.elapsed());
         self.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
     }
 
@@ -265,6 +263,7 @@ impl ViewWorker {
         for id in stale {
             let view = self.views.remove(&id);
             self.current.remove(id);
+            self.statistics.dropped(id);
             // Queries plan again after DDL, and ask for what they need.
             drop(view);
             let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
@@ -311,7 +310,7 @@ impl ViewWorker {
         match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.memory_bytes_max) {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {
-                self.statistics.created(id, &flow.definition.name);
+                self.statistics.created(id);
                 view.sources.extend(flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()));
                 view.flow = Some(flow);
                 self.begin(id, view);

@@ -1,0 +1,28 @@
+//! A small thread that drops automatic views which are idle or over the budget. It ends with the database.
+
+use crate::database::Database;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
+
+/// Starts it.
+pub fn start(database: &Arc<Database>) {
+    let database: Weak<Database> = Arc::downgrade(database);
+    std::thread::Builder::new()
+        .name("view-keeper".into())
+        .spawn(move || {
+            loop {
+                std::thread::sleep(LOOKS_EVERY);
+                let Some(database) = database.upgrade() else { return };
+                let views = database.published.load().views.clone();
+                let budget = database.view_budget_bytes.load(Ordering::Relaxed);
+                // Refused only while the server stops.
+                if database.automatic_views.evict(&views, budget, &database.pipeline).is_err() {
+                    return;
+                }
+            }
+        })
+        .expect("the process can start its view keeper");
+}
