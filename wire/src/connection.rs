@@ -23,6 +23,8 @@ const READ_BYTES: usize = 8 << 10;
 // A buffer that one large message has blown up beyond this is given back.
 const KEEP_BYTES_MAX: usize = 1 << 20;
 // How long a closing connection tries to get its last words out.
+/// A look at the socket takes so long if there is nothing to see.
+const LOOK: Duration = Duration::from_millis(1);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// The socket, encrypted or not.
@@ -207,6 +209,19 @@ impl Connection {
         }
         self.sealed = 0;
         Ok(())
+    }
+
+    /// Fails if the client has gone, though nothing is to be read or written now.
+    pub async fn check_present(&mut self) -> Result<(), WireError> {
+        let socket = match &self.transport {
+            Transport::Plain(socket) => socket,
+            Transport::Tls(socket) => socket.get_ref().0,
+        };
+        match tokio::time::timeout(LOOK, socket.peek(&mut [0])).await {
+            Ok(Ok(0) | Err(_)) => Err(WireError::Gone),
+            // What it says is read when the stream ends; most say nothing.
+            Ok(Ok(_)) | Err(_) => Ok(()),
+        }
     }
 
     /// Sends what waits if the client takes it soon, and closes.

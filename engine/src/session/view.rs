@@ -25,8 +25,8 @@ use std::sync::Arc;
 pub enum Automatic {
     /// It may.
     Shape(Arc<Entry>),
-    /// Why not.
-    Never(String),
+    /// It may not.
+    Never,
 }
 
 impl Session {
@@ -95,11 +95,9 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let found = match planner::plan_lifted(&prepared.parsed, &self.catalog(), &known)? {
-            None => Automatic::Never("it is no query".into()),
-            Some(Err(reason)) => Automatic::Never(reason),
-            Some(Ok(lifted)) if lifted.key.is_empty() => {
-                Automatic::Never("it has no parameter that a column must equal".into())
-            }
+            None | Some(Err(_)) => Automatic::Never,
+            // Without a parameter that a column must equal it would be a copy of all there is.
+            Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never,
             Some(Ok(lifted)) => Automatic::Shape(self.database.automatic_views.entry(lifted, &prepared.text)),
         };
         Ok(cached.automatic.get_or_init(|| found))

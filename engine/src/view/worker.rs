@@ -60,6 +60,8 @@ struct Maintained {
     sources: Vec<Arc<Table>>,
     /// Not a catalog's, but made for queries.
     automatic: bool,
+    /// The state that it is hydrated from has all up to here.
+    since: CommitTime,
 }
 
 enum Progress {
@@ -166,6 +168,11 @@ impl ViewWorker {
         if !Arc::ptr_eq(&before.schema, &after.schema) {
             self.follow_catalog_telling(&mut deltas);
         }
+        // Keys go once this group is through: what is hydrated from an older state would miss rows that it must
+        // take back later.
+        if layer.subjects().any(|(_, microdb)| microdb.is_none()) {
+            self.hydrate_anew();
+        }
         let wanted: BTreeSet<RelationId> = self.views.values().flat_map(Maintained::reads).collect();
         let before_reader = self.reader(before, &old_views);
         let mut changes = BTreeMap::new();
@@ -208,6 +215,7 @@ impl ViewWorker {
     ) {
         match &mut view.progress {
             Progress::Waiting | Progress::Failed => {}
+            Progress::Hydrating(_) if view.since == self.time() => {}
             Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
             Progress::Ready => {
                 let Some(flow) = &mut view.flow else { return };
@@ -279,7 +287,7 @@ impl ViewWorker {
 
     fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
         let sources = vec![table.clone()];
-        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false };
+        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false, since: self.time() };
         match definition(table, catalog) {
             Ok(definition) => self.start(&mut view, definition),
             Err(error) => self.fail(table.id, &mut view, error),
@@ -297,6 +305,7 @@ impl ViewWorker {
             progress: Progress::Waiting,
             sources: Vec::new(),
             automatic: true,
+            since: self.time(),
         };
         self.start(&mut view, definition);
         self.views.insert(id, view);
@@ -315,6 +324,26 @@ impl ViewWorker {
                 view.flow = Some(flow);
                 self.begin(id, view);
             }
+        }
+    }
+
+    /// Every hydration from the newest state again.
+    fn hydrate_anew(&mut self) {
+        let hydrating: Vec<RelationId> = self
+            .views
+            .iter()
+            .filter(|(_, view)| matches!(view.progress, Progress::Hydrating(_)))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in hydrating {
+            let Some(mut view) = self.views.remove(&id) else { continue };
+            if let Some(flow) = view.flow.take() {
+                view.sources.truncate(usize::from(!view.automatic));
+                self.start(&mut view, flow.definition);
+            }
+            // This group is in that state already.
+            view.since = self.time();
+            self.views.insert(id, view);
         }
     }
 
@@ -339,6 +368,7 @@ impl ViewWorker {
         }
         let hydration = Hydration::new(self.reader(&self.state, &self.current), &flow.chains);
         view.progress = Progress::Hydrating(Box::new(hydration));
+        view.since = self.state.time;
         self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
     }
 
@@ -369,15 +399,7 @@ impl ViewWorker {
         };
         let Some(mut view) = self.views.remove(&id) else { return };
         if let Err(error) = self.hydrate_some(id, &mut view) {
-            // A data subject was forgotten under the snapshot, or a table has gone: from the newest state again.
-            if error.code == "40001" {
-                let definition = view.flow.take().map(|flow| flow.definition);
-                if let Some(definition) = definition {
-                    self.start(&mut view, definition);
-                }
-            } else {
-                self.fail(id, &mut view, error);
-            }
+            self.fail(id, &mut view, error);
         }
         self.views.insert(id, view);
     }

@@ -55,6 +55,7 @@ impl Handler<'_> {
                     return Err(Stop::Connection(WireError::Fatal(admin_shutdown())));
                 }
                 self.check_cancelled()?;
+                self.connection.check_present().await?;
             }
         }
         self.check_cancelled()?;
