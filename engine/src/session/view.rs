@@ -40,7 +40,7 @@ impl Session {
             return Ok(cached);
         }
         let view = self.view()?;
-        let ready = cached.views.iter().all(|id| view.views().ready(*id).is_some());
+        let ready = readable(&view, cached.views.iter().copied());
         if ready && !changes_any(&view, cached.views.iter().copied()) {
             return Ok(cached);
         }
@@ -71,7 +71,9 @@ impl Session {
         let database = self.database.clone();
         let wanted = database.automatic_views.executed(entry, view.views(), &database.pipeline)?;
         let Some(state) = wanted.and_then(|id| view.views().ready(id)) else { return Ok(None) };
-        if changes_any(&view, entry.lifted.reads.iter().copied()) {
+        if changes_any(&view, entry.lifted.reads.iter().copied())
+            || !readable(&view, entry.lifted.reads.iter().copied())
+        {
             return Ok(None);
         }
         let context = self.eval_context(params.clone(), view.catalog());
@@ -102,6 +104,24 @@ impl Session {
         };
         Ok(cached.automatic.get_or_init(|| found))
     }
+}
+
+/// Whether the maintained views among these relations can be read, and all that they are made of: a row that
+/// fails in one is missing in those above it.
+fn readable(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
+    let catalog = view.schema().catalog();
+    let mut open: Vec<RelationId> = relations.collect();
+    let mut seen = BTreeSet::new();
+    while let Some(relation) = open.pop() {
+        let Some(table) = catalog.table(relation).filter(|table| !table.is_stored()) else { continue };
+        if seen.insert(relation) {
+            if table.is_maintained() && view.views().ready(relation).is_none() {
+                return false;
+            }
+            open.extend(table.view.iter().flat_map(|view| view.reads.keys()));
+        }
+    }
+    true
 }
 
 /// Whether the transaction has changed a table that one of these relations is or reads.

@@ -75,9 +75,16 @@ impl Line {
         taken
     }
 
-    /// Publishes.
-    pub fn publish(&self, state: Published) {
-        let _order = self.made.lock();
+    /// Publishes; views that have become others since they were fetched, too.
+    pub fn publish(&self, mut state: Published) {
+        let mut made = self.made.lock();
+        while made.front().is_some_and(|made| made.time <= state.time) {
+            if let Some(late) = made.pop_front()
+                && late.time == state.time
+            {
+                state.views = late.views;
+            }
+        }
         self.published.store(Arc::new(state));
     }
 }

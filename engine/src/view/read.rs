@@ -54,11 +54,11 @@ pub fn rows(
     let mut found = Found { rows: Vec::new(), project: &finishing.project, ticker: Ticker::default() };
     if let [key] = keys.as_slice() {
         found.read(arrangement, key, wanted, watch)?;
-        if found.rows.is_empty() && wanted > 0 && lifted.absent_has_result {
-            return Ok(None);
-        }
     } else {
         found.read_several(arrangement, &keys, lifted, wanted, watch)?;
+    }
+    if found.rows.is_empty() && wanted > 0 && lifted.absent_has_result {
+        return Ok(None);
     }
     let mut rows = found.rows;
     rows.truncate(wanted);

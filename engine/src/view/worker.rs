@@ -171,18 +171,27 @@ impl ViewWorker {
         // Keys go once this group is through: what is hydrated from an older state would miss rows that it must
         // take back later.
         if layer.subjects().any(|(_, microdb)| microdb.is_none()) {
-            self.hydrate_anew();
+            let hydrating = self.views.iter().filter(|(_, view)| matches!(view.progress, Progress::Hydrating(_)));
+            let hydrating = hydrating.map(|(id, _)| *id).collect();
+            self.fill_anew(hydrating);
+        }
+        // What is truncated is filled anew rather than taken back row by row.
+        let truncated: BTreeSet<RelationId> =
+            layer.tables().filter(|(_, changes)| changes.truncated).map(|(relation, _)| relation).collect();
+        if !truncated.is_empty() {
+            let readers = self.readers_of(&truncated);
+            for id in &readers {
+                deltas.end(*id, SqlError::new("55000", "a table of the subscribed query was truncated").hint("Subscribe again."));
+            }
+            self.fill_anew(readers);
         }
         let wanted: BTreeSet<RelationId> = self.views.values().flat_map(Maintained::reads).collect();
         let before_reader = self.reader(before, &old_views);
         let mut changes = BTreeMap::new();
         for (relation, _) in layer.tables().filter(|(relation, _)| wanted.contains(relation)) {
-            match table_changes(layer, relation, before_reader.as_ref()) {
-                Ok(rows) if rows.is_empty() => {}
-                Ok(rows) => {
-                    changes.insert(relation, rows);
-                }
-                Err(error) => self.fail_readers(relation, &error),
+            let rows = table_changes(layer, relation);
+            if !rows.is_empty() {
+                changes.insert(relation, rows);
             }
         }
         let affected: Vec<RelationId> = self.views.keys().copied().collect();
@@ -268,6 +277,8 @@ impl ViewWorker {
             })
             .map(|(id, _)| *id)
             .collect();
+        let mut stale: BTreeSet<RelationId> = stale.into_iter().collect();
+        stale.extend(self.readers_of(&stale));
         for id in stale {
             let view = self.views.remove(&id);
             self.current.remove(id);
@@ -327,22 +338,31 @@ impl ViewWorker {
         }
     }
 
-    /// Every hydration from the newest state again.
-    fn hydrate_anew(&mut self) {
-        let hydrating: Vec<RelationId> = self
-            .views
-            .iter()
-            .filter(|(_, view)| matches!(view.progress, Progress::Hydrating(_)))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in hydrating {
+    /// Views that read one of these relations, at first or second hand.
+    fn readers_of(&self, relations: &BTreeSet<RelationId>) -> BTreeSet<RelationId> {
+        let mut found = BTreeSet::new();
+        // Views read views of lower ids only.
+        for (id, view) in &self.views {
+            if view.reads().any(|read| relations.contains(&read) || found.contains(&read)) {
+                found.insert(*id);
+            }
+        }
+        found
+    }
+
+    /// These views from the newest state again.
+    fn fill_anew(&mut self, ids: BTreeSet<RelationId>) {
+        // All are unreadable before the first looks at the others.
+        for id in &ids {
+            self.current.set(*id, ViewState::at(Stage::Waiting));
+        }
+        for id in ids {
             let Some(mut view) = self.views.remove(&id) else { continue };
             if let Some(flow) = view.flow.take() {
                 view.sources.truncate(usize::from(!view.automatic));
+                view.progress = Progress::Waiting;
                 self.start(&mut view, flow.definition);
             }
-            // This group is in that state already.
-            view.since = self.time();
             self.views.insert(id, view);
         }
     }
@@ -400,6 +420,10 @@ impl ViewWorker {
         let Some(mut view) = self.views.remove(&id) else { return };
         if let Err(error) = self.hydrate_some(id, &mut view) {
             self.fail(id, &mut view, error);
+            self.views.insert(id, view);
+            self.wake_waiting();
+            self.republish();
+            return;
         }
         self.views.insert(id, view);
     }
@@ -430,22 +454,6 @@ impl ViewWorker {
         view.flow = None;
         view.progress = Progress::Failed;
         self.current.set(id, ViewState::at(Stage::Failed(error)));
-        self.republish();
-    }
-
-    fn fail_readers(&mut self, relation: RelationId, error: &SqlError) {
-        let readers: Vec<RelationId> = self
-            .views
-            .iter()
-            .filter(|(_, view)| view.reads().any(|read| read == relation))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in readers {
-            if let Some(mut view) = self.views.remove(&id) {
-                self.fail(id, &mut view, error.clone());
-                self.views.insert(id, view);
-            }
-        }
     }
 }
 
@@ -485,27 +493,13 @@ pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, S
     Ok(Definition { id: table.id, name: table.name.clone(), plan: Arc::new(planned.plan), arrangements })
 }
 
-/// The changed rows of a table.
-fn table_changes(layer: &Overlay, relation: RelationId, before: &dyn Reader) -> Result<Vec<(Row, isize)>, SqlError> {
-    let Some(changes) = layer.table(relation) else { return Ok(Vec::new()) };
+/// The changed rows of a table that was not truncated.
+fn table_changes(layer: &Overlay, relation: RelationId) -> Vec<(Row, isize)> {
     let mut rows = Vec::new();
-    if changes.truncated
-        && let Some(table) = before.catalog().table(relation)
-    {
-        for row in before.scan(table)? {
-            rows.push((row?.1, -1));
-        }
+    let Some(changes) = layer.table(relation).filter(|changes| !changes.truncated) else { return rows };
+    for change in changes.rows.values().filter(|change| change.before != change.after) {
+        rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
+        rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
     }
-    for change in changes.rows.values() {
-        if change.before == change.after && !changes.truncated {
-            continue;
-        }
-        if let Some(row) = change.before.as_ref().filter(|_| !changes.truncated) {
-            rows.push((row.clone(), -1));
-        }
-        if let Some(row) = &change.after {
-            rows.push((row.clone(), 1));
-        }
-    }
-    Ok(rows)
+    rows
 }
