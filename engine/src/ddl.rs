@@ -83,6 +83,14 @@ fn carry_out(
     for relation in touched(&old_schema, &new_schema).union(&laid_anew) {
         transaction.lock(LockKey::Table(*relation), LockMode::Exclusive, patience)?;
     }
+    for effect in &effects {
+        if let DdlEffect::Truncate(relations) = effect {
+            // In one order, so that two of them do not wait for each other.
+            for relation in relations.iter().collect::<BTreeSet<_>>() {
+                transaction.lock(LockKey::Table(*relation), LockMode::Exclusive, patience)?;
+            }
+        }
+    }
     let old = transaction.latest_view();
     let mut stored: BTreeMap<RelationId, Rows> = BTreeMap::new();
     for relation in &laid_anew {
