@@ -157,9 +157,9 @@ impl ViewDataflow {
         })
     }
 
-    /// Feeds it, and steps the worker until that has gone through.
-    pub fn apply(&mut self, worker: &mut Worker, feed: Feed) -> Result<(), SqlError> {
-        self.feeds.send(feed);
+    /// Feeds it, in one tick, and steps the worker until that has gone through.
+    pub fn apply(&mut self, worker: &mut Worker, feeds: impl IntoIterator<Item = Feed>) -> Result<(), SqlError> {
+        feeds.into_iter().for_each(|feed| self.feeds.send(feed));
         self.tick += 1;
         self.feeds.advance_to(self.tick);
         while self.done.less_than(&self.tick) {

@@ -44,6 +44,8 @@ impl Hydration {
                 }
             }
         }
+        // Even over empty tables there may be a row, such as a count of zero: something is always fed.
+        left.push((0, usize::MAX, None));
         left.reverse();
         Hydration { reader, left, current: None, rows: 0, backlog: VecDeque::new() }
     }

@@ -51,6 +51,9 @@ pub enum Message {
     Drop(RelationId, Arc<Published>),
 }
 
+/// Groups of a backlog that are applied together.
+const BACKLOG_GROUPS_MAX: usize = 256;
+
 /// A view and how far it is.
 struct Maintained {
     /// None while it waits, or after it failed.
@@ -229,7 +232,7 @@ impl ViewWorker {
             Progress::Ready => {
                 let Some(flow) = &mut view.flow else { return };
                 let started = Instant::now();
-                match flow.apply(&mut self.worker, Feed::Group(group)) {
+                match flow.apply(&mut self.worker, [Feed::Group(group)]) {
                     Err(error) => {
                         deltas.end(id, error.clone());
                         self.fail(id, view, error);
@@ -431,13 +434,15 @@ impl ViewWorker {
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
-            flow.apply(&mut self.worker, feed)?;
+            flow.apply(&mut self.worker, [feed])?;
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
             return Ok(());
         }
-        if let Some(group) = hydration.backlog.pop_front() {
-            flow.apply(&mut self.worker, Feed::Group(group))?;
+        if !hydration.backlog.is_empty() {
+            // Several at once, or a view that looks at large groups would never catch up with its writers.
+            let groups = hydration.backlog.len().min(BACKLOG_GROUPS_MAX);
+            flow.apply(&mut self.worker, hydration.backlog.drain(..groups).map(Feed::Group))?;
             flow.take_fresh();
             return Ok(());
         }
