@@ -85,6 +85,8 @@ pub struct ViewWorker {
     views: BTreeMap<RelationId, Maintained>,
     /// As of `state`.
     current: Views,
+    /// A group is under way: `current` is that of its beginning for views that it has not reached.
+    amid_group: bool,
     state: Arc<Published>,
 }
 
@@ -107,6 +109,7 @@ impl ViewWorker {
             memory_bytes_max,
             views: BTreeMap::new(),
             current: Views::default(),
+            amid_group: false,
             state,
         }
     }
@@ -167,6 +170,7 @@ impl ViewWorker {
         let started = Instant::now();
         let old_views = self.current.clone();
         self.state = after.clone();
+        self.amid_group = true;
         let mut deltas = Deltas::default();
         if !Arc::ptr_eq(&before.schema, &after.schema) {
             self.follow_catalog_telling(&mut deltas);
@@ -210,6 +214,7 @@ impl ViewWorker {
             }
             self.views.insert(id, view);
         }
+        self.amid_group = false;
         self.wake_waiting();
         self.statistics.views.record(started.elapsed());
         self.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
@@ -377,7 +382,7 @@ impl ViewWorker {
         let mut failed = None;
         for source in flow.reads.iter().filter(|id| is_view(id)) {
             match self.current.get(*source).map(|state| (&state.stage, state.errors)) {
-                Some((Stage::Ready, 0)) => {}
+                Some((Stage::Ready, 0)) if !self.amid_group => {}
                 Some((Stage::Failed(error), _)) => failed = Some(error.clone()),
                 Some(_) | None => {
                     self.current.set(id, ViewState::at(Stage::Waiting));
