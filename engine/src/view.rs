@@ -3,7 +3,7 @@
 //! ```text
 //! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
-//! published     what readers see                                 environment what expressions may ask
+//! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
 //! automatic     views that queries earn, by their parameters     keeper      drops them again
 //! read          answering a query from published batches
@@ -14,7 +14,6 @@
 
 pub mod automatic;
 pub mod dataflow;
-pub mod environment;
 pub mod hydrate;
 pub mod keeper;
 pub mod line;

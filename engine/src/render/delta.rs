@@ -35,7 +35,7 @@ pub struct Group {
     /// The state after it.
     pub after: Arc<dyn Reader>,
     /// The changed rows of each table and view, as they are stored.
-    pub changes: BTreeMap<RelationId, Vec<(Row, isize)>>,
+    pub changes: BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
 }
 
 /// What enters a view's dataflow.

@@ -1,6 +1,7 @@
 //! Statements that are neither queries nor writes: transactions, settings, cursors, prepared statements,
 //! DDL, and the commands that have nothing to do here.
 
+use super::view::with_tables_below;
 use super::{Active, Session};
 use crate::SqlError;
 use crate::ddl;
@@ -9,15 +10,13 @@ use crate::protocol::{Prepared, Response, RowStream, RowTag};
 use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes, Transaction};
 use crate::write::foreign_key;
-use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
 use planner::parse::utility::{
     Fetch, FetchDirection, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes,
 };
 use planner::parse::{Expr, ParsedStatement};
-use repr::{ColumnType, Datum, RelationId, ScalarType};
-use std::collections::BTreeSet;
+use repr::{ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
 /// The columns that a statement without a plan of its own gives.
@@ -291,7 +290,7 @@ impl Session {
             // Readers take no locks: the weaker modes guard against DDL as a writer's own lock does.
             let mode = if lock.mode >= TableLockMode::Share { LockMode::Exclusive } else { LockMode::Shared };
             let transaction = self.transaction();
-            for relation in with_tables_below(&catalog, table.id) {
+            for relation in with_tables_below(&catalog, [table.id]) {
                 let key = LockKey::Table(relation);
                 if !lock.no_wait {
                     transaction.lock(key, mode, &patience)?;
@@ -491,16 +490,4 @@ fn modes(base: Modes, said: TransactionModes) -> Result<Modes, SqlError> {
         }
     };
     Ok(Modes { isolation, read_only: said.read_only.unwrap_or(base.read_only) })
-}
-
-/// A table or view, and the tables and views that it reads.
-fn with_tables_below(catalog: &Catalog, relation: RelationId) -> BTreeSet<RelationId> {
-    let (mut found, mut open) = (BTreeSet::new(), vec![relation]);
-    while let Some(relation) = open.pop() {
-        if found.insert(relation) {
-            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
-            open.extend(view.iter().flat_map(|view| view.reads.keys()));
-        }
-    }
-    found
 }

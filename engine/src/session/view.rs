@@ -110,38 +110,30 @@ impl Session {
 /// fails in one is missing in those above it.
 fn readable(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
     let catalog = view.schema().catalog();
-    let mut open: Vec<RelationId> = relations.collect();
-    let mut seen = BTreeSet::new();
-    while let Some(relation) = open.pop() {
-        let Some(table) = catalog.table(relation).filter(|table| !table.is_stored()) else { continue };
-        if seen.insert(relation) {
-            if table.is_maintained() && view.views().ready(relation).is_none() {
-                return false;
-            }
-            open.extend(table.view.iter().flat_map(|view| view.reads.keys()));
-        }
-    }
-    true
+    let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
+    with_tables_below(catalog, relations).iter().filter(|id| maintained(id)).all(|id| view.views().ready(*id).is_some())
 }
 
 /// Whether the transaction has changed a table that one of these relations is or reads.
-pub(super) fn changes_any(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
-    if !view.has_changes() {
-        return false;
-    }
-    let mut tables = BTreeSet::new();
-    relations.for_each(|relation| base_tables(view.schema().catalog(), relation, &mut tables));
-    tables.into_iter().any(|table| view.changes(table))
+fn changes_any(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
+    view.has_changes()
+        && with_tables_below(view.schema().catalog(), relations).into_iter().any(|relation| view.changes(relation))
 }
 
-/// The tables that a relation is made of.
-pub(super) fn base_tables(catalog: &Catalog, relation: RelationId, found: &mut BTreeSet<RelationId>) {
-    match catalog.table(relation).and_then(|table| table.view.as_ref()) {
-        Some(view) => view.reads.keys().for_each(|read| base_tables(catalog, *read, found)),
-        None => {
-            found.insert(relation);
+/// Tables and views, and the tables and views that they read.
+pub(super) fn with_tables_below(
+    catalog: &Catalog,
+    relations: impl IntoIterator<Item = RelationId>,
+) -> BTreeSet<RelationId> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<RelationId> = relations.into_iter().collect();
+    while let Some(relation) = open.pop() {
+        if found.insert(relation) {
+            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
+            open.extend(view.iter().flat_map(|view| view.reads.keys()));
         }
     }
+    found
 }
 
 /// Whether a plan finds its rows by keys alone: it is as fast as a view.

@@ -10,7 +10,6 @@
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
 use super::dataflow::{ArrangedBy, Definition, ViewDataflow};
-use super::environment;
 use super::hydrate::Hydration;
 use super::line::{Line, Made};
 use super::published::{Stage, ViewState, Views};
@@ -24,6 +23,7 @@ use crate::reader::Reader;
 use crate::render::delta::{Feed, Group};
 use crossbeam_channel::{Receiver, RecvError, TryRecvError};
 use planner::catalog::{Catalog, Table};
+use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -198,7 +198,7 @@ impl ViewWorker {
         for (relation, _) in layer.tables().filter(|(relation, _)| wanted.contains(relation)) {
             let rows = table_changes(layer, relation);
             if !rows.is_empty() {
-                changes.insert(relation, rows);
+                changes.insert(relation, Arc::new(rows));
             }
         }
         let affected: Vec<RelationId> = self.views.keys().copied().collect();
@@ -227,7 +227,7 @@ impl ViewWorker {
         view: &mut Maintained,
         group: Arc<Group>,
         read_by_others: bool,
-        changes: &mut BTreeMap<RelationId, Vec<(Row, isize)>>,
+        changes: &mut BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
         deltas: &mut Deltas,
     ) {
         match &mut view.progress {
@@ -256,7 +256,7 @@ impl ViewWorker {
                                 });
                             }
                             if !rows.is_empty() {
-                                changes.insert(id, rows);
+                                changes.insert(id, Arc::new(rows));
                             }
                         }
                         let error = flow.error();
@@ -334,7 +334,7 @@ impl ViewWorker {
     fn start(&mut self, view: &mut Maintained, definition: Definition) {
         let id = definition.id;
         let catalog = self.state.catalog().clone();
-        let eval = environment::context(&catalog);
+        let eval = EvalContext::without_session(catalog.clone());
         match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.memory_bytes_max) {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {

@@ -111,7 +111,7 @@ impl EvalContext {
     }
 }
 
-/// The environment of immutable functions, which ask nothing: UTC, ISO dates, an empty catalog.
+/// The environment of functions that ask for nothing but the catalog: UTC, ISO dates.
 struct NoEnvironment {
     catalog: Arc<Catalog>,
 }
@@ -120,11 +120,15 @@ impl EvalContext {
     /// For evaluating immutable expressions while planning; what asks for more gets an error or a fixed answer,
     /// so only `Volatility::Immutable` may be evaluated with it.
     pub fn immutable() -> EvalContext {
-        static CONTEXT: std::sync::LazyLock<EvalContext> = std::sync::LazyLock::new(|| EvalContext {
-            params: Arc::from([]),
-            environment: Arc::new(NoEnvironment { catalog: Arc::default() }),
-        });
+        static CONTEXT: std::sync::LazyLock<EvalContext> =
+            std::sync::LazyLock::new(|| EvalContext::without_session(Arc::default()));
         CONTEXT.clone()
+    }
+
+    /// For what is the same for every session, such as the rows of a maintained view: this catalog, default
+    /// settings, and no clock, user or sequence (planning has refused what asks for one).
+    pub fn without_session(catalog: Arc<Catalog>) -> EvalContext {
+        EvalContext { params: Arc::from([]), environment: Arc::new(NoEnvironment { catalog }) }
     }
 }
 
