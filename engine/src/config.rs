@@ -1,5 +1,6 @@
 //! What an operator decides when the server starts.
 
+use crate::memory::Allocated;
 use std::path::PathBuf;
 
 /// The engine's configuration.
@@ -15,6 +16,8 @@ pub struct Config {
     pub query_memory_bytes_max: usize,
     /// What one maintained view may hold: past it, it is marked failed and its readers compute for themselves.
     pub view_memory_bytes_max: usize,
+    /// Asks the program's allocator, where it can tell.
+    pub allocator: Option<fn() -> Allocated>,
 }
 
 impl Config {
@@ -26,6 +29,7 @@ impl Config {
             cipher: storage::Cipher::Aegis256,
             query_memory_bytes_max: 1 << 30,
             view_memory_bytes_max: 1 << 30,
+            allocator: None,
         }
     }
 }

@@ -54,6 +54,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
          bytes int8, dataflow_bytes int8, failing_rows int8, subscriptions int8, groups int8, busy_us int8, \
          busiest_us int8, definition text",
     ),
+    ("memory", MEMORY.0, "part text, within text, bytes int8, bytes_max int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
 
@@ -61,6 +62,8 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
 pub const VIEWS: RelationId = RelationId(15_003);
 /// `dogwood.latency`: how long the stages of the commit pipeline take; microseconds, within a factor of two.
 pub const LATENCY: RelationId = RelationId(15_004);
+/// `dogwood.memory`: the process's memory by part, each within another, against the resident set.
+pub const MEMORY: RelationId = RelationId(15_005);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.

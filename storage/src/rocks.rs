@@ -31,6 +31,8 @@ pub(crate) enum Family {
     Audit,
 }
 
+/// Write buffers of all families, those being written to files included.
+pub(crate) const WRITE_BUFFER_BYTES_MAX: usize = 128 << 20;
 // What a start after a crash replays at most, and so what bounds its time.
 const WAL_BYTES_MAX: u64 = 32 << 20;
 
@@ -108,7 +110,7 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
-    options.set_db_write_buffer_size(128 << 20);
+    options.set_db_write_buffer_size(WRITE_BUFFER_BYTES_MAX);
     options.set_max_total_wal_size(WAL_BYTES_MAX);
     options.set_manifest_preallocation_size(64 << 10);
     options.set_max_background_jobs(2);
