@@ -8,6 +8,7 @@ pub mod copy;
 mod create_as;
 pub mod cursor;
 pub mod env;
+mod explain;
 mod gdpr;
 mod statement;
 mod subscribe;

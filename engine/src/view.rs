@@ -6,7 +6,7 @@
 //! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
 //! automatic     views that queries earn, by their parameters     keeper      drops them again
-//! read          answering a query from published batches
+//! read          answering a query from published batches         reason      why a query is not
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -19,6 +19,7 @@ pub mod keeper;
 pub mod line;
 pub mod published;
 pub mod read;
+pub mod reason;
 pub mod statistics;
 pub mod subscription;
 pub mod worker;

@@ -46,8 +46,8 @@ pub enum Planned {
     SubscribeCursor(Box<DeclareCursor>, Arc<SubscribePlan>),
     /// GDPR GET, FORGET, EXPORT and EXPLAIN GDPR FORGET: the subject's table and key.
     Gdpr(GdprRequest, RelationId, Vec<ScalarExpr>),
-    /// EXPLAIN's lines.
-    Explain(Vec<String>),
+    /// EXPLAIN.
+    Explain(Explained),
     /// Anything else: for the session.
     Other,
 }
@@ -60,6 +60,14 @@ pub struct PlannedStatement {
     pub params: Vec<ScalarType>,
     /// Maintained views that it reads as relations.
     pub views: Vec<RelationId>,
+}
+
+/// What EXPLAIN shows.
+pub enum Explained {
+    /// A rung above the last, as lines.
+    Rung(Vec<String>),
+    /// What runs, and which way: found when it is asked for, of the statement inside.
+    Statement(ExplainOptions),
 }
 
 /// What a maintained view in a statement is.
@@ -162,7 +170,7 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::Gdpr { request, table, key } => {
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)
         }
-        Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, *what, catalog)?),
+        Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, &what, catalog)?),
         Resolved::Other(_) => Planned::Other,
     })
 }
@@ -217,25 +225,37 @@ fn copy_in(
     Ok(CopyInPlan { table_name, columns, positions, width: table.columns.len(), defaults, insert })
 }
 
-fn explain_resolved(options: &ExplainOptions, what: Resolved, catalog: &Catalog) -> Result<Vec<String>, PlanError> {
-    if options.analyze {
-        return Err(PlanError::unsupported("EXPLAIN ANALYZE").hint("use EXPLAIN without ANALYZE"));
+fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {
+    if options.rung == Rung::Physical {
+        return match what {
+            Resolved::Query(_) | Resolved::Write(_) => Ok(Explained::Statement(options.clone())),
+            // EXECUTE: the session knows what it stands for.
+            Resolved::Other(_) => Ok(Explained::Statement(options.clone())),
+            Resolved::CreateTableAs { .. } | Resolved::Subscribe { .. } if !options.analyze => {
+                Ok(Explained::Statement(options.clone()))
+            }
+            Resolved::CreateTableAs { .. } | Resolved::Subscribe { .. } => {
+                Err(PlanError::unsupported("EXPLAIN ANALYZE of this statement").hint("use EXPLAIN without ANALYZE"))
+            }
+            _ => Err(PlanError::unsupported("EXPLAIN of this statement")),
+        };
     }
-    if options.format == ExplainFormat::Json {
-        return Err(PlanError::unsupported("EXPLAIN (FORMAT JSON) of a query"));
+    if options.analyze || options.format == ExplainFormat::Json {
+        let what = if options.analyze { "ANALYZE" } else { "FORMAT JSON" };
+        return Err(PlanError::unsupported(format!("EXPLAIN ({what}) of an inner rung"))
+            .hint("RESOLVED, LOWERED and OPTIMIZED are shown as text and never run"));
     }
-    let forms = ordered(catalog);
-    let text = match what {
-        Resolved::Query(query) => match options.rung {
-            Rung::Resolved => explain::hir(&query, catalog),
-            Rung::Lowered => explain::mir(&lower_query(&query, catalog)?, catalog),
-            Rung::Optimized => explain::mir(&transform::optimize(lower_query(&query, catalog)?, catalog)?, catalog),
-            Rung::Physical => explain::plan(&plan_query(&query, catalog, &forms)?, catalog),
-        },
-        Resolved::Write(write) => explain::write(&plan_write(&write, catalog, &forms)?, catalog),
-        _ => return Err(PlanError::unsupported("EXPLAIN of this statement")),
+    let Resolved::Query(query) = what else {
+        return Err(PlanError::unsupported("EXPLAIN of an inner rung of anything but a query"));
     };
-    Ok(text.lines().map(str::to_string).collect())
+    let text = match options.rung {
+        Rung::Resolved => explain::hir(query, catalog),
+        Rung::Lowered => explain::mir(&lower_query(query, catalog)?, catalog),
+        Rung::Optimized | Rung::Physical => {
+            explain::mir(&transform::optimize(lower_query(query, catalog)?, catalog)?, catalog)
+        }
+    };
+    Ok(Explained::Rung(text.lines().map(str::to_string).collect()))
 }
 
 /// Plans a definition over the resolver's hook.

@@ -7,12 +7,15 @@ mod expr;
 mod hir;
 mod mir;
 mod plan;
+pub mod report;
 
 use crate::catalog::Catalog;
 use crate::hir::HirQuery;
+use crate::lift::{KeyValues, Lifted};
 use crate::lower::MirQuery;
 use crate::plan::{Finishing, Query, WritePlan};
 use crate::scalar::Order;
+use report::Operator;
 use repr::{IndexId, RelationId};
 use std::fmt::Write;
 
@@ -33,7 +36,7 @@ pub fn hir(query: &HirQuery, catalog: &Catalog) -> String {
         }
         text.hir(&query.relation);
     });
-    text.out
+    text.joined()
 }
 
 /// The second rung, before or after `transform`.
@@ -41,32 +44,70 @@ pub fn mir(query: &MirQuery, catalog: &Catalog) -> String {
     let mut text = Text::new(catalog);
     text.finish(&query.finishing);
     text.nested(|text| text.mir(&query.relation));
-    text.out
+    text.joined()
 }
 
 /// The last rung: what runs.
 pub fn plan(query: &Query, catalog: &Catalog) -> String {
-    let mut text = Text::new(catalog);
-    text.finish(&query.finishing);
-    for lock in &query.locks {
-        let mode = if lock.exclusive { "exclusively" } else { "shared" };
-        let table = text.relation(lock.table);
-        text.nested(|text| text.line(format_args!("Lock {table} {mode} by #{}", lock.key_column)));
-    }
-    text.nested(|text| text.plan(&query.plan));
-    text.out
+    joined(&query_operators(query, catalog))
 }
 
 /// A write's last rung: the target, and the plan of its source.
 pub fn write(write: &WritePlan, catalog: &Catalog) -> String {
-    let (verb, table, source) = match write {
-        WritePlan::Insert(insert) => ("Insert into", insert.table, &insert.source),
-        WritePlan::Update(update) => ("Update", update.table, &update.source),
-        WritePlan::Delete(delete) => ("Delete from", delete.table, &delete.source),
+    joined(&write_operators(write, catalog))
+}
+
+/// The last rung, operator by operator.
+pub fn query_operators(query: &Query, catalog: &Catalog) -> Vec<Operator> {
+    let mut text = Text::new(catalog);
+    text.query(query);
+    text.operators
+}
+
+/// The same of a write.
+pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
+    let mut text = Text::new(catalog);
+    let (verb, table) = match write {
+        WritePlan::Insert(insert) => ("Insert into", insert.table),
+        WritePlan::Update(update) => ("Update", update.table),
+        WritePlan::Delete(delete) => ("Delete from", delete.table),
     };
-    let mut out = format!("{verb} {}\n", relation_name(catalog, table));
-    for line in plan(source, catalog).lines() {
-        let _ = writeln!(out, "  {line}");
+    let table = text.relation(table);
+    text.about = Some(table.clone());
+    text.line(format_args!("{verb} {table}"));
+    text.nested(|text| text.query(write.source()));
+    text.operators
+}
+
+/// A maintained plan, and how its rows are asked for.
+pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Operator> {
+    let mut text = Text::new(catalog);
+    text.finish(&lifted.finishing);
+    text.nested(|text| {
+        text.about = Some(view.to_string());
+        text.line(format_args!("Read view {view}{}", lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"))));
+        text.nested(|text| text.plan(&lifted.view.plan));
+    });
+    text.operators
+}
+
+impl Lifted {
+    /// Which keys are asked for: `t.g = $1 and t.x = $2`.
+    pub fn asked(&self) -> Option<String> {
+        let named = self.key_names.iter().zip(&self.values).map(|(name, values)| match values {
+            KeyValues::One(value) => format!("{name} = {}", expr::scalar(value)),
+            KeyValues::Several(values) => format!("{name} in ({})", expr::scalars(values)),
+            KeyValues::Elements(array) => format!("{name} = any ({})", expr::scalar(array)),
+        });
+        let asked: Vec<String> = named.collect();
+        (!asked.is_empty()).then(|| asked.join(" and "))
+    }
+}
+
+fn joined(operators: &[Operator]) -> String {
+    let mut out = String::new();
+    for operator in operators {
+        let _ = writeln!(out, "{}{}", "  ".repeat(operator.depth), operator.text);
     }
     out
 }
@@ -75,19 +116,40 @@ pub fn write(write: &WritePlan, catalog: &Catalog) -> String {
 struct Text<'a> {
     catalog: &'a Catalog,
     depth: usize,
-    out: String,
+    operators: Vec<Operator>,
+    /// The plan that the next line is of.
+    node: Option<usize>,
+    /// The relation that the next line is about.
+    about: Option<String>,
 }
 
 impl<'a> Text<'a> {
     fn new(catalog: &'a Catalog) -> Self {
-        Text { catalog, depth: 0, out: String::new() }
+        Text { catalog, depth: 0, operators: Vec::new(), node: None, about: None }
     }
 
     fn line(&mut self, line: std::fmt::Arguments) {
-        for _ in 0..self.depth {
-            self.out.push_str("  ");
+        self.operators.push(Operator {
+            depth: self.depth,
+            text: line.to_string(),
+            node: self.node.take(),
+            relation: self.about.take(),
+            actual: None,
+        });
+    }
+
+    fn joined(self) -> String {
+        joined(&self.operators)
+    }
+
+    fn query(&mut self, query: &Query) {
+        self.finish(&query.finishing);
+        for lock in &query.locks {
+            let mode = if lock.exclusive { "exclusively" } else { "shared" };
+            let table = self.relation(lock.table);
+            self.nested(|text| text.line(format_args!("Lock {table} {mode} by #{}", lock.key_column)));
         }
-        let _ = writeln!(self.out, "{line}");
+        self.nested(|text| text.plan(&query.plan));
     }
 
     fn nested(&mut self, body: impl FnOnce(&mut Self)) {
@@ -118,7 +180,11 @@ impl<'a> Text<'a> {
 }
 
 fn relation_name(catalog: &Catalog, id: RelationId) -> String {
-    catalog.table(id).map_or_else(|| format!("relation {id}"), |table| table.name.clone())
+    match (catalog.table(id), crate::system::find_by_id(id)) {
+        (Some(table), _) => table.name.clone(),
+        (None, Some(relation)) => format!("{}.{}", relation.schema, relation.name),
+        (None, None) => format!("relation {id}"),
+    }
 }
 
 fn order_note(order: &[Order]) -> String {

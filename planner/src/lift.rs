@@ -9,7 +9,7 @@
 //! and through groups, limits and windows by making it part of their key. A query without parameters has its
 //! literals lifted instead, so that ad-hoc statements of one shape share a view. Done on the MIR as lowered.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::{Mir, expr};
@@ -29,6 +29,8 @@ pub struct Lifted {
     pub identity: String,
     /// Columns of the view's rows that are the key.
     pub key: Vec<usize>,
+    /// What they are called where they come from.
+    pub key_names: Vec<String>,
     /// Which keys are asked for.
     pub values: Vec<KeyValues>,
     /// How the rows of those keys become the result.
@@ -77,6 +79,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     let MirQuery { relation, finishing, columns, locks, next_local } = query;
     let arity = relation.arity();
     let relation = lifting.lift(relation);
+    let key_names = (arity..relation.arity()).map(|column| origin(&relation, column, catalog)).collect();
     if let Err(reason) = maintainable(&relation, catalog) {
         return Ok(Err(reason));
     }
@@ -104,6 +107,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         view,
         identity,
         key: (own.len()..own.len() + count).collect(),
+        key_names,
         values: lifting.values,
         finishing: outer,
         reads: read,
@@ -129,6 +133,63 @@ fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
         }
     }
     mir.children().into_iter().try_for_each(|child| maintainable(child, catalog))
+}
+
+/// What a column is called where it comes from: `table.column`, or `expression`.
+fn origin(mir: &Mir, column: usize, catalog: &Catalog) -> String {
+    let computed = || "expression".to_string();
+    let below = |input: &Mir, expr: &ScalarExpr| match expr {
+        ScalarExpr::Column(column) => origin(input, *column, catalog),
+        ScalarExpr::Cast { expr, .. } => match &**expr {
+            ScalarExpr::Column(column) => origin(input, *column, catalog),
+            _ => computed(),
+        },
+        _ => computed(),
+    };
+    match mir {
+        Mir::Get { relation, .. } => {
+            let name = |table: &Table| Some(format!("{}.{}", table.name, table.columns.get(column)?.name));
+            catalog.table(*relation).and_then(|table| name(table)).unwrap_or_else(computed)
+        }
+        Mir::Map { input, exprs } => match column.checked_sub(input.arity()) {
+            // A mapped column sees those before it.
+            Some(mapped) => exprs.get(mapped).map_or_else(computed, |expr| below(mir, expr)),
+            None => origin(input, column, catalog),
+        },
+        Mir::Project { input, columns } => {
+            columns.get(column).map_or_else(computed, |column| origin(input, *column, catalog))
+        }
+        Mir::Filter { input, .. } | Mir::TopK { input, .. } | Mir::AtMostOne { input, .. } => {
+            origin(input, column, catalog)
+        }
+        Mir::Window { input, .. } | Mir::TableFunction { input, .. } if column < input.arity() => {
+            origin(input, column, catalog)
+        }
+        Mir::Join { inputs, .. } => {
+            let mut start = 0;
+            for input in inputs {
+                if column < start + input.arity() {
+                    return origin(input, column - start, catalog);
+                }
+                start += input.arity();
+            }
+            computed()
+        }
+        Mir::Match { left, right, .. } => match column.checked_sub(left.arity()) {
+            Some(column) => origin(right, column, catalog),
+            None => origin(left, column, catalog),
+        },
+        Mir::Reduce { input, keys, .. } => keys.get(column).map_or_else(computed, |key| below(input, key)),
+        Mir::Let { body, .. } => origin(body, column, catalog),
+        Mir::Constant { .. }
+        | Mir::GetLocal { .. }
+        | Mir::Window { .. }
+        | Mir::TableFunction { .. }
+        | Mir::Union(_)
+        | Mir::Negate(_)
+        | Mir::Threshold(_)
+        | Mir::LetRec { .. } => computed(),
+    }
 }
 
 /// The stored relations in a relation.

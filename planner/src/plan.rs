@@ -246,6 +246,17 @@ pub enum WritePlan {
     Delete(DeletePlan),
 }
 
+impl WritePlan {
+    /// What gives its rows.
+    pub fn source(&self) -> &Query {
+        match self {
+            WritePlan::Insert(plan) => &plan.source,
+            WritePlan::Update(plan) => &plan.source,
+            WritePlan::Delete(plan) => &plan.source,
+        }
+    }
+}
+
 /// What every stored row of a table must pass, in terms of its physical columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowChecks {

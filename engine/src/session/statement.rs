@@ -68,7 +68,7 @@ fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[Outpu
     match planned {
         Planned::Query(query) => Some(query.columns.as_slice().into()),
         Planned::Write(plan) => returning(plan).map(Into::into),
-        Planned::Explain(_) => Some(super::utility::text_columns(&["QUERY PLAN"])),
+        Planned::Explain(explained) => Some(super::explain::columns(explained)),
         Planned::Gdpr(GdprRequest::Get, ..) => Some(crate::sar::access::columns()),
         Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(super::gdpr::forget_columns()),
         Planned::Other => super::utility::columns(statement),
@@ -130,15 +130,12 @@ impl Session {
                 .hint("use COPY (SUBSCRIBE (query)) TO STDOUT, or DECLARE a cursor for it and FETCH")),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
-            Planned::Explain(lines) => {
-                let rows = lines.iter().map(|line| vec![line.clone()]).collect();
-                Ok(super::utility::text_rows(super::utility::text_columns(&["QUERY PLAN"]), rows, "EXPLAIN"))
-            }
+            Planned::Explain(explained) => self.explain(explained, prepared, params),
             Planned::Other => self.utility(prepared, params, in_script),
         }
     }
 
-    fn current_plan(&self, prepared: &Prepared) -> Result<Arc<CachedPlan>, SqlError> {
+    pub(super) fn current_plan(&self, prepared: &Prepared) -> Result<Arc<CachedPlan>, SqlError> {
         let catalog = self.catalog();
         let cached = prepared.plan.load_full();
         if cached.version == catalog.version || matches!(cached.planned, Planned::Other) {

@@ -66,8 +66,8 @@ impl Session {
     /// Begins a subscription.
     pub(super) fn subscribe(&mut self, plan: &SubscribePlan, params: Arc<[Datum]>) -> Result<Subscribed, SqlError> {
         let database = self.database.clone();
-        let entry = database.automatic_views.entry(plan.lifted.clone(), "SUBSCRIBE");
-        let view = database.automatic_views.hold(&entry, &database.pipeline)?;
+        let (entry, view) =
+            database.automatic_views.hold(&Arc::new(plan.lifted.clone()), "SUBSCRIBE", &database.pipeline)?;
         let held = Held { database: database.clone(), entry };
         let context = self.eval_context(params, &self.catalog());
         let keys = read::keys(&plan.lifted, &context)?;

@@ -395,12 +395,23 @@ impl Session {
         params: &Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        let (prepared, values) = self.executed(name, arguments, params)?;
+        self.run(&prepared, values, in_script)
+    }
+
+    /// The statement that EXECUTE names, and the values of its parameters.
+    pub(super) fn executed(
+        &self,
+        name: &str,
+        arguments: &[Expr],
+        params: &Arc<[Datum]>,
+    ) -> Result<(Arc<Prepared>, Arc<[Datum]>), SqlError> {
         let prepared = self.statements.get(name).cloned().ok_or_else(|| no_statement(name))?;
         let catalog = self.catalog();
         let context = self.eval_context(params.clone(), &catalog);
         let exprs = planner::plan_arguments(name, arguments, &prepared.param_types, &catalog)?;
         let values = exprs.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        self.run(&prepared, values.into(), in_script)
+        Ok((prepared, values.into()))
     }
 
     fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {

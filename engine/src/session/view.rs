@@ -13,23 +13,66 @@ use crate::one_shot::watch::Watch;
 use crate::protocol::Prepared;
 use crate::reader::Reader;
 use crate::view::automatic::Entry;
+use crate::view::published::ViewState;
 use crate::view::read;
+use crate::view::reason::NoView;
 use planner::catalog::Catalog;
+use planner::lift::Lifted;
 use planner::plan::{Access, Plan, Query};
 use planner::{MaintainedViews, PlannedStatement};
 use repr::{Datum, RelationId};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+const KEYLESS: &str = "no column must equal a parameter or a literal, so that it would be kept as a whole; \
+                       CREATE MATERIALIZED VIEW keeps such a query";
 
 /// Whether a query may be a view by its parameters.
 pub enum Automatic {
     /// It may.
-    Shape(Arc<Entry>),
-    /// It may not.
-    Never,
+    Shape(Shape),
+    /// It may not, for this reason.
+    Never(Arc<str>),
+}
+
+/// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
+pub struct Shape {
+    lifted: Arc<Lifted>,
+    /// Known once it was executed.
+    entry: OnceLock<Arc<Entry>>,
+}
+
+/// Why a view is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asking {
+    /// To answer the query: an execution, which counts.
+    ToRead,
+    /// To explain it.
+    ToExplain,
+}
+
+/// The view of its own from which a query can be answered now.
+pub(super) struct OwnView {
+    /// Its id.
+    pub id: RelationId,
+    /// What is asked of it.
+    pub lifted: Arc<Lifted>,
+    /// Its rows.
+    pub state: Arc<ViewState>,
+    /// The snapshot that they are of.
+    pub view: Layered,
 }
 
 impl Session {
+    /// Why a materialized view that a plan names cannot be read now, if one cannot.
+    pub(super) fn unreadable(&mut self, cached: &CachedPlan) -> Result<Option<NoView>, SqlError> {
+        if cached.views.is_empty() {
+            return Ok(None);
+        }
+        let view = self.view()?;
+        Ok(unreadable(&view, &cached.views).or_else(|| changed(&view, &cached.views)))
+    }
+
     /// The plan, or the one that computes the views which cannot be read now.
     pub(super) fn readable_plan(
         &mut self,
@@ -39,9 +82,7 @@ impl Session {
         if cached.views.is_empty() {
             return Ok(cached);
         }
-        let view = self.view()?;
-        let ready = readable(&view, cached.views.iter().copied());
-        if ready && !changes_any(&view, cached.views.iter().copied()) {
+        if self.unreadable(&cached)?.is_none() {
             return Ok(cached);
         }
         if let Some(expanded) = cached.expanded.get() {
@@ -63,23 +104,65 @@ impl Session {
         query: &Query,
         params: &Arc<[Datum]>,
     ) -> Result<Option<QueryRows>, SqlError> {
-        if !query.locks.is_empty() || is_lookup(&query.plan) || !self.auto_views() {
-            return Ok(None);
+        match self.own_view(prepared, cached, query, Asking::ToRead)? {
+            Ok(own) => {
+                let context = self.eval_context(params.clone(), own.view.catalog());
+                let watch = Watch::new(self.limits(own.view.time()));
+                watch.check()?;
+                read::rows(&own.lifted, &own.state, &context, &watch)
+            }
+            Err(_why) => Ok(None),
         }
-        let Automatic::Shape(entry) = self.automatic(prepared, cached)? else { return Ok(None) };
+    }
+
+    /// The view of its own that a query can be answered from now, or why there is none.
+    pub(super) fn own_view(
+        &mut self,
+        prepared: &Prepared,
+        cached: &CachedPlan,
+        query: &Query,
+        asking: Asking,
+    ) -> Result<Result<OwnView, NoView>, SqlError> {
+        if !query.locks.is_empty() {
+            return Ok(Err(NoView::RowLocks));
+        }
+        if is_lookup(&query.plan) {
+            return Ok(Err(NoView::Lookup));
+        }
+        if !self.auto_views() {
+            return Ok(Err(NoView::Off));
+        }
+        let shape = match self.automatic(prepared, cached)? {
+            Automatic::Shape(shape) => shape,
+            Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
+        };
+        let lifted = &shape.lifted;
         let view = self.view()?;
         let database = self.database.clone();
-        let wanted = database.automatic_views.executed(entry, view.views(), &database.pipeline)?;
-        let Some(state) = wanted.and_then(|id| view.views().ready(id)) else { return Ok(None) };
-        if changes_any(&view, entry.lifted.reads.iter().copied())
-            || !readable(&view, entry.lifted.reads.iter().copied())
-        {
-            return Ok(None);
+        let wanted = match asking {
+            Asking::ToRead => {
+                let entry = shape.entry.get_or_init(|| database.automatic_views.entry(lifted, &prepared.text));
+                let wanted = database.automatic_views.executed(entry, view.views(), &database.pipeline)?;
+                // Told to nobody: the words are found again when they are asked for.
+                wanted.ok_or(NoView::NotThere)
+            }
+            Asking::ToExplain => match database.automatic_views.find(&lifted.identity) {
+                Some(entry) => entry.view().ok_or_else(|| entry.why_none()),
+                None => Err(NoView::Seldom { runs: 0 }),
+            },
+        };
+        let id = match wanted {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        };
+        let state = match view.views().ready(id) {
+            Some(state) => state.clone(),
+            None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))),
+        };
+        if let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
+            return Ok(Err(why));
         }
-        let context = self.eval_context(params.clone(), view.catalog());
-        let watch = Watch::new(self.limits(view.time()));
-        watch.check()?;
-        read::rows(&entry.lifted, state, &context, &watch)
+        Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
     }
 
     pub(super) fn auto_views(&self) -> bool {
@@ -97,27 +180,34 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let found = match planner::plan_lifted(&prepared.parsed, &self.catalog(), &known)? {
-            None | Some(Err(_)) => Automatic::Never,
+            None => Automatic::Never("it is no query".into()),
+            Some(Err(reason)) => Automatic::Never(reason.into()),
             // Without a parameter that a column must equal it would be a copy of all there is.
-            Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never,
-            Some(Ok(lifted)) => Automatic::Shape(self.database.automatic_views.entry(lifted, &prepared.text)),
+            Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
+            Some(Ok(lifted)) => Automatic::Shape(Shape { lifted: Arc::new(lifted), entry: OnceLock::new() }),
         };
         Ok(cached.automatic.get_or_init(|| found))
     }
 }
 
-/// Whether the maintained views among these relations can be read, and all that they are made of: a row that
-/// fails in one is missing in those above it.
-fn readable(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
+/// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
+/// that fails in one is missing in those above it.
+fn unreadable<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
     let catalog = view.schema().catalog();
     let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-    with_tables_below(catalog, relations).iter().filter(|id| maintained(id)).all(|id| view.views().ready(*id).is_some())
+    let below = with_tables_below(catalog, relations.into_iter().copied());
+    let mut unread = below.iter().filter(|id| maintained(id) && view.views().ready(**id).is_none());
+    let id = unread.next()?;
+    Some(NoView::Below(*id, Box::new(NoView::of(view.views(), *id).unwrap_or(NoView::NotThere))))
 }
 
-/// Whether the transaction has changed a table that one of these relations is or reads.
-fn changes_any(view: &Layered, relations: impl Iterator<Item = RelationId>) -> bool {
-    view.has_changes()
-        && with_tables_below(view.schema().catalog(), relations).into_iter().any(|relation| view.changes(relation))
+/// That the transaction has changed a table that one of these relations is or reads, if it has.
+fn changed<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+    if !view.has_changes() {
+        return None;
+    }
+    let below = with_tables_below(view.schema().catalog(), relations.into_iter().copied());
+    below.into_iter().find(|relation| view.changes(*relation)).map(NoView::Changed)
 }
 
 /// Tables and views, and the tables and views that they read.
@@ -137,7 +227,7 @@ pub(super) fn with_tables_below(
 }
 
 /// Whether a plan finds its rows by keys alone: it is as fast as a view.
-fn is_lookup(plan: &Plan) -> bool {
+pub(super) fn is_lookup(plan: &Plan) -> bool {
     match plan {
         Plan::Get { access, .. } => matches!(access, Access::Lookup { .. }),
         Plan::Mfp(input, _) => is_lookup(input),

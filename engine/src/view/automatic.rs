@@ -7,6 +7,7 @@
 
 use super::dataflow::{ArrangedBy, Definition};
 use super::published::{Stage, Views};
+use super::reason::NoView;
 use crate::SqlError;
 use crate::commit::{Pipeline, ViewRequest};
 use parking_lot::Mutex;
@@ -18,11 +19,13 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// So many executions …
-const RUNS_MIN: usize = 5;
+pub const RUNS_MIN: usize = 5;
 /// … within this time make a view.
 const RUNS_WITHIN: Duration = Duration::from_secs(60);
 /// A view that was not asked for so long is dropped.
 const IDLE_MAX: Duration = Duration::from_secs(600);
+/// A view that was dropped over the budget is not made again for so long.
+const PAUSE: Duration = Duration::from_secs(60);
 /// Queries that are counted at once.
 const COUNTED_MAX: usize = 10_000;
 /// Seconds after which a view that is wanted is published, if only as being filled.
@@ -39,7 +42,8 @@ pub struct AutomaticViews {
 
 /// One query shape.
 pub struct Entry {
-    /// The query.
+    /// One query of this shape: what is maintained, and from what. Which keys are asked for, and how their rows
+    /// are finished, is each query's own.
     pub lifted: Arc<Lifted>,
     /// A statement of this shape, without values: what is shown of it.
     pub text: String,
@@ -52,6 +56,8 @@ pub struct Entry {
     /// Subscriptions that need it.
     holders: AtomicUsize,
     runs: Mutex<VecDeque<Instant>>,
+    /// When its view was dropped over the budget, and what that was.
+    over_budget: Mutex<Option<(Instant, usize)>>,
 }
 
 impl Entry {
@@ -64,7 +70,21 @@ impl Entry {
     }
     /// Subscriptions that need it.
     pub fn holders(&self) -> usize {
-        self.holders.load(Ordering::Relaxed)
+        self.holders.load(Ordering::SeqCst)
+    }
+
+    /// Why it has no view.
+    pub fn why_none(&self) -> NoView {
+        let dropped = *self.over_budget.lock();
+        if let Some((at, budget_bytes)) = dropped.filter(|(at, _)| at.elapsed() < PAUSE) {
+            return NoView::OverBudget { since: at.elapsed(), budget_bytes };
+        }
+        let runs = self.runs.lock();
+        NoView::Seldom { runs: runs.iter().filter(|run| run.elapsed() <= RUNS_WITHIN).count() }
+    }
+
+    fn pauses(&self) -> bool {
+        self.over_budget.lock().is_some_and(|(at, _)| at.elapsed() < PAUSE)
     }
 }
 
@@ -80,7 +100,7 @@ impl Default for AutomaticViews {
 
 impl AutomaticViews {
     /// The entry of a query shape.
-    pub fn entry(&self, lifted: Lifted, text: &str) -> Arc<Entry> {
+    pub fn entry(&self, lifted: &Arc<Lifted>, text: &str) -> Arc<Entry> {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&lifted.identity) {
             return entry.clone();
@@ -95,16 +115,22 @@ impl AutomaticViews {
             made_s: AtomicU32::new(0),
             holders: AtomicUsize::new(0),
             runs: Mutex::default(),
-            lifted: Arc::new(lifted),
+            over_budget: Mutex::default(),
+            lifted: lifted.clone(),
         });
         entries.insert(entry.lifted.identity.clone(), entry.clone());
         entry
     }
 
+    /// The same, if it is counted already.
+    pub fn find(&self, identity: &str) -> Option<Arc<Entry>> {
+        self.entries.lock().get(identity).cloned()
+    }
+
     /// One more execution; the view, if there is one. Makes it when it has been earned.
     pub fn executed(
         &self,
-        entry: &Entry,
+        entry: &Arc<Entry>,
         views: &Views,
         pipeline: &Pipeline,
     ) -> Result<Option<RelationId>, SqlError> {
@@ -129,13 +155,29 @@ impl AutomaticViews {
             }
             runs.len() >= RUNS_MIN
         };
-        if earned { self.make(entry, pipeline).map(Some) } else { Ok(None) }
+        if earned && !entry.pauses() { self.make(entry, pipeline).map(Some) } else { Ok(None) }
     }
 
-    /// The view, made now if there is none, and kept until `release`.
-    pub fn hold(&self, entry: &Entry, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
-        entry.holders.fetch_add(1, Ordering::SeqCst);
-        self.make(entry, pipeline)
+    /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
+    pub fn hold(
+        &self,
+        lifted: &Arc<Lifted>,
+        text: &str,
+        pipeline: &Pipeline,
+    ) -> Result<(Arc<Entry>, RelationId), SqlError> {
+        loop {
+            let entry = self.entry(lifted, text);
+            entry.holders.fetch_add(1, Ordering::SeqCst);
+            // Looked at again once it is held: whoever drops it either finds the holder or has taken it away.
+            if self.find(&lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
+                let made = self.make(&entry, pipeline);
+                if made.is_err() {
+                    self.release(&entry);
+                }
+                return made.map(|view| (entry, view));
+            }
+            self.release(&entry);
+        }
     }
 
     /// A holder less.
@@ -144,7 +186,14 @@ impl AutomaticViews {
         entry.holders.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn make(&self, entry: &Entry, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
+    fn make(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
+        // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
+        let known = {
+            let mut entries = self.entries.lock();
+            entries.entry(entry.lifted.identity.clone()).or_insert_with(|| entry.clone()).clone()
+        };
+        known.used_s.store(self.now_s(), Ordering::Relaxed);
+        let entry = &known;
         // One maker a shape.
         let mut runs = entry.runs.lock();
         if let Some(view) = entry.view() {
@@ -181,21 +230,31 @@ impl AutomaticViews {
             let Some(view) = entry.view() else { continue };
             let idle = u64::from(now.saturating_sub(entry.used_s.load(Ordering::Relaxed)));
             let failed = views.get(view).is_some_and(|state| matches!(state.stage, Stage::Failed(_)));
-            let over = total > memory_bytes_max;
+            let over = total > memory_bytes_max && bytes(view) > 0;
             // DDL has dropped it: the shape is planned anew when it is asked for again.
             let gone = idle > 1 && views.get(view).is_none();
-            if entry.holders() == 0 && (gone || over || (idle > IDLE_MAX.as_secs() && !failed)) {
+            if (gone || over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, over) {
                 total = total.saturating_sub(bytes(view));
-                self.drop_view(&entry, view, pipeline)?;
+                if over {
+                    *entry.over_budget.lock() = Some((Instant::now(), memory_bytes_max));
+                }
+                pipeline.view(ViewRequest::Drop(view))?;
             }
         }
         Ok(())
     }
 
-    fn drop_view(&self, entry: &Arc<Entry>, view: RelationId, pipeline: &Pipeline) -> Result<(), SqlError> {
-        self.entries.lock().retain(|_, other| !Arc::ptr_eq(other, entry));
+    /// Takes an entry's view away, unless somebody holds it. What is `counted` on stays known.
+    fn forget(&self, entry: &Arc<Entry>, counted: bool) -> bool {
+        let mut entries = self.entries.lock();
+        if entry.holders() > 0 {
+            return false;
+        }
+        if !counted {
+            entries.retain(|_, other| !Arc::ptr_eq(other, entry));
+        }
         entry.id.store(0, Ordering::Release);
-        pipeline.view(ViewRequest::Drop(view))
+        true
     }
 
     /// Every entry that has a view.

@@ -10,6 +10,10 @@ impl Text<'_> {
     /// A plan and its inputs.
     pub(super) fn plan(&mut self, plan: &Plan) {
         let column = |column: &usize| format!("#{column}");
+        self.node = Some(std::ptr::from_ref(plan).addr());
+        if let Plan::Get { relation, .. } | Plan::LookupJoin { relation, .. } = plan {
+            self.about = Some(self.relation(*relation));
+        }
         match plan {
             Plan::Constant { rows, arity } => {
                 self.line(format_args!("Constant ({} rows of {arity} columns)", rows.len()));

@@ -424,6 +424,10 @@ pub struct ExplainOptions {
     pub analyze: bool,
     /// VERBOSE
     pub verbose: bool,
+    /// TIMING: what each operator took; on unless said otherwise.
+    pub timing: bool,
+    /// SUMMARY: what the whole took; on with ANALYZE unless said otherwise.
+    pub summary: bool,
     /// FORMAT
     pub format: ExplainFormat,
 }

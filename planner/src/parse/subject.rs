@@ -105,8 +105,11 @@ impl Grammar<'_, '_> {
             rung: Rung::Physical,
             analyze: false,
             verbose: false,
+            timing: true,
+            summary: false,
             format: ExplainFormat::Text,
         };
+        let (mut timing, mut summary) = (None, None);
         let mut compliance_format = ComplianceFormat::Text;
         let mut format_position = None;
         // `EXPLAIN (SELECT 1)` is a query in parentheses.
@@ -128,9 +131,11 @@ impl Grammar<'_, '_> {
                     "analyze" => options.analyze = boolean(&name, value.as_deref())?,
                     "verbose" => options.verbose = boolean(&name, value.as_deref())?,
                     // Shown or not, they change nothing in a plan without cost estimates.
-                    "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" | "generic_plan" => {
+                    "costs" | "settings" | "buffers" | "wal" | "generic_plan" => {
                         boolean(&name, value.as_deref())?;
                     }
+                    "timing" => timing = Some((boolean(&name, value.as_deref())?, position)),
+                    "summary" => summary = Some(boolean(&name, value.as_deref())?),
                     "format" => match value.as_deref().map(str::to_ascii_lowercase).as_deref() {
                         Some("text") => {}
                         Some("json") => {
@@ -164,6 +169,13 @@ impl Grammar<'_, '_> {
             options.analyze = self.eat(&["ANALYZE"]) || self.eat(&["ANALYSE"]);
             options.verbose = self.eat(&["VERBOSE"]);
         }
+        if let Some((on, position)) = timing {
+            if on && !options.analyze {
+                return Err(PlanError::new("22023", "EXPLAIN option TIMING requires ANALYZE").at(Some(position)));
+            }
+            options.timing = on;
+        }
+        options.summary = summary.unwrap_or(options.analyze);
         if self.eat(&["COMPLIANCE"]) {
             return Ok(Statement::ExplainCompliance { format: compliance_format });
         }

@@ -1,0 +1,172 @@
+//! EXPLAIN: the plan of a statement, which way it goes, and why it does not read a view.
+//!
+//! Goes the way that the statement itself would go, up to the point of reading: what is said is what happens.
+//! Explaining is no execution, and earns no view.
+
+use super::Session;
+use super::statement::{self, CachedPlan};
+use super::utility::{text_columns, text_rows};
+use super::view::{Asking, is_lookup};
+use crate::SqlError;
+use crate::protocol::{Prepared, Response, RowStream, RowTag};
+use crate::render::children;
+use crate::view::automatic;
+use crate::view::reason::NoView;
+use planner::catalog::Catalog;
+use planner::explain::report::{Path, Report};
+use planner::explain::{query_operators, read_operators, write_operators};
+use planner::hir::OutputColumn;
+use planner::parse::statement::{ExplainFormat, ExplainOptions};
+use planner::parse::{ParsedStatement, Statement};
+use planner::plan::{Plan, Query};
+use planner::{Explained, Planned};
+use repr::{ColumnType, Datum, ScalarType};
+use std::sync::Arc;
+use std::time::Instant;
+
+const COLUMN: &str = "QUERY PLAN";
+
+/// EXPLAIN's one column.
+pub fn columns(explained: &Explained) -> Arc<[OutputColumn]> {
+    match explained {
+        Explained::Statement(ExplainOptions { format: ExplainFormat::Json, .. }) => Arc::from([OutputColumn {
+            name: COLUMN.into(),
+            column_type: ColumnType::nullable(ScalarType::Json),
+            origin: None,
+        }]),
+        Explained::Statement(_) | Explained::Rung(_) => text_columns(&[COLUMN]),
+    }
+}
+
+impl Session {
+    pub(super) fn explain(
+        &mut self,
+        explained: &Explained,
+        prepared: &Prepared,
+        params: Arc<[Datum]>,
+    ) -> Result<Response, SqlError> {
+        let options = match explained {
+            Explained::Statement(options) => options,
+            Explained::Rung(lines) => {
+                let rows = lines.iter().map(|line| vec![line.clone()]).collect();
+                return Ok(text_rows(columns(explained), rows, "EXPLAIN"));
+            }
+        };
+        if options.analyze {
+            return Err(SqlError::unsupported("EXPLAIN ANALYZE").hint("use EXPLAIN without ANALYZE"));
+        }
+        let started = Instant::now();
+        let (inner, _params) = self.explained(prepared, &params)?;
+        let cached = self.current_plan(&inner)?;
+        let unread = self.unreadable(&cached)?;
+        let cached = self.readable_plan(&inner, cached)?;
+        let planning = started.elapsed();
+        let mut report = self.way(&inner, &cached, unread)?;
+        report.planning = options.summary.then_some(planning);
+        let lines = match options.format {
+            ExplainFormat::Text => report.text(),
+            ExplainFormat::Json => vec![report.json()],
+        };
+        let rows = lines.into_iter().map(|line| Ok(vec![Datum::Text(line.into())])).collect::<Vec<_>>();
+        Ok(Response::Rows(RowStream {
+            columns: columns(explained),
+            rows: Box::new(rows.into_iter()),
+            tag: RowTag::Fixed("EXPLAIN".into()),
+            wait: None,
+        }))
+    }
+
+    /// The statement inside, and the values of its parameters.
+    fn explained(
+        &self,
+        prepared: &Prepared,
+        params: &Arc<[Datum]>,
+    ) -> Result<(Arc<Prepared>, Arc<[Datum]>), SqlError> {
+        let Statement::Explain { statement, .. } = &prepared.statement else {
+            return Err(SqlError::new("XX000", "EXPLAIN without a statement inside"));
+        };
+        if let Statement::Execute { name, arguments } = &**statement {
+            return self.executed(name, arguments, params);
+        }
+        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
+        let parsed = ParsedStatement { statement: Statement::clone(statement), ..prepared.parsed.clone() };
+        let inner = statement::prepare(parsed, &self.catalog(), &known)?;
+        Ok((Arc::new(inner), params.clone()))
+    }
+
+    /// Which way a statement goes. `unread`: why its plan computes the views that it names.
+    fn way(&mut self, inner: &Prepared, cached: &CachedPlan, unread: Option<NoView>) -> Result<Report, SqlError> {
+        let catalog = self.catalog();
+        let report = |operators, path, why: Option<NoView>| Report {
+            operators,
+            path,
+            why_no_view: why.map(|why| why.text(&catalog)),
+            counts: Vec::new(),
+            planning: None,
+            execution: None,
+        };
+        match &cached.planned {
+            Planned::Query(query) => {
+                let own = match unread {
+                    Some(why) => Err(why),
+                    None => self.own_view(inner, cached, query, Asking::ToExplain)?,
+                };
+                Ok(match own {
+                    Ok(own) => {
+                        let name = automatic::name(own.id);
+                        let operators = read_operators(&own.lifted, &name, &catalog);
+                        let keys = own.lifted.key_names.clone();
+                        report(operators, Path::Automatic { name, keys }, None)
+                    }
+                    Err(why) => {
+                        let (path, why) = computed(query, cached, why, &catalog);
+                        report(query_operators(query, &catalog), path, why)
+                    }
+                })
+            }
+            Planned::Write(plan) => {
+                let (path, why) = computed(plan.source(), cached, unread.unwrap_or(NoView::Writes), &catalog);
+                Ok(report(write_operators(plan, &catalog), path, why))
+            }
+            Planned::CreateTableAs(_, query) => {
+                let (path, why) = computed(query, cached, unread.unwrap_or(NoView::Writes), &catalog);
+                Ok(report(query_operators(query, &catalog), path, why))
+            }
+            Planned::Subscribe(plan) => {
+                let lifted = &plan.lifted;
+                let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
+                let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
+                let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone() };
+                Ok(report(read_operators(lifted, &name, &catalog), path, None))
+            }
+            _ => Err(SqlError::unsupported("EXPLAIN of this statement")),
+        }
+    }
+}
+
+/// The path of a query that is answered from no view of its own.
+fn computed(query: &Query, cached: &CachedPlan, why: NoView, catalog: &Catalog) -> (Path, Option<NoView>) {
+    let names = cached.views.iter().filter_map(|view| catalog.table(*view)).map(|view| view.name.clone());
+    let over: Vec<String> = names.collect();
+    if let ([view], true) = (over.as_slice(), reads_rows(&query.plan)) {
+        return (Path::Maintained(view.clone()), None);
+    }
+    if reads_nothing(&query.plan) {
+        return (Path::OneShot { over }, Some(NoView::NoTable));
+    }
+    if is_lookup(&query.plan) { (Path::Lookup, None) } else { (Path::OneShot { over }, Some(why)) }
+}
+
+/// Whether a plan gives rows of one relation as they are.
+fn reads_rows(plan: &Plan) -> bool {
+    match plan {
+        Plan::Get { .. } => true,
+        Plan::Mfp(input, _) => reads_rows(input),
+        _ => false,
+    }
+}
+
+/// Whether a plan has no table in it.
+fn reads_nothing(plan: &Plan) -> bool {
+    !matches!(plan, Plan::Get { .. } | Plan::LookupJoin { .. }) && children(plan).into_iter().all(reads_nothing)
+}

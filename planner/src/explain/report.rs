@@ -1,0 +1,244 @@
+//! What EXPLAIN says of a statement as a whole: its operators, what became of them, which way it goes.
+//!
+//! As text, in PostgreSQL's manner, one operator a line; or as JSON with PostgreSQL's field names, so that tools
+//! which draw plans draw these. Knows nothing of how the numbers were found.
+
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// One operator of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    /// How deep it stands.
+    pub depth: usize,
+    /// What it does.
+    pub text: String,
+    /// The plan's place in memory, as long as the plan is there: which plan the line is of.
+    pub node: Option<usize>,
+    /// The relation that it reads or writes.
+    pub relation: Option<String>,
+    /// What it did, under ANALYZE.
+    pub actual: Option<Actual>,
+}
+
+/// What an operator did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Actual {
+    /// How often it was begun; if never, the rest is nothing.
+    pub loops: u64,
+    /// Rows that came out, in all.
+    pub rows: u64,
+    /// From the first call to the first row, and in all, inputs included.
+    pub times: Option<(Duration, Duration)>,
+    /// What else is known, such as the rows that an arrangement holds.
+    pub held: Vec<(&'static str, u64)>,
+}
+
+/// Which way a query goes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Path {
+    /// By key in the leaves.
+    Lookup,
+    /// A materialized view's rows as they are.
+    Maintained(String),
+    /// The rows of a view that the query has earned.
+    Automatic {
+        /// Its name.
+        name: String,
+        /// The columns of its key.
+        keys: Vec<String>,
+    },
+    /// Computed now, perhaps over the rows of materialized views.
+    OneShot {
+        /// Their names.
+        over: Vec<String>,
+    },
+}
+
+/// EXPLAIN's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The operators, each before its inputs.
+    pub operators: Vec<Operator>,
+    /// The way.
+    pub path: Path,
+    /// Why it does not read a view.
+    pub why_no_view: Option<String>,
+    /// What else is known of the statement, by name.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Time taken to plan, if it is shown.
+    pub planning: Option<Duration>,
+    /// Time taken to run.
+    pub execution: Option<Duration>,
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+impl Path {
+    fn text(&self) -> String {
+        match self {
+            Path::Lookup => "lookup".into(),
+            Path::Maintained(view) => format!("maintained view \"{view}\""),
+            Path::Automatic { name, keys } => format!("automatic view \"{name}\" keyed by ({})", keys.join(", ")),
+            Path::OneShot { over } if over.is_empty() => "one-shot".into(),
+            Path::OneShot { over } => {
+                let over: Vec<String> = over.iter().map(|view| format!("\"{view}\"")).collect();
+                format!("one-shot over maintained view{} {}", if over.len() == 1 { "" } else { "s" }, over.join(", "))
+            }
+        }
+    }
+
+    fn fields(&self, fields: &mut Map<String, Value>) {
+        let mut put = |name: &str, value: Value| fields.insert(name.into(), value);
+        match self {
+            Path::Lookup => {
+                put("Path", json!("lookup"));
+            }
+            Path::Maintained(view) => {
+                put("Path", json!("maintained view"));
+                put("View", json!(view));
+            }
+            Path::Automatic { name, keys } => {
+                put("Path", json!("automatic view"));
+                put("View", json!(name));
+                put("View Key", json!(keys));
+            }
+            Path::OneShot { over } => {
+                put("Path", json!("one-shot"));
+                if !over.is_empty() {
+                    put("Views", json!(over));
+                }
+            }
+        }
+    }
+}
+
+impl Actual {
+    fn text(&self) -> String {
+        if self.loops == 0 {
+            return " (never executed)".into();
+        }
+        let times = self.times.map_or_else(String::new, |(first, all)| {
+            format!("time={:.3}..{:.3} ", milliseconds(first), milliseconds(all))
+        });
+        let held: String = self.held.iter().map(|(name, count)| format!(" {name}={count}")).collect();
+        format!(" (actual {times}rows={} loops={}{held})", self.rows, self.loops)
+    }
+
+    fn fields(&self, fields: &mut Map<String, Value>) {
+        if let Some((first, all)) = self.times {
+            fields.insert("Actual Startup Time".into(), json!(milliseconds(first)));
+            fields.insert("Actual Total Time".into(), json!(milliseconds(all)));
+        }
+        fields.insert("Actual Rows".into(), json!(self.rows));
+        fields.insert("Actual Loops".into(), json!(self.loops));
+        fields.extend(self.held.iter().map(|(name, count)| ((*name).to_string(), json!(count))));
+    }
+}
+
+impl Report {
+    /// Lines of text.
+    pub fn text(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .operators
+            .iter()
+            .map(|operator| {
+                let actual = operator.actual.as_ref().map_or_else(String::new, Actual::text);
+                format!("{}{}{actual}", "  ".repeat(operator.depth), operator.text)
+            })
+            .collect();
+        lines.push(format!("Path: {}", self.path.text()));
+        lines.extend(self.why_no_view.iter().map(|why| format!("Why not a view: {why}")));
+        lines.extend(self.counts.iter().map(|(name, count)| format!("{name}: {count}")));
+        for (name, time) in [("Planning", self.planning), ("Execution", self.execution)] {
+            lines.extend(time.map(|time| format!("{name} Time: {:.3} ms", milliseconds(time))));
+        }
+        lines
+    }
+
+    /// One document, as PostgreSQL's: an array of one object.
+    pub fn json(&self) -> String {
+        let mut fields = Map::new();
+        if let Some(plan) = tree(&mut self.operators.iter().peekable(), 0).pop() {
+            fields.insert("Plan".into(), plan);
+        }
+        self.path.fields(&mut fields);
+        fields.extend(self.why_no_view.iter().map(|why| ("Why Not A View".to_string(), json!(why))));
+        fields.extend(self.counts.iter().map(|(name, count)| ((*name).to_string(), json!(count))));
+        for (name, time) in [("Planning Time", self.planning), ("Execution Time", self.execution)] {
+            fields.extend(time.map(|time| (name.to_string(), json!(milliseconds(time)))));
+        }
+        serde_json::to_string_pretty(&Value::Array(vec![Value::Object(fields)])).unwrap_or_default()
+    }
+}
+
+/// The operators at this depth, each with those below it.
+fn tree<'o>(
+    operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operator>>,
+    depth: usize,
+) -> Vec<Value> {
+    let mut found = Vec::new();
+    while let Some(operator) = operators.next_if(|operator| operator.depth >= depth) {
+        let mut fields = Map::new();
+        let kind = operator.text.split_whitespace().next().unwrap_or_default();
+        fields.insert("Node Type".into(), json!(kind));
+        fields.extend(operator.relation.iter().map(|relation| ("Relation Name".to_string(), json!(relation))));
+        fields.insert("Description".into(), json!(operator.text));
+        if let Some(actual) = &operator.actual {
+            actual.fields(&mut fields);
+        }
+        let below = tree(operators, operator.depth + 1);
+        if !below.is_empty() {
+            fields.insert("Plans".into(), Value::Array(below));
+        }
+        found.push(Value::Object(fields));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Actual, Operator, Path, Report};
+    use std::time::Duration;
+
+    fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
+        Operator { depth, text: text.into(), node: None, relation: None, actual }
+    }
+
+    #[test]
+    fn text_and_json_say_the_same() {
+        let times = Some((Duration::from_micros(5), Duration::from_micros(1_500)));
+        let join = Actual { loops: 1, rows: 3, times, held: vec![("batches", 2)] };
+        let report = Report {
+            operators: vec![
+                operator(0, "Finish output (#0)", None),
+                operator(1, "Join inner", Some(join)),
+                operator(2, "Scan a", Some(Actual::default())),
+                operator(2, "Scan b", None),
+            ],
+            path: Path::OneShot { over: vec!["v".into()] },
+            why_no_view: Some("it is young".into()),
+            counts: Vec::new(),
+            planning: None,
+            execution: Some(Duration::from_millis(2)),
+        };
+        let expected = [
+            "Finish output (#0)",
+            "  Join inner (actual time=0.005..1.500 rows=3 loops=1 batches=2)",
+            "    Scan a (never executed)",
+            "    Scan b",
+            "Path: one-shot over maintained view \"v\"",
+            "Why not a view: it is young",
+            "Execution Time: 2.000 ms",
+        ];
+        assert_eq!(report.text(), expected);
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        let plan = &json[0]["Plan"];
+        assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
+        assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
+        assert_eq!(json[0]["Views"][0], "v");
+        assert_eq!(json[0]["Why Not A View"], "it is young");
+    }
+}

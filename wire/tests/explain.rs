@@ -1,0 +1,126 @@
+//! What EXPLAIN says, and that it says what happens: scripts in `explain/`, each run against databases in this process.
+//!
+//! ```text
+//! === a scenario, with a database of its own
+//! SELECT …                      any statements, up to an empty line; the last one's rows are compared, in order
+//! ----
+//! Path: one-shot                a row a line, cells parted by " | "; `#` stands for any number, `…` for any words
+//!
+//! SELECT … WHERE g = 4          repeated, as clients do, and given time: a view that is earned is filled
+//! ---- five times
+//!
+//! @other BEGIN                  on another session
+//! ```
+//! `error 0A000 words` stands for an error that has them. Views are waited for after each step.
+
+#[path = "support/database.rs"]
+mod database;
+
+use database::{TestDatabase, run};
+use engine::session::Session;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            script(stringify!($name), include_str!(concat!("explain/", stringify!($name), ".sql")));
+        })*
+    };
+}
+
+scripts! { paths }
+
+fn script(name: &str, text: &str) {
+    let mut problems = Vec::new();
+    for scenario in text.split("\n=== ").skip(1) {
+        let (title, body) = scenario.split_once('\n').expect("a scenario has steps");
+        let database = TestDatabase::open(name);
+        let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
+        for step in body.split("\n\n").map(str::trim).filter(|step| !step.is_empty()) {
+            if let Some(problem) = run_step(&database, &mut sessions, step) {
+                problems.push(format!("{name}: {title}\n{problem}"));
+            }
+        }
+        drop(sessions);
+        let findings = database.close();
+        if !findings.is_empty() {
+            problems.push(format!("{name}: {title}\ndogwood check: {findings:#?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+}
+
+/// What is wrong with a step's outcome, if anything is.
+fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, step: &str) -> Option<String> {
+    let (statement, expected) = match step.split_once("\n----") {
+        Some((statement, expected)) => (statement, Some(expected.trim())),
+        None => (step, None),
+    };
+    let (who, sql) = match statement.strip_prefix('@') {
+        Some(addressed) => addressed.split_once(' ').expect("a session and a statement"),
+        None => ("", statement),
+    };
+    let session = sessions.entry(who.to_string()).or_insert_with(|| database.session());
+    let times = if expected == Some("five times") { 5 } else { 1 };
+    let mut shown = String::new();
+    for _ in 0..times {
+        shown = match run(session, sql) {
+            Ok(answer) => {
+                let cell = |cell: Option<String>| cell.unwrap_or_else(|| "NULL".into());
+                let rows = answer.rows.into_iter();
+                rows.map(|row| row.into_iter().map(cell).collect::<Vec<_>>().join(" | ")).collect::<Vec<_>>().join("\n")
+            }
+            Err(error) => {
+                let more = [error.detail, error.hint].into_iter().flatten().map(|part| format!("; {part}"));
+                format!("error {} {}{}", error.code, error.message, more.collect::<String>())
+            }
+        };
+    }
+    let failed = shown.starts_with("error ");
+    wait_for_views(database);
+    match expected {
+        None | Some("five times") if failed => Some(format!("{statement}\n{shown}")),
+        None | Some("five times") => None,
+        Some(expected) if fits(expected, &shown) => None,
+        Some(expected) => Some(format!("{statement}\nexpected:\n{expected}\ngot:\n{shown}")),
+    }
+}
+
+/// Whether lines are those expected, line by line.
+fn fits(expected: &str, shown: &str) -> bool {
+    let (expected, shown): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), shown.lines().collect());
+    expected.len() == shown.len() && expected.iter().zip(&shown).all(|(pattern, line)| fits_line(pattern, line))
+}
+
+fn fits_line(pattern: &str, line: &str) -> bool {
+    let Some(at) = pattern.find(['#', '…']) else { return pattern == line };
+    // Columns are written as `#0`.
+    let number = pattern[at..].starts_with('#') && !pattern[at + 1..].starts_with(|next: char| next.is_ascii_digit());
+    let Some(rest) = line.strip_prefix(&pattern[..at]) else { return false };
+    if pattern[at..].starts_with('#') && !number {
+        return rest.strip_prefix('#').is_some_and(|rest| fits_line(&pattern[at + 1..], rest));
+    }
+    if number {
+        let end = rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len());
+        // A full stop after a number is not of it.
+        return end > 0 && fits_line(&pattern[at + 1..], &rest[end..]);
+    }
+    let after = &pattern[at + '…'.len_utf8()..];
+    rest.char_indices().map(|(index, _)| index).chain([rest.len()]).any(|index| fits_line(after, &rest[index..]))
+}
+
+fn wait_for_views(database: &TestDatabase) {
+    let mut session = database.session();
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let unfinished = "SELECT name FROM dogwood.views WHERE stage IN ('waiting', 'hydrating')";
+        let answer = run(&mut session, unfinished).expect("dogwood.views can be read");
+        if answer.rows.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < until, "views are not filled: {:?}", answer.rows);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

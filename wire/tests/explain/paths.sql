@@ -1,0 +1,298 @@
+Which way a query takes, and why it does not read a view.
+
+=== a lookup, a scan and what reads no table
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); CREATE INDEX ON t (x);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
+
+EXPLAIN SELECT * FROM t WHERE id = 3
+----
+Finish output (#0, #1, #2)
+  Lookup t using primary key = (3)
+Path: lookup
+
+EXPLAIN SELECT * FROM t WHERE x = 3
+----
+Finish output (#0, #1, #2)
+  Lookup t using index t_x_idx = (3)
+Path: lookup
+
+EXPLAIN SELECT 1
+----
+Finish output (#0)
+  Each row compute (1)
+    Constant (1 rows of 0 columns)
+Path: one-shot
+Why not a view: it reads no table
+
+EXPLAIN SELECT g, count(*) FROM t GROUP BY g
+----
+Finish output (#0, #1)
+  Reduce by (#0) to (count(*))
+    Scan t keep (#1)
+Path: one-shot
+Why not a view: no column must equal a parameter or a literal, so that it would be kept as a whole; CREATE MATERIALIZED VIEW keeps such a query
+
+EXPLAIN SELECT x, now() FROM t WHERE g = 3
+----
+Finish …
+  Scan t …
+Path: one-shot
+Why not a view: it depends on the session, the clock or chance
+
+EXPLAIN SELECT x FROM t WHERE g = 3 AND x > random()
+----
+Finish …
+  Scan t …
+Path: one-shot
+Why not a view: it depends on the session, the clock or chance
+
+EXPLAIN SELECT relname FROM pg_class WHERE relkind = 'r'
+----
+Finish output (#0)
+  Scan pg_catalog.pg_class where …
+Path: one-shot
+Why not a view: it reads a catalog relation
+
+EXPLAIN SELECT x FROM t WHERE g = 3 FOR UPDATE
+----
+Finish output (#0)
+  Lock t exclusively by #1
+  Scan t …
+Path: one-shot
+Why not a view: it locks rows
+
+=== a query earns a view, and prepared statements share it
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
+
+PREPARE p(INT, INT) AS SELECT count(*) FROM t WHERE g = $1 AND x % 2 = $2
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Scan t where …
+Path: one-shot
+Why not a view: not yet executed 5 times within a minute: 0 of 5
+
+EXECUTE p(3, 1); EXECUTE p(3, 1); EXECUTE p(3, 1)
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Scan t where …
+Path: one-shot
+Why not a view: not yet executed 5 times within a minute: 3 of 5
+
+EXECUTE p(3, 1); EXECUTE p(3, 1)
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Read view auto_1 by t.g = $1 and expression = $2
+    …
+      Reduce by (#0, #1) to (count(*))
+        Scan t …
+Path: automatic view "auto_1" keyed by (t.g, expression)
+
+@other PREPARE q(INT, INT) AS SELECT count(*) FROM t WHERE x % 2 = $2 AND g = $1
+
+EXPLAIN EXECUTE p(3)
+----
+error 42601 wrong number of parameters for prepared statement "p"; …
+
+EXPLAIN EXECUTE nobody(3)
+----
+error 26000 prepared statement "nobody" does not exist
+
+BEGIN; UPDATE t SET x = 1 WHERE id = 1
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Scan t where …
+Path: one-shot
+Why not a view: the transaction has changed "t"
+
+ROLLBACK; SET dogwood.auto_views = off
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Scan t where …
+Path: one-shot
+Why not a view: dogwood.auto_views is off
+
+=== parameters other than by equality
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
+
+PREPARE p(INT, INT) AS SELECT count(*) FROM t WHERE g = $1 AND x > $2
+
+EXPLAIN EXECUTE p(3, 0)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Scan t where …
+Path: one-shot
+Why not a view: a parameter is used other than by equality with a column
+
+=== a snapshot from before the view
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
+
+@old BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t
+
+SELECT sum(x) FROM t WHERE g = 1
+---- five times
+
+INSERT INTO t VALUES (1, 1, 1)
+
+@old EXPLAIN SELECT sum(x) FROM t WHERE g = 2
+----
+Finish output (#0)
+  Reduce by () to (sum(#0))
+    Scan t …
+Path: one-shot
+Why not a view: it is younger than the transaction's snapshot, or was just asked for
+
+=== materialized views, and what stands over them
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
+
+CREATE MATERIALIZED VIEW v AS SELECT g, sum(x) AS s FROM t GROUP BY g;
+CREATE MATERIALIZED VIEW w AS SELECT g, 10 / (x - 5) AS q FROM t WHERE x <> 5
+
+EXPLAIN SELECT s FROM v WHERE g = 3
+----
+Finish output (#0)
+  Lookup v using index … = (3) keep (#1)
+Path: maintained view "v"
+
+EXPLAIN SELECT t.id, v.s FROM v JOIN t ON t.g = v.g
+----
+Finish output (#1, #0)
+  Join …
+    …
+    …
+Path: one-shot over maintained view "v"
+Why not a view: no column must equal …
+
+BEGIN; INSERT INTO t VALUES (2000, 3, 1)
+
+EXPLAIN SELECT s FROM v WHERE g = 3
+----
+Finish output (#0)
+  Each row keep (#1)
+    Reduce by (#0) to (sum(#1))
+      Scan t where (#1 = 3) keep (#1, #2)
+Path: one-shot
+Why not a view: the transaction has changed "t"
+
+ROLLBACK; DROP MATERIALIZED VIEW w; CREATE MATERIALIZED VIEW w AS SELECT g, 10 / (x - 5) AS q FROM t
+
+EXPLAIN SELECT q FROM w WHERE g = 3
+----
+Finish …
+  Scan t …
+Path: one-shot
+Why not a view: view "w": a row of it cannot be evaluated
+
+=== writes
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
+
+EXPLAIN UPDATE t SET x = 1 WHERE id = 3
+----
+Update t
+  Finish …
+    Lookup t …
+Path: lookup
+
+EXPLAIN DELETE FROM t WHERE g = 3
+----
+Delete from t
+  Finish …
+    Scan t …
+Path: one-shot
+Why not a view: it writes
+
+EXPLAIN CREATE TABLE u AS SELECT * FROM t WHERE g = 3
+----
+Finish …
+  Scan t …
+Path: one-shot
+Why not a view: it writes
+
+=== options
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
+
+EXPLAIN (SUMMARY, COSTS off) SELECT * FROM t WHERE id = 1
+----
+Finish …
+  Lookup t …
+Path: lookup
+Planning Time: # ms
+
+EXPLAIN (FORMAT JSON) SELECT * FROM t WHERE id = 1
+----
+[
+  {
+    "Plan": {
+      "Node Type": "Finish",
+      "Description": "Finish output (#0, #1, #2)",
+      "Plans": [
+        {
+          "Node Type": "Lookup",
+          "Relation Name": "t",
+          "Description": "Lookup t using primary key = (1)"
+        }
+      ]
+    },
+    "Path": "lookup"
+  }
+]
+
+EXPLAIN (TIMING) SELECT 1
+----
+error 22023 EXPLAIN option TIMING requires ANALYZE
+
+EXPLAIN (FORMAT XML) SELECT 1
+----
+error 0A000 …
+
+EXPLAIN (RESOLVED, FORMAT JSON) SELECT 1
+----
+error 0A000 …
+
+=== queries of one shape share a view, and each asks for its own
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
+
+SELECT x FROM t WHERE g = 4 ORDER BY x LIMIT 3
+---- five times
+
+SELECT x FROM t WHERE g = 4 ORDER BY x LIMIT 3
+----
+4
+14
+24
+
+SELECT x FROM t WHERE g = 5 ORDER BY x LIMIT 2 OFFSET 1
+----
+15
+25
+
+EXPLAIN SELECT x FROM t WHERE g = 5 ORDER BY x LIMIT 2 OFFSET 1
+----
+Finish order by #0 limit 2::bigint offset 1::bigint output (#0)
+  Read view auto_1 by t.g = 5
+    Scan t keep (#2, #1)
+Path: automatic view "auto_1" keyed by (t.g)
+
+SELECT count(*) FROM t WHERE g = 4 AND x % 7 = 2
+---- five times
+
+SELECT count(*) FROM t WHERE g = 2 AND x % 7 = 4
+----
+14
