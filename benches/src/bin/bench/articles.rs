@@ -59,13 +59,19 @@ impl Articles {
                 article int NOT NULL {plain} articles(id) ON DELETE CASCADE)"
         ))?;
         if server.kind == Kind::PostgreSql {
-            client.batch_execute("CREATE INDEX ON articles (author); CREATE INDEX ON votes (voter); CREATE INDEX ON votes (article)")?;
+            client.batch_execute(
+                "CREATE INDEX ON articles (author); CREATE INDEX ON votes (voter); CREATE INDEX ON votes (article)",
+            )?;
         }
         let people = self.people;
         copy(server, "people", (0..people).map(|id| format!("{id}\tname{id}")))?;
         copy(server, "articles", (0..people).map(|id| format!("{id}\t{id}\t{}", Articles::title(id))))?;
         let votes = 0..people * VOTES_EACH;
-        copy(server, "votes", votes.map(|id| format!("{id}\t{}\t{}", (id / people * 7_919 + id) % people, id % people)))?;
+        copy(
+            server,
+            "votes",
+            votes.map(|id| format!("{id}\t{}\t{}", (id / people * 7_919 + id) % people, id % people)),
+        )?;
         if server.kind == Kind::PostgreSql {
             client.batch_execute("VACUUM ANALYZE")?;
         }

@@ -36,14 +36,22 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         run_one(&mut report, options, &servers, connections, "point SELECT by primary key", &Point { people })?;
     }
     for connections in [1, 8] {
-        run_one(&mut report, options, &servers, connections, "join of two tables by one key, ten rows", &Join { people })?;
+        run_one(
+            &mut report,
+            options,
+            &servers,
+            connections,
+            "join of two tables by one key, ten rows",
+            &Join { people },
+        )?;
     }
     let mut first = 200_000_000;
     let keys = options.rounds * measure::CONNECTIONS_MAX * measure::OPERATIONS_MAX;
     for connections in [1, 8, 32] {
         let insert = Insert { people, first };
         let before = [workload::count(&ours, "posts")?, workload::count(&peer, "posts")?];
-        let samples = run_one(&mut report, options, &servers, connections, "INSERT of one owned row, durable", &insert)?;
+        let samples =
+            run_one(&mut report, options, &servers, connections, "INSERT of one owned row, durable", &insert)?;
         first += keys;
         for ((server, before), samples) in servers.iter().zip(before).zip(samples) {
             if workload::count(server, "posts")? - before != samples.latencies.len() as i64 {
@@ -84,8 +92,10 @@ fn subjects(report: &mut Report, servers: &[&Server], people: u64) -> Result<(),
     }
     for server in servers {
         let mut client = server.connect()?;
-        let each = |request: &dyn Fn(&mut postgres::Client, u64) -> Result<f64, Failure>, client: &mut postgres::Client| {
-            let all = (people..people + REQUESTS).map(|person| request(client, person)).collect::<Result<Vec<_>, _>>()?;
+        let each = |request: &dyn Fn(&mut postgres::Client, u64) -> Result<f64, Failure>,
+                    client: &mut postgres::Client| {
+            let all =
+                (people..people + REQUESTS).map(|person| request(client, person)).collect::<Result<Vec<_>, _>>()?;
             Ok::<f64, Failure>(median(all))
         };
         if server.kind == Kind::Dogwood {
@@ -104,8 +114,18 @@ fn subjects(report: &mut Report, servers: &[&Server], people: u64) -> Result<(),
         gets.push(each(&|client, person| workload::get_subject(server, client, person), &mut client)?);
         forgets.push(each(&|client, person| workload::forget_subject(server, client, person), &mut client)?);
     }
-    report.pair("GET of a person with 100 rows in five tables, median (PostgreSQL: UNION ALL by hand)", "ms", gets[0], gets[1])?;
-    report.pair("FORGET of such a person, two flushes within (PostgreSQL: DELETEs in one transaction, nothing erased)", "ms", forgets[0], forgets[1])?;
+    report.pair(
+        "GET of a person with 100 rows in five tables, median (PostgreSQL: UNION ALL by hand)",
+        "ms",
+        gets[0],
+        gets[1],
+    )?;
+    report.pair(
+        "FORGET of such a person, two flushes within (PostgreSQL: DELETEs in one transaction, nothing erased)",
+        "ms",
+        forgets[0],
+        forgets[1],
+    )?;
     Ok(())
 }
 

@@ -134,12 +134,17 @@ impl Files {
 
     /// The file of a share.
     pub fn file(&self, share: u64) -> u64 {
-        if share < self.shares() { share / (USER_SHARES + GROUP_SHARES) } else { self.mixed(share * 3 + 1) % self.count() }
+        if share < self.shares() {
+            share / (USER_SHARES + GROUP_SHARES)
+        } else {
+            self.mixed(share * 3 + 1) % self.count()
+        }
     }
 
     /// Whom a share is with.
     pub fn target(&self, share: u64) -> Target {
-        let with_user = if share < self.shares() { share % (USER_SHARES + GROUP_SHARES) < USER_SHARES } else { share % 2 == 0 };
+        let with_user =
+            if share < self.shares() { share % (USER_SHARES + GROUP_SHARES) < USER_SHARES } else { share % 2 == 0 };
         if with_user {
             Target::User(self.mixed(share) % self.users)
         } else {
@@ -194,7 +199,9 @@ impl Files {
                 && file < self.count()
                 && members(self.target(share)).any(|member| member == user)
                 && row.try_get::<_, Option<&str>>(3)?.is_some_and(|text| text == self.paths[file as usize])
-                && row.try_get::<_, Option<&str>>(4)?.is_some_and(|text| text == self.storages[(file % STORAGES) as usize]);
+                && row
+                    .try_get::<_, Option<&str>>(4)?
+                    .is_some_and(|text| text == self.storages[(file % STORAGES) as usize]);
             if !right {
                 return Err(format!("a wrong row: share {share} of file {file} for person {user}").into());
             }
@@ -218,7 +225,9 @@ impl Files {
         let mut count = 0;
         for line in value.lines() {
             let words: Vec<&str> = line.split('\t').collect();
-            let &[_, share, file, path, storage] = words.as_slice() else { return Err("a line of a cache with other words".into()) };
+            let &[_, share, file, path, storage] = words.as_slice() else {
+                return Err("a line of a cache with other words".into());
+            };
             let (share, file): (u64, usize) = (share.parse()?, file.parse()?);
             let right = file as u64 == self.file(share)
                 && members(self.target(share)).any(|member| member == user)
@@ -251,7 +260,9 @@ impl Files {
         let owner = uid(file / FILES_EACH);
         match self.target(share) {
             Target::User(user) => format!("{share}\t0\t{}\t\\N\t{owner}\t\\N\t{file}\tfile\t1\t1700000000", uid(user)),
-            Target::Group(group) => format!("{share}\t1\t\\N\t{}\t{owner}\t\\N\t{file}\tfile\t1\t1700000000", gid(group)),
+            Target::Group(group) => {
+                format!("{share}\t1\t\\N\t{}\t{owner}\t\\N\t{file}\tfile\t1\t1700000000", gid(group))
+            }
         }
     }
 
@@ -297,7 +308,11 @@ impl Files {
         // Whoever owns a row has to be there when the row's transaction ends.
         client.batch_execute("BEGIN")?;
         copy_by(client, "oc_groups", (0..self.users / GROUP_MEMBERS).map(gid))?;
-        copy_by(client, "oc_group_user", (0..self.users).map(|user| format!("{user}\t{}\t{}", gid(user / GROUP_MEMBERS), uid(user))))?;
+        copy_by(
+            client,
+            "oc_group_user",
+            (0..self.users).map(|user| format!("{user}\t{}\t{}", gid(user / GROUP_MEMBERS), uid(user))),
+        )?;
         client.batch_execute("COMMIT")?;
         for first in (0..self.count()).step_by(FILES_AT_ONCE) {
             let files = first..self.count().min(first + FILES_AT_ONCE as u64);
@@ -306,7 +321,11 @@ impl Files {
             copy_by(client, "oc_files", files.clone().map(|file| format!("{file}\t{file:08}.odt")))?;
             copy_by(client, "oc_share", shares.map(|share| self.line(share)))?;
             client.batch_execute("COMMIT")?;
-            copy_by(client, "oc_filecache", files.map(|file| format!("{file}\t{}\t{}\t1000", file % STORAGES, path(file))))?;
+            copy_by(
+                client,
+                "oc_filecache",
+                files.map(|file| format!("{file}\t{}\t{}\t1000", file % STORAGES, path(file))),
+            )?;
         }
         if !ours {
             client.batch_execute("VACUUM ANALYZE")?;

@@ -60,7 +60,10 @@ pub fn filled(client: &mut Client) -> Result<Duration, Failure> {
 }
 
 /// Runs a query as often as it takes to earn a view, and waits until that is filled; nothing if none is made.
-pub fn earned(client: &mut Client, mut query: impl FnMut(&mut Client) -> Result<(), Failure>) -> Result<Option<Duration>, Failure> {
+pub fn earned(
+    client: &mut Client,
+    mut query: impl FnMut(&mut Client) -> Result<(), Failure>,
+) -> Result<Option<Duration>, Failure> {
     let before = views(client)?.automatic;
     for _ in 0..7 {
         query(client)?;

@@ -147,7 +147,8 @@ pub fn race(lanes: &[Lane<'_>], classes: usize, plan: Plan) -> Result<Vec<Vec<Sa
             })
             .map_err(|failure| format!("{}: {}", lane.system, told(&*failure)))?;
             for (class, samples) in all.iter_mut().enumerate() {
-                let rate = slices.iter().map(|(latencies, took)| latencies[class].len() as f64 / took.as_secs_f64()).sum();
+                let rate =
+                    slices.iter().map(|(latencies, took)| latencies[class].len() as f64 / took.as_secs_f64()).sum();
                 samples[place].rates.push(rate);
                 samples[place].latencies.extend(slices.iter().flat_map(|(latencies, _)| &latencies[class]));
             }
@@ -170,7 +171,13 @@ pub fn told(failure: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-fn slice(lane: &Lane<'_>, classes: usize, plan: Plan, round: u64, connection: u64) -> Result<(Vec<Vec<f64>>, Duration), Failure> {
+fn slice(
+    lane: &Lane<'_>,
+    classes: usize,
+    plan: Plan,
+    round: u64,
+    connection: u64,
+) -> Result<(Vec<Vec<f64>>, Duration), Failure> {
     let mut operation = (lane.open)()?;
     let mut random = Random::new(1 + plan.seed * 1_000_000 + round * 1_000 + connection);
     let mut unique = (round * CONNECTIONS_MAX + connection) * OPERATIONS_MAX;

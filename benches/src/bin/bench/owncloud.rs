@@ -33,7 +33,12 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let users = options.scaled(100_000).max(100);
     let fresh = || Files::new(users, options.seed);
     let files = fresh();
-    let data = format!("{} people, {} files, {} shares, Zipf {EXPONENT}, 95 % reads in batches of {BATCH}", files.users, files.count(), files.shares());
+    let data = format!(
+        "{} people, {} files, {} shares, Zipf {EXPONENT}, 95 % reads in batches of {BATCH}",
+        files.users,
+        files.count(),
+        files.shares()
+    );
     let systems = [OURS, PEER, CACHED, WITHOUT_VIEWS, WITHOUT_ACCESSORS];
     let mut report = Report::new("owncloud", &data, options.plan(options.connections), &systems)?;
     let ours = Server::dogwood(place, "dogwood")?;
@@ -79,7 +84,10 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         }
     }
     let asked = asked.load(Ordering::Relaxed).max(1);
-    report.note(&format!("memcached had {:.1} % of what was asked", hits.load(Ordering::Relaxed) as f64 * 100.0 / asked as f64))?;
+    report.note(&format!(
+        "memcached had {:.1} % of what was asked",
+        hits.load(Ordering::Relaxed) as f64 * 100.0 / asked as f64
+    ))?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let held = views(&mut ours.connect()?)?.bytes;
     let cached = Cache::connect(cache.port)?.statistic("bytes")?;
@@ -89,7 +97,8 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         "MB",
         &[(OURS, megabytes(held)), (PEER, data), (CACHED, megabytes(cached))],
     )?;
-    let disk: Vec<(&str, f64)> = systems.into_iter().zip(servers).map(|(system, server)| (system, megabytes(server.bytes()))).collect();
+    let disk: Vec<(&str, f64)> =
+        systems.into_iter().zip(servers).map(|(system, server)| (system, megabytes(server.bytes()))).collect();
     report.numbers("folder on disk", "MB", &disk)?;
     report.print()
 }
@@ -111,8 +120,14 @@ fn warm(report: &mut Report, server: &Server, system: &str, files: &Files) -> Re
     let users: Vec<u64> = (0..BATCH as u64).collect();
     let took = earned(&mut client, |client| view(client, &statement, files, &users).map(drop))?;
     match took {
-        Some(took) => report.numbers("from the first executions to a filled automatic view", "ms", &[(system, took.as_secs_f64() * 1e3)]),
-        None => report.note(&format!("NO AUTOMATIC VIEW was made of `view files` ({system}): each execution computes it")),
+        Some(took) => report.numbers(
+            "from the first executions to a filled automatic view",
+            "ms",
+            &[(system, took.as_secs_f64() * 1e3)],
+        ),
+        None => {
+            report.note(&format!("NO AUTOMATIC VIEW was made of `view files` ({system}): each execution computes it"))
+        }
     }
 }
 
@@ -129,7 +144,12 @@ fn people(random: &mut Random, zipf: &Zipf, count: usize) -> Vec<u64> {
 }
 
 /// What those people see, checked. Exactly as many parameters as the statement has: the last person repeated.
-fn view(client: &mut Client, statement: &Statement, files: &Files, users: &[u64]) -> Result<Vec<postgres::Row>, Failure> {
+fn view(
+    client: &mut Client,
+    statement: &Statement,
+    files: &Files,
+    users: &[u64],
+) -> Result<Vec<postgres::Row>, Failure> {
     let least: Vec<u32> = users.iter().map(|&user| files.seen(user)).collect();
     let mut names: Vec<String> = users.iter().map(|&user| uid(user)).collect();
     names.resize_with(BATCH, || uid(users[users.len() - 1]));
@@ -193,7 +213,13 @@ fn lane(setup: Setup<'_>) -> Lane<'_> {
 }
 
 impl Setup<'_> {
-    fn view(&self, client: &mut Client, cache: Option<&mut Cache>, statements: &Statements, random: &mut Random) -> Result<(), Failure> {
+    fn view(
+        &self,
+        client: &mut Client,
+        cache: Option<&mut Cache>,
+        statements: &Statements,
+        random: &mut Random,
+    ) -> Result<(), Failure> {
         let users = people(random, self.zipf, BATCH);
         let Some(cache) = cache else {
             return view(client, &statements.view, self.files, &users).map(drop);
@@ -220,7 +246,11 @@ impl Setup<'_> {
             for row in &rows {
                 if row.try_get::<_, &str>(0)? == name {
                     let (share, file): (i32, i32) = (row.try_get(1)?, row.try_get(2)?);
-                    lines += &format!("{name}\t{share}\t{file}\t{}\t{}\n", row.try_get::<_, &str>(3)?, row.try_get::<_, &str>(4)?);
+                    lines += &format!(
+                        "{name}\t{share}\t{file}\t{}\t{}\n",
+                        row.try_get::<_, &str>(3)?,
+                        row.try_get::<_, &str>(4)?
+                    );
                 }
             }
             cache.set(&cache_key(user), lines.as_bytes())?;
@@ -248,7 +278,13 @@ impl Setup<'_> {
         if seen == wanted { Ok(()) } else { Err(format!("asked for files {wanted:?}, got {seen:?}").into()) }
     }
 
-    fn share(&self, client: &mut Client, cache: Option<&mut Cache>, statements: &Statements, with_user: bool) -> Result<(), Failure> {
+    fn share(
+        &self,
+        client: &mut Client,
+        cache: Option<&mut Cache>,
+        statements: &Statements,
+        with_user: bool,
+    ) -> Result<(), Failure> {
         let share = self.files.fresh_share(with_user);
         let target = self.files.target(share);
         let (user, group) = match target {
@@ -267,7 +303,13 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn update(&self, client: &mut Client, statements: &Statements, random: &mut Random, unique: u64) -> Result<(), Failure> {
+    fn update(
+        &self,
+        client: &mut Client,
+        statements: &Statements,
+        random: &mut Random,
+        unique: u64,
+    ) -> Result<(), Failure> {
         let file = i32::try_from(file_sharing::file_of(self.zipf.draw(random), random))?;
         let name = format!("{file:08}.{unique}.odt");
         if client.execute(&statements.update, &[&file, &name])? != 1 {

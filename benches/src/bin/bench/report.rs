@@ -179,6 +179,10 @@ impl Report {
             println!("- {note}");
         }
         println!("\nload {} at the end; JSON: {}", load(), self.path.display());
-        if self.failed { Err("parts of this run were not measured: its results are marked partial".into()) } else { Ok(()) }
+        if self.failed {
+            Err("parts of this run were not measured: its results are marked partial".into())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -56,7 +56,11 @@ impl Place {
     /// Makes the folder, if the disk has room for what is meant to stand in it.
     pub fn new(binary: PathBuf, bytes_wanted: u64) -> Result<Place, Failure> {
         if !binary.is_file() {
-            return Err(format!("there is no server at {}: `make` builds it, $DOGWOOD names another", binary.display()).into());
+            return Err(format!(
+                "there is no server at {}: `make` builds it, $DOGWOOD names another",
+                binary.display()
+            )
+            .into());
         }
         let parent = std::env::temp_dir();
         let free = free_bytes(&parent)?;
@@ -106,10 +110,8 @@ struct Process {
 impl Process {
     fn start(place: &Place, name: &str, command: &mut Command) -> Result<Process, Failure> {
         let log = place.folder.join(format!("{name}.log"));
-        let child = command
-            .stderr(File::create(&log)?)
-            .spawn()
-            .map_err(|error| format!("{name} does not start: {error}"))?;
+        let child =
+            command.stderr(File::create(&log)?).spawn().map_err(|error| format!("{name} does not start: {error}"))?;
         place.guard.started(child.id())?;
         Ok(Process { child, guard: place.guard.clone(), log })
     }
@@ -312,7 +314,9 @@ impl CacheServer {
         installed(MEMCACHED, "memcached")?;
         let port = free_port()?;
         let mut command = Command::new(MEMCACHED);
-        command.args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-m", "1024", "-u", "nobody"]).stdout(Stdio::null());
+        command
+            .args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-m", "1024", "-u", "nobody"])
+            .stdout(Stdio::null());
         let mut process = Process::start(place, "memcached", &mut command)?;
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {

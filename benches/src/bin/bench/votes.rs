@@ -36,7 +36,13 @@ struct Tally {
 impl Tally {
     fn new(articles: u64) -> Tally {
         let votes = || (0..articles).map(|_| AtomicI64::new(VOTES_EACH as i64)).collect();
-        Tally { begun: votes(), acknowledged: votes(), reads: AtomicU64::new(0), hits: AtomicU64::new(0), stale: AtomicU64::new(0) }
+        Tally {
+            begun: votes(),
+            acknowledged: votes(),
+            reads: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            stale: AtomicU64::new(0),
+        }
     }
 
     /// Is this count right for a read that began when `least` votes were acknowledged?
@@ -69,7 +75,9 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let mut client = ours.connect()?;
     let count = client.prepare(COUNT)?;
     match earned(&mut client, |client| Ok(client.query(&count, &[&1_i32]).map(drop)?))? {
-        Some(took) => report.single("from the first executions to a filled automatic view", "ms", took.as_secs_f64() * 1e3)?,
+        Some(took) => {
+            report.single("from the first executions to a filled automatic view", "ms", took.as_secs_f64() * 1e3)?
+        }
         None => report.note("NO AUTOMATIC VIEW was made of the count: each execution computes it")?,
     }
     fill_cache(&backed, &cache, &tallies[2], options.people)?;
@@ -103,7 +111,11 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     ))?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let cached = Cache::connect(cache.port)?.statistic("bytes")?;
-    report.numbers("the results in memory", "MB", &[(OURS, megabytes(views(&mut client)?.bytes)), (CACHED, megabytes(cached))])?;
+    report.numbers(
+        "the results in memory",
+        "MB",
+        &[(OURS, megabytes(views(&mut client)?.bytes)), (CACHED, megabytes(cached))],
+    )?;
     report.print()
 }
 
@@ -143,7 +155,14 @@ struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    fn vote(&self, client: &mut Client, insert: &postgres::Statement, random: &mut Random, article: u64, tally: &Tally) -> Result<(), Failure> {
+    fn vote(
+        &self,
+        client: &mut Client,
+        insert: &postgres::Statement,
+        random: &mut Random,
+        article: u64,
+        tally: &Tally,
+    ) -> Result<(), Failure> {
         let voter = i32::try_from(random.below(self.articles.people))?;
         tally.begun[article as usize].fetch_add(1, Ordering::SeqCst);
         client.execute(insert, &[&self.articles.fresh_vote(), &voter, &i32::try_from(article)?])?;

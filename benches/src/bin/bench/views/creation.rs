@@ -41,7 +41,12 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         client.batch_execute("VACUUM votes")?;
     }
     let votes = number(&mut bench.peer.connect()?, "SELECT count(*) FROM votes")?;
-    report.pair(&format!("making a view over {votes} votes and those that come meanwhile, {WRITERS} connections vote, median"), "ms", times[0], times[1])?;
+    report.pair(
+        &format!("making a view over {votes} votes and those that come meanwhile, {WRITERS} connections vote, median"),
+        "ms",
+        times[0],
+        times[1],
+    )?;
     report.samples(&format!("votes by {WRITERS} connections before"), &quiet)?;
     report.samples(&format!("votes by {WRITERS} connections while the view is made"), &busy)?;
     let rise = |place: usize| (busy[place].quantile(0.99) - quiet[place].quantile(0.99)) / 1e3;
@@ -68,7 +73,13 @@ impl Phase {
 }
 
 /// Writers write; after a while the view is made; when it is filled, they stop.
-fn round_of(bench: &Bench<'_>, server: &Server, round: u64, before: &mut Phase, during: &mut Phase) -> Result<f64, Failure> {
+fn round_of(
+    bench: &Bench<'_>,
+    server: &Server,
+    round: u64,
+    before: &mut Phase,
+    during: &mut Phase,
+) -> Result<f64, Failure> {
     let (making, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let quiet = Duration::from_secs_f64(bench.options.seconds);
     let outcome = std::thread::scope(|scope| {
@@ -115,14 +126,21 @@ fn round_of(bench: &Bench<'_>, server: &Server, round: u64, before: &mut Phase, 
 
 type Latencies = (Vec<f64>, Vec<f64>);
 
-fn write(bench: &Bench<'_>, server: &Server, seed: u64, making: &AtomicBool, stop: &AtomicBool) -> Result<Latencies, Failure> {
+fn write(
+    bench: &Bench<'_>,
+    server: &Server,
+    seed: u64,
+    making: &AtomicBool,
+    stop: &AtomicBool,
+) -> Result<Latencies, Failure> {
     let mut client = server.connect()?;
     let insert = client.prepare(VOTE)?;
     let mut random = Random::new(7 + seed);
     let (mut quiet, mut busy) = (Vec::new(), Vec::new());
     while !stop.load(Ordering::SeqCst) {
         let people = bench.articles.people;
-        let (id, voter, article) = (bench.articles.fresh_vote(), random.below(people) as i32, random.below(people) as i32);
+        let (id, voter, article) =
+            (bench.articles.fresh_vote(), random.below(people) as i32, random.below(people) as i32);
         let during = making.load(Ordering::SeqCst);
         let started = Instant::now();
         client.execute(&insert, &[&id, &voter, &article])?;

@@ -26,11 +26,16 @@ pub fn by_key(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         client.batch_execute(&format!("{index} ON article_votes (id)"))?;
         if server.kind == Kind::Dogwood {
             let took = filled(&mut client)?;
-            report.single(&format!("filling a view of {} articles with their votes", bench.articles.people), "ms", took.as_secs_f64() * 1e3)?;
+            report.single(
+                &format!("filling a view of {} articles with their votes", bench.articles.people),
+                "ms",
+                took.as_secs_f64() * 1e3,
+            )?;
         }
     }
     memory.report(bench, report, "a view of all articles with their votes", None)?;
-    let point = ByKey { articles: &bench.articles, base, sql: "SELECT id, title, votes FROM article_votes WHERE id = $1" };
+    let point =
+        ByKey { articles: &bench.articles, base, sql: "SELECT id, title, votes FROM article_votes WHERE id = $1" };
     for connections in [1, 8, 32] {
         let samples = measure(&servers(bench), bench.options.plan(connections), &point)?;
         report.samples(&format!("SELECT from a materialized view by key, {connections} conn."), &samples)?;
@@ -48,7 +53,8 @@ pub fn counts(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     warm(bench, report, "the count of an article's votes", &count)?;
     let before = cached_bytes(bench)?;
     let mut cache = Cache::connect(bench.cache.port)?;
-    let values: Vec<(String, Vec<u8>)> = (0..bench.articles.people).map(|article| (key(article), value(article).into_bytes())).collect();
+    let values: Vec<(String, Vec<u8>)> =
+        (0..bench.articles.people).map(|article| (key(article), value(article).into_bytes())).collect();
     for (key, value) in &values {
         cache.set(key, value)?;
     }
@@ -88,7 +94,10 @@ pub fn files(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         let peer = crate::measure::lane(&bench.peer, &visible);
         let cache = cache_lane(&bench.cache, &values);
         let samples = race(&[ours, peer, cache], 1, bench.options.plan(connections))?;
-        report.samples(&format!("view files of one of {} people, three joins, prepared, {connections} conn.", files.users), &samples[0])?;
+        report.samples(
+            &format!("view files of one of {} people, three joins, prepared, {connections} conn.", files.users),
+            &samples[0],
+        )?;
     }
     Ok(())
 }
@@ -100,7 +109,11 @@ fn warm<W: Workload>(bench: &Bench<'_>, report: &mut Report, name: &str, workloa
     let mut random = Random::new(99);
     let took = earned(&mut client, |client| workload.run(client, &state, &mut random, 0))?;
     match took {
-        Some(took) => report.single(&format!("from the first executions to a filled automatic view: {name}"), "ms", took.as_secs_f64() * 1e3),
+        Some(took) => report.single(
+            &format!("from the first executions to a filled automatic view: {name}"),
+            "ms",
+            took.as_secs_f64() * 1e3,
+        ),
         None => report.note(&format!("NO AUTOMATIC VIEW was made for {name}: each execution computes it")),
     }
 }

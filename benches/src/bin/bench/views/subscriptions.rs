@@ -22,7 +22,10 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let server = Server::dogwood_for(bench.place, "subscribed", wanted + OTHERS)?;
     let count = wanted.min(server.connections_max - OTHERS);
     if count < wanted {
-        report.note(&format!("This server takes {} connections: {count} subscriptions instead of {wanted}", server.connections_max))?;
+        report.note(&format!(
+            "This server takes {} connections: {count} subscriptions instead of {wanted}",
+            server.connections_max
+        ))?;
     }
     fill(&server, count)?;
     let mut subscribers = Vec::new();
@@ -33,14 +36,24 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         while (subscribers.len() as u64) < total {
             let key = subscribers.len();
             let query = format!("SELECT id, body, headline FROM posts_shown WHERE id = {key}");
-            subscribers.push(Subscriber::open(&server, &query).map_err(|failure| format!("subscription {}: {failure}", key + 1))?);
+            subscribers.push(
+                Subscriber::open(&server, &query).map_err(|failure| format!("subscription {}: {failure}", key + 1))?,
+            );
         }
         let came = (subscribers.len() - opened) as f64;
         if came > 0.0 {
-            report.single(&format!("opening a subscription, {total} in all, mean"), "ms", started.elapsed().as_secs_f64() * 1e3 / came)?;
+            report.single(
+                &format!("opening a subscription, {total} in all, mean"),
+                "ms",
+                started.elapsed().as_secs_f64() * 1e3 / came,
+            )?;
             let growth = server.resident()?.saturating_sub(resident) as f64 / 1e3 / came;
             report.single(&format!("growth of the resident set for each of {total} subscriptions"), "kB", growth)?;
-            report.single(&format!("threads of the server for each of {total} subscriptions"), "threads", (server.threads() - threads) as f64 / came)?;
+            report.single(
+                &format!("threads of the server for each of {total} subscriptions"),
+                "threads",
+                (server.threads() - threads) as f64 / came,
+            )?;
         }
         one_key(report, &server, &mut subscribers)?;
         all_keys(report, &server, &mut subscribers)?;
@@ -83,7 +96,9 @@ fn one_key(report: &mut Report, server: &Server, subscribers: &mut [Subscriber])
         let answered = started.elapsed();
         let lines = subscribers[key as usize].wait(2, WAIT_MAX)?;
         let came = started.elapsed();
-        let right = |diff: &str, part: &str| lines.iter().any(|line| line.split('\t').nth(1) == Some(diff) && line.contains(part));
+        let right = |diff: &str, part: &str| {
+            lines.iter().any(|line| line.split('\t').nth(1) == Some(diff) && line.contains(part))
+        };
         if lines.len() != 2 || !right("1", &body) || !right("-1", "") {
             return Err(format!("a subscription to key {key} got {lines:?}").into());
         }
@@ -130,8 +145,14 @@ fn all_keys(report: &mut Report, server: &Server, subscribers: &mut [Subscriber]
     let name = |what: &str| format!("one change of all {total} subscriptions: {what}");
     report.single(&name("sent to acknowledged, median"), "ms", median(|times| times.0))?;
     report.single(&name("sent to the last one served, median"), "ms", median(|times| times.1))?;
-    report.samples(&format!("another connection's INSERTs, {total} subscriptions, before"), &[Samples::of(OURS, quiet.0, quiet.1)])?;
-    report.samples(&format!("another connection's INSERTs, {total} subscriptions, during changes of all"), &[Samples::of(OURS, busy.0, busy.1)])
+    report.samples(
+        &format!("another connection's INSERTs, {total} subscriptions, before"),
+        &[Samples::of(OURS, quiet.0, quiet.1)],
+    )?;
+    report.samples(
+        &format!("another connection's INSERTs, {total} subscriptions, during changes of all"),
+        &[Samples::of(OURS, busy.0, busy.1)],
+    )
 }
 
 /// Milliseconds to the acknowledgement and until the last subscriber has it.

@@ -38,10 +38,23 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
             let cost = (ours.quantile(0.5) - alone) / (*affected).max(1) as f64;
             let times = alone_rate / ours.rate();
             let pair: Vec<Samples> = if *affected == 0 { vec![ours, peer.clone()] } else { vec![ours] };
-            report.samples(&format!("INSERT of one row, durable, {affected} affected views, {connections} conn."), &pair)?;
+            report.samples(
+                &format!("INSERT of one row, durable, {affected} affected views, {connections} conn."),
+                &pair,
+            )?;
             if *affected > 0 {
-                report.single(&format!("growth of its p50 for each of {affected} views, {connections} conn."), "µs", cost)?;
-                report.single(&format!("time of a statement (by throughput) under {affected} views / under none, {connections} conn."), "times", times)?;
+                report.single(
+                    &format!("growth of its p50 for each of {affected} views, {connections} conn."),
+                    "µs",
+                    cost,
+                )?;
+                report.single(
+                    &format!(
+                        "time of a statement (by throughput) under {affected} views / under none, {connections} conn."
+                    ),
+                    "times",
+                    times,
+                )?;
             }
         }
     }
@@ -69,10 +82,16 @@ fn table(server: &Server, affected: u64) -> Result<(), Failure> {
 /// Counts, sums, joins and filters, in turn; every row of the table changes each.
 fn definition(affected: u64, view: u64) -> String {
     let query = match view % 4 {
-        0 => format!("SELECT kind, count(*) AS n, sum(amount) AS total FROM events_{affected} WHERE amount >= -{view} GROUP BY kind"),
-        1 => format!("SELECT e.id, p.name, e.amount + {view} AS amount FROM events_{affected} e JOIN people p ON p.id = e.person"),
+        0 => format!(
+            "SELECT kind, count(*) AS n, sum(amount) AS total FROM events_{affected} WHERE amount >= -{view} GROUP BY kind"
+        ),
+        1 => format!(
+            "SELECT e.id, p.name, e.amount + {view} AS amount FROM events_{affected} e JOIN people p ON p.id = e.person"
+        ),
         2 => format!("SELECT person, count(*) AS n FROM events_{affected} WHERE kind > -{view} GROUP BY person"),
-        _ => format!("SELECT kind, max(amount) AS most, count(*) AS n FROM events_{affected} WHERE id > -{view} GROUP BY kind"),
+        _ => format!(
+            "SELECT kind, max(amount) AS most, count(*) AS n FROM events_{affected} WHERE id > -{view} GROUP BY kind"
+        ),
     };
     format!("CREATE MATERIALIZED VIEW of_{affected}_{view} AS {query}")
 }
@@ -81,10 +100,12 @@ fn lane<'a>(server: &'a Server, affected: u64, fresh: &'a AtomicI64) -> Lane<'a>
     let system = if server.kind == Kind::Dogwood { OURS } else { PEER };
     Lane::new(system, move || {
         let mut client = server.connect()?;
-        let insert = client.prepare(&format!("INSERT INTO events_{affected} (id, person, kind, amount) VALUES ($1, $2, $3, $4)"))?;
+        let insert = client
+            .prepare(&format!("INSERT INTO events_{affected} (id, person, kind, amount) VALUES ($1, $2, $3, $4)"))?;
         let operation: Operation<'a> = Box::new(move |random, _unique| {
             let id = fresh.fetch_add(1, Ordering::Relaxed);
-            let (person, kind, amount) = (random.below(1_000) as i32, random.below(KINDS) as i32, random.below(1_000) as i32);
+            let (person, kind, amount) =
+                (random.below(1_000) as i32, random.below(KINDS) as i32, random.below(1_000) as i32);
             if client.execute(&insert, &[&id, &person, &kind, &amount])? != 1 {
                 return Err("an INSERT that inserted nothing".into());
             }
