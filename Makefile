@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench soak notebook lint clean install-build install-test
+.PHONY: build demo test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb soak notebook lint clean install-build install-test install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -55,9 +55,19 @@ test: install-test
 	[ "$${#failed[@]}" = 0 ] || { echo "failed: $${failed[*]}"; exit 1; }
 	@echo "every test passed"
 
-# Numbers: benches/README.md says what each means and how to make it.
-bench: build install-test
+# The peers of the measurements. Their services are not wanted: the benches start their own.
+install-bench: install-test
+	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
+
+# Numbers: benches/README.md says what each means and how to make it. `make bench-micro ARGUMENTS="--seconds 30"`.
+bench: build install-bench
 	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-core.json" "$(CARGO_TARGET_DIR)/release/bench" core $(ARGUMENTS)
+
+bench-micro: build install-bench
+	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-views.json" "$(CARGO_TARGET_DIR)/release/bench" views $(ARGUMENTS)
+
+bench-votes bench-owncloud bench-sar bench-ycsb: bench-%: build install-bench
+	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-$*.json" "$(CARGO_TARGET_DIR)/release/bench" $* $(ARGUMENTS)
 
 # The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.
 soak: build install-test

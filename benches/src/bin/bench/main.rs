@@ -1,219 +1,51 @@
-//! Benchmarks against PostgreSQL 15: both started here, measured in turn in one run, answers checked while timed.
+//! Benchmarks against PostgreSQL 15 and memcached: all started here, measured in turn in one run, answers checked while timed.
 //!
-//! `bench core [--people N] [--seconds S] [--rounds R]`: prints a Markdown table, and writes JSON to $BENCH_JSON or bench-core.json.
-//! Compare ratios within a run only. Never tuned to what it measures: no name of these tables is known to the server.
+//! `bench core|views|votes|owncloud|sar|ycsb`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
 
+mod articles;
+mod cache;
+mod core;
+mod file_sharing;
+mod guard;
+mod maintained;
 mod measure;
+mod options;
+mod owncloud;
 mod report;
 mod server;
+mod subscriber;
+mod views;
+mod votes;
 mod workload;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::ExitCode;
 
-use measure::{Plan, Samples, Workload, measure};
-use report::Report;
-use server::{Failure, Kind, Server};
-use workload::{Insert, Join, POSTS_EACH, Point};
+use options::Options;
+use server::{Failure, Place};
 
-struct Options {
-    people: u64,
-    seconds: f64,
-    rounds: u64,
-    binary: PathBuf,
-}
-
-fn main() {
-    if let Err(failure) = run() {
-        eprintln!("bench: {failure}");
-        std::process::exit(1);
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("bench: {}", measure::told(&*failure));
+            ExitCode::FAILURE
+        }
     }
 }
 
 fn run() -> Result<(), Failure> {
-    let options = options()?;
-    let folder = std::env::temp_dir().join(format!("dogwood-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    // The user postgres must be able to pass through.
-    let outcome = core(&options, &folder);
-    let removed = std::fs::remove_dir_all(&folder);
-    outcome?;
-    removed?;
-    Ok(())
-}
-
-fn options() -> Result<Options, Failure> {
-    let beside = std::env::current_exe()?.with_file_name("dogwood");
-    let binary = std::env::var_os("DOGWOOD").map_or(beside, PathBuf::from);
-    let mut options = Options { people: 10_000, seconds: 2.0, rounds: 3, binary };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{argument} wants a number"));
-        match argument.as_str() {
-            "core" => {}
-            "--people" => options.people = value()?.parse()?,
-            "--seconds" => options.seconds = value()?.parse()?,
-            "--rounds" => options.rounds = value()?.parse()?,
-            _ => return Err("usage: bench core [--people N] [--seconds S] [--rounds R]".into()),
-        }
-    }
-    if options.people < 1_000 || options.rounds == 0 {
-        return Err("at least 1,000 people and one round".into());
-    }
-    Ok(options)
-}
-
-fn core(options: &Options, folder: &Path) -> Result<(), Failure> {
-    let people = options.people;
-    let posts = people * POSTS_EACH;
-    let ours = Server::dogwood(&options.binary, &folder.join("dogwood"))?;
-    let peer = Server::postgresql(&folder.join("postgresql"))?;
-    let servers = [&ours, &peer];
-    let mut report = Report::new(people, posts, options.seconds, options.rounds);
-    for server in servers {
-        workload::create(server)?;
-        workload::copy(server, "people", (0..people).map(|id| (id, None)))?;
-        workload::copy(server, "posts", (0..posts).map(|id| (id, Some(id % people))))?;
-    }
-    let mut rates = Vec::new();
-    for server in servers {
-        let took = workload::copy(server, "copied", (0..100_000).map(|id| (id, Some(id % people))))?;
-        rates.push(took.as_secs_f64() * 1e3);
-        if workload::count(server, "copied")? != 100_000 {
-            return Err("COPY lost rows".into());
-        }
-    }
-    report.pair("COPY of 100,000 owned rows, durable", "ms", rates[0], rates[1]);
-    peer.connect()?.batch_execute("ANALYZE")?;
-    for connections in [1, 8, 32] {
-        run_one(&mut report, options, &servers, connections, "point SELECT by primary key", &Point { people })?;
-    }
-    for connections in [1, 8] {
-        run_one(&mut report, options, &servers, connections, "join of two tables by one key, ten rows", &Join { people })?;
-    }
-    let mut first = 200_000_000;
-    let keys = options.rounds * measure::CONNECTIONS_MAX * measure::OPERATIONS_MAX;
-    for connections in [1, 8, 32] {
-        let insert = Insert { people, first };
-        let before = [workload::count(&ours, "posts")?, workload::count(&peer, "posts")?];
-        let samples = run_one(&mut report, options, &servers, connections, "INSERT of one owned row, durable", &insert)?;
-        first += keys;
-        for ((server, before), samples) in servers.iter().zip(before).zip(samples) {
-            if workload::count(server, "posts")? - before != samples.latencies.len() as i64 {
-                return Err(format!("{} lost an acknowledged row", server.kind.name()).into());
-            }
-        }
-    }
-    subjects(&mut report, &servers, people)?;
-    for server in servers {
-        let rate = pgbench(server, options.seconds * 2.0)?;
-        report.single(&format!("pgbench's own script, scale 1, 8 clients: {}", server.kind.name()), "tps", rate);
-    }
-    report.pair("folder on disk after all this", "MB", ours.bytes() as f64 / 1e6, peer.bytes() as f64 / 1e6);
-    opening(&mut report, options, folder, ours)?;
-    report.print()
-}
-
-fn run_one<W: Workload>(
-    report: &mut Report,
-    options: &Options,
-    servers: &[&Server],
-    connections: u64,
-    name: &str,
-    workload: &W,
-) -> Result<Vec<Samples>, Failure> {
-    let plan = Plan { connections, rounds: options.rounds, slice: Duration::from_secs_f64(options.seconds) };
-    let samples = measure(servers, plan, workload)?;
-    report.samples(&format!("{name}, {connections} conn."), &samples);
-    Ok(samples)
-}
-
-fn subjects(report: &mut Report, servers: &[&Server], people: u64) -> Result<(), Failure> {
-    const REQUESTS: u64 = 40;
-    let mut gets = Vec::new();
-    let mut forgets = Vec::new();
-    for server in servers {
-        workload::fill_subjects(server, people, REQUESTS)?;
-    }
-    for server in servers {
-        let mut client = server.connect()?;
-        let each = |request: &dyn Fn(&mut postgres::Client, u64) -> Result<f64, Failure>, client: &mut postgres::Client| {
-            let all = (people..people + REQUESTS).map(|person| request(client, person)).collect::<Result<Vec<_>, _>>()?;
-            Ok::<f64, Failure>(median(all))
-        };
-        if server.kind == Kind::Dogwood {
-            gets.push(each(&|client, person| workload::get_subject(server, client, person), &mut client)?);
-            let (mut whole, mut flushes) = (Vec::new(), Vec::new());
-            for person in people..people + REQUESTS {
-                whole.push(workload::forget_subject(server, &mut client, person)?);
-                flushes.push(workload::last_flushes(&mut client)?);
-            }
-            let rest = whole.iter().zip(&flushes).map(|(whole, flushes)| whole - flushes).collect();
-            forgets.push(median(whole));
-            report.single("of FORGET, its two serial flushes (as the server says), median", "ms", median(flushes));
-            report.single("of FORGET, the rest, median", "ms", median(rest));
-            continue;
-        }
-        gets.push(each(&|client, person| workload::get_subject(server, client, person), &mut client)?);
-        forgets.push(each(&|client, person| workload::forget_subject(server, client, person), &mut client)?);
-    }
-    report.pair("GET of a person with 100 rows in five tables, median (PostgreSQL: UNION ALL by hand)", "ms", gets[0], gets[1]);
-    report.pair("FORGET of such a person, two flushes within (PostgreSQL: DELETEs in one transaction, nothing erased)", "ms", forgets[0], forgets[1]);
-    Ok(())
-}
-
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
-/// What opening costs with few and with many subjects, and what reading does.
-fn opening(report: &mut Report, options: &Options, folder: &Path, ours: Server) -> Result<(), Failure> {
-    ours.stop()?;
-    let many = Server::dogwood(&options.binary, &folder.join("dogwood"))?;
-    report.single(&format!("opening with {} subjects", options.people), "ms", many.opened.as_secs_f64() * 1e3);
-    let small = folder.join("small");
-    let few = Server::dogwood(&options.binary, &small)?;
-    workload::create(&few)?;
-    workload::copy(&few, "people", (0..100).map(|id| (id, None)))?;
-    few.stop()?;
-    let few = Server::dogwood(&options.binary, &small)?;
-    report.single("opening with 100 subjects", "ms", few.opened.as_secs_f64() * 1e3);
-    workload::copy(&few, "people", (100..1_000).map(|id| (id, None)))?;
-    let slice = Duration::from_secs_f64(options.seconds);
-    for (server, people) in [(&few, 1_000), (&many, options.people)] {
-        let plan = Plan { connections: 1, rounds: 1, slice };
-        let samples = measure(&[server], plan, &Point { people })?;
-        report.single(&format!("point SELECT with {people} subjects, p50"), "µs", samples[0].quantile(0.5));
-    }
-    workload::copy(&many, "copied", (200_000..300_000).map(|id| (id, Some(id % options.people))))?;
-    many.kill()?;
-    let many = Server::dogwood(&options.binary, &folder.join("dogwood"))?;
-    report.single("opening after kill -9, 100,000 owned rows later", "ms", many.opened.as_secs_f64() * 1e3);
-    if workload::count(&many, "copied")? != 200_000 {
-        return Err("a crash lost acknowledged rows".into());
-    }
-    Ok(())
-}
-
-fn pgbench(server: &Server, seconds: f64) -> Result<f64, Failure> {
-    let database = if server.kind == Kind::Dogwood { "dogwood" } else { "postgres" };
-    let user = if server.kind == Kind::Dogwood { "controller" } else { "postgres" };
-    let call = |arguments: &[&str]| -> Result<String, Failure> {
-        let mut command = std::process::Command::new("/usr/lib/postgresql/15/bin/pgbench");
-        command.args(["-h", "127.0.0.1", "-p", &server.port.to_string(), "-U", user]).args(arguments).arg(database);
-        if let Some(password) = server.config.get_password() {
-            command.env("PGPASSWORD", String::from_utf8_lossy(password).as_ref());
-        }
-        let output = command.output()?;
-        if !output.status.success() {
-            return Err(format!("pgbench: {}", String::from_utf8_lossy(&output.stderr)).into());
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let options = Options::read()?;
+    let bench = match options.command.as_str() {
+        "core" => core::run,
+        "views" => views::run,
+        "votes" => votes::run,
+        "owncloud" => owncloud::run,
+        "" | "--help" => return Err(options::USAGE.into()),
+        other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };
-    call(&["-i", "-q", "-s", "1"])?;
-    let seconds = (seconds.ceil() as u64).max(2).to_string();
-    let output = call(&["-n", "-M", "prepared", "-c", "8", "-j", "1", "-T", &seconds])?;
-    let rate = output.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-    rate.ok_or_else(|| "pgbench told no rate".into())
+    let place = Place::new(options.binary.clone(), 3_000_000_000)?;
+    let outcome = bench(&options, &place);
+    let cleared = place.clear();
+    outcome?;
+    cleared
 }

@@ -1,12 +1,12 @@
-//! Timed slices: threads as connections, latencies kept one by one, answers checked by the workload while it is timed.
+//! Timed slices: threads as connections, latencies kept one by one, systems in turn, answers checked while they are timed.
 
 use std::time::{Duration, Instant};
 
 use postgres::Client;
 
-use crate::server::{Failure, Kind, Server};
+use crate::server::{Failure, Server};
 
-/// A small generator: the same seeds give the same keys on both systems.
+/// A small generator: the same seeds give the same keys on all systems.
 pub struct Random(u64);
 
 impl Random {
@@ -24,16 +24,42 @@ impl Random {
     }
 }
 
+/// Zipf's distribution over 0..n: the k-th has weight 1 / (k + 1)^s.
+pub struct Zipf {
+    sums: Vec<f64>,
+}
+
+impl Zipf {
+    /// Over so many, with that exponent.
+    pub fn new(count: u64, exponent: f64) -> Zipf {
+        let mut sum = 0.0;
+        let sums = (0..count)
+            .map(|place| {
+                sum += 1.0 / ((place + 1) as f64).powf(exponent);
+                sum
+            })
+            .collect();
+        Zipf { sums }
+    }
+
+    /// One of them.
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        let whole = self.sums.last().copied().unwrap_or(1.0);
+        let at = random.below(1 << 53) as f64 / (1_u64 << 53) as f64 * whole;
+        (self.sums.partition_point(|sum| *sum < at) as u64).min(self.sums.len() as u64 - 1)
+    }
+}
+
 /// Bounds on which the numbers of operations are built.
 pub const CONNECTIONS_MAX: u64 = 64;
 /// Operations of a connection in a slice.
 pub const OPERATIONS_MAX: u64 = 100_000;
 
-/// What one system did in all its slices.
+/// What one system did in all its slices, of one class of operations.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Which system.
-    pub kind: Kind,
+    /// Which system, as in the report's columns.
+    pub system: String,
     /// Sorted, in microseconds.
     pub latencies: Vec<f64>,
     /// Operations a second of each slice.
@@ -41,6 +67,13 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Latencies that were taken over so many seconds.
+    pub fn of(system: &str, mut latencies: Vec<f64>, seconds: f64) -> Samples {
+        latencies.sort_by(f64::total_cmp);
+        let rates = vec![latencies.len() as f64 / seconds];
+        Samples { system: system.into(), latencies, rates }
+    }
+
     /// A quantile of the latencies in microseconds.
     pub fn quantile(&self, part: f64) -> f64 {
         if self.latencies.is_empty() {
@@ -74,64 +107,115 @@ pub struct Plan {
     pub rounds: u64,
     /// Length of a slice.
     pub slice: Duration,
+    /// Of keys and choices.
+    pub seed: u64,
 }
 
-/// One operation, which checks its answer: prepared statements are made by `prepare`.
-pub trait Workload: Sync {
-    /// What a connection needs.
-    type State;
-    /// Prepares a connection.
-    fn prepare(&self, client: &mut Client) -> Result<Self::State, Failure>;
-    /// One operation. `unique` differs between all operations on all connections.
-    fn run(&self, client: &mut Client, state: &Self::State, random: &mut Random, unique: u64) -> Result<(), Failure>;
+/// One operation on an open connection, which checks its answer, and tells its class. The number that it is given differs between
+/// all operations on all connections.
+pub type Operation<'a> = Box<dyn FnMut(&mut Random, u64) -> Result<usize, Failure> + 'a>;
+
+/// One system at one workload: how a connection is opened and made ready.
+pub struct Lane<'a> {
+    /// The system, as in the report's columns.
+    pub system: String,
+    /// Opens a connection.
+    pub open: Box<dyn Fn() -> Result<Operation<'a>, Failure> + Sync + 'a>,
 }
 
-/// Runs a workload on all servers, slice by slice in turn.
-pub fn measure<W: Workload>(servers: &[&Server], plan: Plan, workload: &W) -> Result<Vec<Samples>, Failure> {
-    let mut all: Vec<Samples> = servers
-        .iter()
-        .map(|server| Samples { kind: server.kind, latencies: Vec::new(), rates: Vec::new() })
-        .collect();
+impl<'a> Lane<'a> {
+    /// A system by name, and how it is connected to.
+    pub fn new(system: &str, open: impl Fn() -> Result<Operation<'a>, Failure> + Sync + 'a) -> Lane<'a> {
+        Lane { system: system.into(), open: Box::new(open) }
+    }
+}
+
+/// Runs all lanes, slice by slice in turn; for each of so many classes of operations the samples of each lane.
+pub fn race(lanes: &[Lane<'_>], classes: usize, plan: Plan) -> Result<Vec<Vec<Samples>>, Failure> {
+    let fresh = |lane: &Lane<'_>| Samples { system: lane.system.clone(), latencies: Vec::new(), rates: Vec::new() };
+    let mut all: Vec<Vec<Samples>> = (0..classes).map(|_| lanes.iter().map(fresh).collect()).collect();
     for round in 0..plan.rounds {
-        for (server, samples) in servers.iter().zip(&mut all) {
+        for (place, lane) in lanes.iter().enumerate() {
             let slices = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..plan.connections)
-                    .map(|connection| scope.spawn(move || slice(server, plan, workload, round, connection)))
+                    .map(|connection| scope.spawn(move || slice(lane, classes, plan, round, connection)))
                     .collect();
                 threads
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or_else(|_| Err("a connection's thread panicked".into())))
                     .collect::<Result<Vec<_>, Failure>>()
-            })?;
-            let rate = slices.iter().map(|(latencies, took)| latencies.len() as f64 / took.as_secs_f64()).sum();
-            samples.rates.push(rate);
-            samples.latencies.extend(slices.into_iter().flat_map(|(latencies, _)| latencies));
+            })
+            .map_err(|failure| format!("{}: {}", lane.system, told(&*failure)))?;
+            for (class, samples) in all.iter_mut().enumerate() {
+                let rate =
+                    slices.iter().map(|(latencies, took)| latencies[class].len() as f64 / took.as_secs_f64()).sum();
+                samples[place].rates.push(rate);
+                samples[place].latencies.extend(slices.iter().flat_map(|(latencies, _)| &latencies[class]));
+            }
         }
     }
-    for samples in &mut all {
+    for samples in all.iter_mut().flatten() {
         samples.latencies.sort_by(f64::total_cmp);
     }
     Ok(all)
 }
 
-fn slice<W: Workload>(
-    server: &Server,
+/// An error with all its causes: a database's own words are the cause of the driver's.
+pub fn told(failure: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn slice(
+    lane: &Lane<'_>,
+    classes: usize,
     plan: Plan,
-    workload: &W,
     round: u64,
     connection: u64,
-) -> Result<(Vec<f64>, Duration), Failure> {
-    let mut client = server.connect()?;
-    let state = workload.prepare(&mut client)?;
-    let mut random = Random::new(1 + round * 1_000 + connection);
+) -> Result<(Vec<Vec<f64>>, Duration), Failure> {
+    let mut operation = (lane.open)()?;
+    let mut random = Random::new(1 + plan.seed * 1_000_000 + round * 1_000 + connection);
     let mut unique = (round * CONNECTIONS_MAX + connection) * OPERATIONS_MAX;
-    let mut latencies = Vec::with_capacity(1 << 16);
+    let mut latencies: Vec<Vec<f64>> = vec![Vec::with_capacity(1 << 12); classes];
     let started = Instant::now();
     while started.elapsed() < plan.slice {
         let before = Instant::now();
-        workload.run(&mut client, &state, &mut random, unique)?;
-        latencies.push(before.elapsed().as_secs_f64() * 1e6);
+        let class = operation(&mut random, unique)?;
+        latencies[class].push(before.elapsed().as_secs_f64() * 1e6);
         unique += 1;
     }
     Ok((latencies, started.elapsed()))
+}
+
+/// One operation on servers that speak SQL, the same statements on all.
+pub trait Workload: Sync {
+    /// What a connection needs.
+    type State;
+    /// Prepares a connection.
+    fn prepare(&self, client: &mut Client) -> Result<Self::State, Failure>;
+    /// One operation, which checks its answer. `unique` differs between all operations on all connections.
+    fn run(&self, client: &mut Client, state: &Self::State, random: &mut Random, unique: u64) -> Result<(), Failure>;
+}
+
+/// A lane of a workload on a server.
+pub fn lane<'a, W: Workload>(server: &'a Server, workload: &'a W) -> Lane<'a> {
+    Lane::new(server.kind.name(), move || {
+        let mut client = server.connect()?;
+        let state = workload.prepare(&mut client)?;
+        Ok(Box::new(move |random: &mut Random, unique| {
+            workload.run(&mut client, &state, random, unique)?;
+            Ok(0)
+        }))
+    })
+}
+
+/// Runs a workload on all servers, slice by slice in turn.
+pub fn measure<W: Workload>(servers: &[&Server], plan: Plan, workload: &W) -> Result<Vec<Samples>, Failure> {
+    let lanes: Vec<Lane<'_>> = servers.iter().map(|server| lane(server, workload)).collect();
+    race(&lanes, 1, plan)?.pop().ok_or_else(|| "no class of operations".into())
 }

@@ -1,16 +1,23 @@
-//! Results as a Markdown table on standard output and as JSON beside it, with the machine, the date and the command.
+//! Results as a Markdown table and as JSON, with the machine, the date and the command.
+//!
+//! The JSON is written anew after each measurement and says that it is partial until the run has ended well.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::measure::Samples;
+use crate::measure::{Plan, Samples};
 use crate::server::{Failure, memory_megabytes};
 
 /// The results of one run.
 pub struct Report {
     head: String,
+    systems: Vec<String>,
     table: String,
+    notes: Vec<String>,
     json: Vec<String>,
+    path: PathBuf,
+    failed: bool,
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {
@@ -18,77 +25,164 @@ fn said(program: &str, arguments: &[&str]) -> String {
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).unwrap_or_default()
 }
 
+/// The number of processes that ran or waited, over the last minute.
+pub fn load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default().into()
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if character < ' ' => quoted.push(' '),
+            character => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 impl Report {
-    /// Begins a report.
-    pub fn new(people: u64, posts: u64, seconds: f64, rounds: u64) -> Report {
+    /// Begins a report of the systems named, ours first.
+    pub fn new(name: &str, data: &str, plan: Plan, systems: &[&str]) -> Result<Report, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let head = format!(
-            "{}; `bench {command}`; {cores} cores, {} MB; load {} at the start; {people} people, {posts} posts; {rounds} slices of {seconds} s for each system, in turn.",
+            "{}; `bench {command}`; {cores} cores, {} MB; load {} at the start; {data}; {} slices of {} s for each system, in turn.",
             said("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
             memory_megabytes(),
-            std::fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default(),
+            load(),
+            plan.rounds,
+            plan.slice.as_secs_f64(),
         );
-        let table = "| measurement | Dogwood | PostgreSQL 15 | Dogwood / PostgreSQL | better |\n|---|---|---|---|---|\n".into();
-        Report { head, table, json: Vec::new() }
+        eprintln!("{head}");
+        let columns: String = systems.iter().map(|system| format!(" {system} |")).collect();
+        let rules = "---|".repeat(systems.len());
+        let table = format!("| measurement |{columns} {} / the others |\n|---|{rules}---|\n", systems[0]);
+        let path = std::env::var_os("BENCH_JSON").map_or_else(|| format!("bench-{name}.json").into(), PathBuf::from);
+        let systems = systems.iter().map(ToString::to_string).collect();
+        let report = Report { head, systems, table, notes: Vec::new(), json: Vec::new(), path, failed: false };
+        report.write(true)?;
+        Ok(report)
     }
 
-    /// Rates and latencies of both, Dogwood first.
-    pub fn samples(&mut self, name: &str, samples: &[Samples]) {
-        let cells: Vec<String> = samples
-            .iter()
-            .map(|all| {
-                format!(
-                    "{:.0}/s ±{:.0} %; p50 {:.0} p95 {:.0} p99 {:.0} µs",
-                    all.rate(),
-                    all.spread() * 50.0,
-                    all.quantile(0.5),
-                    all.quantile(0.95),
-                    all.quantile(0.99)
-                )
-            })
-            .collect();
-        let ratio = samples[0].rate() / samples[1].rate();
-        self.line(name, &cells[0], &cells[1], Some((ratio, "more")));
+    /// Rates and latencies of some of the systems.
+    pub fn samples(&mut self, name: &str, samples: &[Samples]) -> Result<(), Failure> {
+        let cells = samples.iter().map(|all| {
+            let cell = format!(
+                "{:.0}/s ±{:.0} %; p50 {:.0} p95 {:.0} p99 {:.0} µs",
+                all.rate(),
+                all.spread() * 50.0,
+                all.quantile(0.5),
+                all.quantile(0.95),
+                all.quantile(0.99)
+            );
+            (all.system.as_str(), cell)
+        });
+        let cells: Vec<_> = cells.collect();
+        let ours = samples.iter().find(|all| all.system == self.systems[0]);
+        let ratios = samples.iter().filter(|all| all.system != self.systems[0]).filter_map(|peer| {
+            let ours = ours?;
+            let part = |part| ours.quantile(part) / peer.quantile(part);
+            let rate = ours.rate() / peer.rate();
+            Some((peer.system.as_str(), format!("rate {rate:.2}, p50 {:.2}, p95 {:.2}", part(0.5), part(0.95))))
+        });
+        let ratios: Vec<_> = ratios.collect();
+        self.line(name, &cells, &ratios);
         for all in samples {
+            let rates: Vec<String> = all.rates.iter().map(|rate| format!("{rate:.1}")).collect();
             self.json.push(format!(
-                "{{\"name\":\"{name}\",\"system\":\"{}\",\"rates\":{:?},\"p50_us\":{:.1},\"p95_us\":{:.1},\"p99_us\":{:.1}}}",
-                all.kind.name(),
-                all.rates,
+                "{{\"name\":{},\"system\":{},\"operations\":{},\"rates\":[{}],\"p50_us\":{:.1},\"p95_us\":{:.1},\"p99_us\":{:.1}}}",
+                quoted(name),
+                quoted(&all.system),
+                all.latencies.len(),
+                rates.join(","),
                 all.quantile(0.5),
                 all.quantile(0.95),
                 all.quantile(0.99)
             ));
         }
+        self.write(true)
     }
 
-    /// One number of each; less is better.
-    pub fn pair(&mut self, name: &str, unit: &str, ours: f64, peers: f64) {
-        self.line(name, &format!("{ours:.2} {unit}"), &format!("{peers:.2} {unit}"), Some((ours / peers, "less")));
-        self.json.push(format!("{{\"name\":\"{name}\",\"unit\":\"{unit}\",\"dogwood\":{ours:.3},\"postgresql\":{peers:.3}}}"));
+    /// One number of each of some systems; less is better.
+    pub fn numbers(&mut self, name: &str, unit: &str, values: &[(&str, f64)]) -> Result<(), Failure> {
+        let cells: Vec<_> = values.iter().map(|(system, value)| (*system, format!("{value:.2} {unit}"))).collect();
+        let ours = values.iter().find(|(system, _)| *system == self.systems[0]);
+        let ratios: Vec<_> = values
+            .iter()
+            .filter(|(system, _)| *system != self.systems[0])
+            .filter_map(|(system, value)| Some((*system, format!("{:.2}, less is better", ours?.1 / value))))
+            .collect();
+        self.line(name, &cells, &ratios);
+        for (system, value) in values {
+            let (name, unit, system) = (quoted(name), quoted(unit), quoted(system));
+            self.json.push(format!("{{\"name\":{name},\"unit\":{unit},\"system\":{system},\"value\":{value:.3}}}"));
+        }
+        self.write(true)
     }
 
-    /// A number without a peer.
-    pub fn single(&mut self, name: &str, unit: &str, value: f64) {
-        self.line(name, &format!("{value:.1} {unit}"), "", None);
-        self.json.push(format!("{{\"name\":\"{name}\",\"unit\":\"{unit}\",\"value\":{value:.3}}}"));
+    /// One number of ours and of PostgreSQL; less is better.
+    pub fn pair(&mut self, name: &str, unit: &str, ours: f64, peers: f64) -> Result<(), Failure> {
+        let systems = [self.systems[0].clone(), self.systems[1].clone()];
+        self.numbers(name, unit, &[(&systems[0], ours), (&systems[1], peers)])
     }
 
-    fn line(&mut self, name: &str, ours: &str, peers: &str, ratio: Option<(f64, &str)>) {
-        let (ratio, better) = ratio.map_or((String::new(), ""), |(ratio, better)| (format!("{ratio:.2}"), better));
-        let line = format!("| {name} | {ours} | {peers} | {ratio} | {better} |\n");
+    /// A number of ours, without a peer.
+    pub fn single(&mut self, name: &str, unit: &str, value: f64) -> Result<(), Failure> {
+        let system = self.systems[0].clone();
+        self.numbers(name, unit, &[(&system, value)])
+    }
+
+    /// A fact that is no number.
+    pub fn note(&mut self, text: &str) -> Result<(), Failure> {
+        eprintln!("{text}");
+        self.notes.push(text.into());
+        self.json.push(format!("{{\"note\":{}}}", quoted(text)));
+        self.write(true)
+    }
+
+    /// A part that could not be measured: said, and the rest goes on.
+    pub fn failed(&mut self, part: &str, why: &str) -> Result<(), Failure> {
+        self.failed = true;
+        self.note(&format!("NOT MEASURED: {part}: {why}"))
+    }
+
+    fn line(&mut self, name: &str, cells: &[(&str, String)], ratios: &[(&str, String)]) {
+        let mut line = format!("| {name} |");
+        for system in &self.systems {
+            let cell = cells.iter().find(|(of, _)| of == system).map_or("", |(_, cell)| cell.as_str());
+            line += &format!(" {cell} |");
+        }
+        let one_peer = self.systems.len() == 2;
+        let ratios: Vec<String> = ratios
+            .iter()
+            .map(|(system, ratio)| if one_peer { ratio.clone() } else { format!("{system}: {ratio}") })
+            .collect();
+        line += &format!(" {} |\n", ratios.join("; "));
         eprint!("{line}");
         self.table += &line;
     }
 
-    /// Prints the table and writes the JSON to `bench-core.json` in the present folder's `target`, or to $BENCH_JSON.
-    pub fn print(&self) -> Result<(), Failure> {
-        println!("{}\n\n{}", self.head, self.table);
-        let mut json = format!("{{\"about\":{:?},\"results\":[\n", self.head);
+    fn write(&self, partial: bool) -> Result<(), Failure> {
+        let mut json = format!("{{\"about\":{},\"partial\":{partial},\"results\":[\n", quoted(&self.head));
         write!(json, "{}\n]}}\n", self.json.join(",\n"))?;
-        let path = std::env::var("BENCH_JSON").unwrap_or_else(|_| "bench-core.json".into());
-        std::fs::write(&path, json)?;
-        println!("JSON: {path}");
-        Ok(())
+        std::fs::write(&self.path, json).map_err(|error| format!("{}: {error}", self.path.display()).into())
+    }
+
+    /// Prints the table and says where the JSON is. Fails if a part was not measured.
+    pub fn print(&self) -> Result<(), Failure> {
+        self.write(self.failed)?;
+        println!("{}\n\n{}", self.head, self.table);
+        for note in &self.notes {
+            println!("- {note}");
+        }
+        println!("\nload {} at the end; JSON: {}", load(), self.path.display());
+        if self.failed {
+            Err("parts of this run were not measured: its results are marked partial".into())
+        } else {
+            Ok(())
+        }
     }
 }

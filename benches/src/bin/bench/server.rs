@@ -1,22 +1,29 @@
-//! The two systems under measurement: each in a temporary folder on a loopback port, stopped when dropped.
+//! The systems under measurement: each in a temporary folder on a loopback port, stopped when dropped.
 //!
 //! Never touches a server that it did not start.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, Config, NoTls};
+
+use crate::guard::Guard;
 
 /// What can go wrong in a benchmark.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 const POSTGRESQL: &str = "/usr/lib/postgresql/15/bin";
+const MEMCACHED: &str = "/usr/bin/memcached";
+/// What `dogwood --help` calls the bound on connections.
+const CONNECTIONS_OPTION: &str = "--connections";
 
-/// Which of the two.
+/// Which of the two that speak SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Ours.
@@ -35,7 +42,118 @@ impl Kind {
     }
 }
 
-/// A running server.
+/// Where servers are started: the temporary folder, our binary, and the guard over both.
+#[derive(Clone)]
+pub struct Place {
+    /// The temporary folder.
+    pub folder: PathBuf,
+    /// Dogwood's program.
+    pub binary: PathBuf,
+    guard: Arc<Guard>,
+}
+
+impl Place {
+    /// Makes the folder, if the disk has room for what is meant to stand in it.
+    pub fn new(binary: PathBuf, bytes_wanted: u64) -> Result<Place, Failure> {
+        if !binary.is_file() {
+            return Err(format!(
+                "there is no server at {}: `make` builds it, $DOGWOOD names another",
+                binary.display()
+            )
+            .into());
+        }
+        let parent = std::env::temp_dir();
+        let free = free_bytes(&parent)?;
+        if free < bytes_wanted {
+            return Err(format!(
+                "{} has {} MB free, and this run may write {} MB: set TMPDIR to another disk, or choose a smaller scale",
+                parent.display(),
+                free / 1_000_000,
+                bytes_wanted / 1_000_000
+            )
+            .into());
+        }
+        let folder = parent.join(format!("dogwood-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let guard = Arc::new(Guard::start(&folder)?);
+        Ok(Place { folder, binary, guard })
+    }
+
+    /// Removes the folder. All servers have to be gone.
+    pub fn clear(self) -> Result<(), Failure> {
+        std::fs::remove_dir_all(&self.folder)?;
+        Arc::try_unwrap(self.guard).map_err(|_| "a server is still there")?.dismiss()
+    }
+}
+
+fn free_bytes(folder: &Path) -> Result<u64, Failure> {
+    let output = Command::new("df").args(["--output=avail", "-B1"]).arg(folder).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = text.lines().nth(1).and_then(|line| line.trim().parse().ok());
+    number.ok_or_else(|| format!("df does not tell how much is free in {}", folder.display()).into())
+}
+
+fn installed(program: &str, package: &str) -> Result<(), Failure> {
+    if Path::new(program).is_file() {
+        return Ok(());
+    }
+    Err(format!("the peer is not installed: there is no {program}; on Debian: apt-get install {package}").into())
+}
+
+/// A child process that is asked to stop when dropped.
+struct Process {
+    child: Child,
+    guard: Arc<Guard>,
+    log: PathBuf,
+}
+
+impl Process {
+    fn start(place: &Place, name: &str, command: &mut Command) -> Result<Process, Failure> {
+        let log = place.folder.join(format!("{name}.log"));
+        let child =
+            command.stderr(File::create(&log)?).spawn().map_err(|error| format!("{name} does not start: {error}"))?;
+        place.guard.started(child.id())?;
+        Ok(Process { child, guard: place.guard.clone(), log })
+    }
+
+    /// Why it is not there, in its own last words.
+    fn complaint(&self, what: &str) -> Failure {
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        format!("{what}: {}", lines[lines.len().saturating_sub(5)..].join(" / ")).into()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
+    }
+
+    fn end(&mut self) {
+        // Once it has been waited for, its number may be another's.
+        if self.has_ended() {
+            return;
+        }
+        // SIGINT: PostgreSQL's fast shutdown, ours too.
+        let _asked = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        for _ in 0..1_000 {
+            if self.has_ended() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+        // A guard that is gone cannot be told; the process is ended all the same.
+        let _told = self.guard.ended(self.child.id());
+    }
+}
+
+/// A running server that speaks SQL.
 pub struct Server {
     /// Which system.
     pub kind: Kind,
@@ -45,8 +163,10 @@ pub struct Server {
     pub port: u16,
     /// From start to the first answered query.
     pub opened: Duration,
+    /// How many connections it takes.
+    pub connections_max: u64,
     folder: PathBuf,
-    child: Child,
+    process: Process,
 }
 
 fn free_port() -> Result<u16, Failure> {
@@ -69,26 +189,36 @@ fn as_postgres(program: &str) -> Command {
         return Command::new(path);
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL", &path]);
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", &path]);
     command
 }
 
 impl Server {
-    /// Starts Dogwood over a folder, new or not.
-    pub fn dogwood(binary: &Path, folder: &Path) -> Result<Server, Failure> {
+    /// Starts Dogwood over a folder of that name, new or not.
+    pub fn dogwood(place: &Place, name: &str) -> Result<Server, Failure> {
+        Server::dogwood_for(place, name, 150)
+    }
+
+    /// The same for so many connections, or as many as this build takes.
+    pub fn dogwood_for(place: &Place, name: &str, connections: u64) -> Result<Server, Failure> {
         let started = Instant::now();
+        let folder = place.folder.join(name);
         let port = free_port()?;
-        let mut child = Command::new(binary)
-            .args(["serve", "--insecure", "--listen", &format!("127.0.0.1:{port}"), "--data"])
-            .arg(folder)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let output = child.stdout.take().ok_or("no output of the server")?;
+        let help = Command::new(&place.binary).arg("--help").output()?;
+        let bounded = !String::from_utf8_lossy(&help.stdout).contains(CONNECTIONS_OPTION);
+        let mut command = Command::new(&place.binary);
+        command.args(["serve", "--insecure", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(&folder);
+        if connections > 150 && !bounded {
+            command.args([CONNECTIONS_OPTION, &(connections + 50).to_string()]);
+        }
+        let mut process = Process::start(place, name, command.stdout(Stdio::piped()))?;
+        let output = process.child.stdout.take().ok_or("no output of the server")?;
         let mut lines = BufReader::new(output).lines();
         loop {
-            let line = lines.next().ok_or("dogwood ended before it listened")??;
-            if line.contains("listening on") {
+            let Some(line) = lines.next() else {
+                return Err(process.complaint("dogwood ended before it listened"));
+            };
+            if line?.contains("listening on") {
                 break;
             }
         }
@@ -98,38 +228,40 @@ impl Server {
         let password = std::fs::read_to_string(folder.join("controller.secret"))?;
         config.host("127.0.0.1").port(port).user("controller").dbname("dogwood").password(password.trim());
         config.connect(NoTls)?.simple_query("SELECT 1")?;
-        let opened = started.elapsed();
-        Ok(Server { kind: Kind::Dogwood, config, port, opened, folder: folder.into(), child })
+        let connections_max = if bounded { connections.min(150) } else { connections };
+        Ok(Server { kind: Kind::Dogwood, config, port, opened: started.elapsed(), connections_max, folder, process })
     }
 
     /// Starts PostgreSQL in a new folder: a quarter of the memory as shared buffers, everything durable.
-    pub fn postgresql(folder: &Path) -> Result<Server, Failure> {
-        std::fs::create_dir_all(folder)?;
+    pub fn postgresql(place: &Place, name: &str) -> Result<Server, Failure> {
+        installed(&format!("{POSTGRESQL}/postgres"), "postgresql postgresql-contrib")?;
+        let folder = place.folder.join(name);
+        std::fs::create_dir_all(&folder)?;
         quietly(Command::new("chown").args(["postgres", &folder.to_string_lossy()]))?;
         let data = folder.join("data");
         quietly(as_postgres("initdb").args(["--auth=trust", "--no-sync", "-D"]).arg(&data))?;
         let started = Instant::now();
         let port = free_port()?;
-        let child = as_postgres("postgres")
+        let mut command = as_postgres("postgres");
+        command
             .arg("-D")
             .arg(&data)
             .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
             .args(["-c", &format!("shared_buffers={}MB", memory_megabytes() / 4), "-c", "max_connections=200"])
             .args(["-c", "fsync=on", "-c", "synchronous_commit=on"])
             .args(["-c", &format!("unix_socket_directories={}", folder.display())])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+            .stdout(Stdio::null());
+        let mut process = Process::start(place, name, &mut command)?;
         let mut config = Config::new();
         config.host("127.0.0.1").port(port).user("postgres").dbname("postgres");
         while config.connect(NoTls).is_err() {
-            if started.elapsed() > Duration::from_secs(30) {
-                return Err("PostgreSQL did not start".into());
+            if process.has_ended() || started.elapsed() > Duration::from_secs(30) {
+                return Err(process.complaint("PostgreSQL did not start"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         let opened = started.elapsed();
-        Ok(Server { kind: Kind::PostgreSql, config, port, opened, folder: folder.into(), child })
+        Ok(Server { kind: Kind::PostgreSql, config, port, opened, connections_max: 190, folder, process })
     }
 
     /// A connection, without TLS on both systems.
@@ -142,40 +274,58 @@ impl Server {
         folder_bytes(&self.folder)
     }
 
+    /// Bytes of its resident set.
+    pub fn resident(&self) -> Result<u64, Failure> {
+        let path = format!("/proc/{}/status", self.process.child.id());
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1_024)
+    }
+
+    /// How many threads it has.
+    pub fn threads(&self) -> u64 {
+        let folder = format!("/proc/{}/task", self.process.child.id());
+        std::fs::read_dir(folder).map_or(0, |entries| entries.count() as u64)
+    }
+
     /// Asks it to stop and waits.
-    pub fn stop(mut self) -> Result<(), Failure> {
-        self.end();
-        Ok(())
+    pub fn stop(self) {
+        drop(self);
     }
 
     /// Ends it as a crash would.
     pub fn kill(mut self) -> Result<(), Failure> {
-        self.child.kill()?;
-        self.child.wait()?;
+        self.process.child.kill()?;
+        self.process.child.wait()?;
         Ok(())
-    }
-
-    fn end(&mut self) {
-        // Once it has been waited for, its number may be another's.
-        if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-            return;
-        }
-        // SIGINT: PostgreSQL's fast shutdown, ours too.
-        let _asked = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        for _ in 0..500 {
-            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let _killed = self.child.kill();
-        let _ended = self.child.wait();
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.end();
+/// A running memcached.
+pub struct CacheServer {
+    /// Its port.
+    pub port: u16,
+    _process: Process,
+}
+
+impl CacheServer {
+    /// Starts it with a gigabyte.
+    pub fn start(place: &Place) -> Result<CacheServer, Failure> {
+        installed(MEMCACHED, "memcached")?;
+        let port = free_port()?;
+        let mut command = Command::new(MEMCACHED);
+        command
+            .args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-m", "1024", "-u", "nobody"])
+            .stdout(Stdio::null());
+        let mut process = Process::start(place, "memcached", &mut command)?;
+        let started = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if process.has_ended() || started.elapsed() > Duration::from_secs(10) {
+                return Err(process.complaint("memcached did not start"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(CacheServer { port, _process: process })
     }
 }
 

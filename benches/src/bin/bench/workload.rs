@@ -38,11 +38,7 @@ fn body(id: u64) -> String {
 }
 
 /// COPYs rows in; gives how long it took, durably.
-pub fn copy(
-    server: &Server,
-    table: &str,
-    rows: impl Iterator<Item = (u64, Option<u64>)>,
-) -> Result<Duration, Failure> {
+pub fn copy(server: &Server, table: &str, rows: impl Iterator<Item = (u64, Option<u64>)>) -> Result<Duration, Failure> {
     let mut client = server.connect()?;
     let mut text = Vec::new();
     let mut count = 0;
@@ -128,9 +124,8 @@ impl Workload for Join {
     type State = Statement;
 
     fn prepare(&self, client: &mut Client) -> Result<Statement, Failure> {
-        Ok(client.prepare(
-            "SELECT p.name, q.id, q.body FROM people p JOIN posts q ON q.author = p.id WHERE p.id = $1",
-        )?)
+        Ok(client
+            .prepare("SELECT p.name, q.id, q.body FROM people p JOIN posts q ON q.author = p.id WHERE p.id = $1")?)
     }
 
     fn run(&self, client: &mut Client, select: &Statement, random: &mut Random, _unique: u64) -> Result<(), Failure> {
@@ -138,7 +133,9 @@ impl Workload for Join {
         let rows = client.query(select, &[&(id as i32)])?;
         let right = rows.iter().all(|row| {
             let post = row.get::<_, i32>(1) as u64;
-            row.get::<_, &str>(0) == format!("name{id}") && post % self.people == id && row.get::<_, &str>(2) == body(post)
+            row.get::<_, &str>(0) == format!("name{id}")
+                && post % self.people == id
+                && row.get::<_, &str>(2) == body(post)
         });
         if rows.len() as u64 != POSTS_EACH || !right {
             return Err(format!("a wrong answer of {} rows for person {id}", rows.len()).into());

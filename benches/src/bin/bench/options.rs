@@ -1,0 +1,104 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::measure::Plan;
+use crate::server::Failure;
+
+/// What is printed to whoever asks.
+pub const USAGE: &str = "usage: bench core|views|votes|owncloud|sar|ycsb [options]
+  --seconds S      length of a slice (2)
+  --rounds R       slices of each system, in turn (3)
+  --people N       people of core, views and votes (10000)
+  --scale F        part of the paper's data for owncloud, sar and ycsb (0.02)
+  --connections N  of votes, owncloud and ycsb (8)
+  --subscribers N  of views (1000; the goal speaks of 10000)
+  --requests N     people whose access and erasure sar asks for (100; the paper: 1000)
+  --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb
+  --seed N         of keys and choices (1)
+$DOGWOOD names the server (else the one beside this program), $BENCH_JSON the file of results (else bench-NAME.json).";
+
+/// What was asked for.
+pub struct Options {
+    /// Which benchmark.
+    pub command: String,
+    /// Of core, views and votes.
+    pub people: u64,
+    /// Part of the paper's data.
+    pub scale: f64,
+    /// Connections of the mixed workloads.
+    pub connections: u64,
+    /// Of views.
+    pub subscribers: u64,
+    /// Of sar.
+    pub requests: u64,
+    /// Some parts only; all if empty.
+    pub only: Vec<String>,
+    /// Length of a slice.
+    pub seconds: f64,
+    /// Slices of each system.
+    pub rounds: u64,
+    /// Of keys and choices.
+    pub seed: u64,
+    /// Dogwood's program.
+    pub binary: PathBuf,
+}
+
+impl Options {
+    /// From the command line.
+    pub fn read() -> Result<Options, Failure> {
+        let beside = std::env::current_exe()?.with_file_name("dogwood");
+        let mut arguments = std::env::args().skip(1);
+        let mut options = Options {
+            command: arguments.next().unwrap_or_default(),
+            people: 10_000,
+            scale: 0.02,
+            connections: 8,
+            subscribers: 1_000,
+            requests: 100,
+            only: Vec::new(),
+            seconds: 2.0,
+            rounds: 3,
+            seed: 1,
+            binary: std::env::var_os("DOGWOOD").map_or(beside, PathBuf::from),
+        };
+        while let Some(argument) = arguments.next() {
+            let value = arguments.next().ok_or_else(|| format!("{argument} wants a value\n{USAGE}"))?;
+            match argument.as_str() {
+                "--people" => options.people = value.parse()?,
+                "--scale" => options.scale = value.parse()?,
+                "--connections" => options.connections = value.parse()?,
+                "--subscribers" => options.subscribers = value.parse()?,
+                "--requests" => options.requests = value.parse()?,
+                "--only" => options.only = value.split(',').map(str::to_string).collect(),
+                "--seconds" => options.seconds = value.parse()?,
+                "--rounds" => options.rounds = value.parse()?,
+                "--seed" => options.seed = value.parse()?,
+                _ => return Err(format!("there is no option {argument}\n{USAGE}").into()),
+            }
+        }
+        if options.people < 1_000 || options.rounds == 0 || options.seconds <= 0.0 || options.scale <= 0.0 {
+            return Err("at least 1,000 people, one round, and some time and data".into());
+        }
+        if options.connections == 0 || options.connections > 64 {
+            return Err("1 to 64 connections".into());
+        }
+        Ok(options)
+    }
+
+    /// How a workload over so many connections is timed.
+    pub fn plan(&self, connections: u64) -> Plan {
+        Plan { connections, rounds: self.rounds, slice: Duration::from_secs_f64(self.seconds), seed: self.seed }
+    }
+
+    /// Is this part wanted?
+    pub fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|wanted| wanted == part)
+    }
+
+    /// A number of the paper at this scale.
+    pub fn scaled(&self, paper: u64) -> u64 {
+        ((paper as f64 * self.scale) as u64).max(1)
+    }
+}
