@@ -62,7 +62,12 @@ impl Family {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
         blocks.set_block_size(16 << 10);
-        blocks.set_index_type(BlockBasedIndexType::BinarySearch);
+        // One index and one filter of a 64 MB file are over a megabyte: more than a shard of a small cache holds, so that
+        // each read would fetch them anew. In parts they are cached as rows are.
+        blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+        blocks.set_partition_filters(true);
+        blocks.set_metadata_block_size(16 << 10);
+        blocks.set_pin_top_level_index_and_filter(true);
         blocks.set_format_version(6);
         blocks.set_hybrid_ribbon_filter(10.0, 1);
         blocks.set_optimize_filters_for_memory(true);

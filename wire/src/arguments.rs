@@ -12,6 +12,7 @@ Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
+                [--connections N]
   dogwood check --data DIR
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
@@ -26,6 +27,8 @@ serve    Opens the data folder (made at first start) and listens, on
                your own certificate chain and private key, in PEM
   --block-cache-mb
                memory for blocks of the data files; 256 by default
+  --connections
+               clients at once, each served by a thread; 200 by default
 check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is.
 verify   Checks an exported audit log or a receipt against the public key
@@ -60,6 +63,8 @@ pub struct Serve {
     pub listen: SocketAddr,
     /// Plain text on loopback.
     pub insecure: bool,
+    /// Clients at once, unless as many as usual.
+    pub connections_max: Option<usize>,
     /// The block cache, unless it has its usual size.
     pub block_cache_bytes: Option<usize>,
     /// The operator's certificate and key.
@@ -92,6 +97,8 @@ pub enum ArgumentError {
     MissingOption(&'static str),
     /// An option was given twice.
     Repeated(&'static str),
+    /// Not a number of connections.
+    Connections(String),
     /// Not a number of megabytes.
     Megabytes(String),
     /// Not an address and port.
@@ -111,6 +118,9 @@ impl fmt::Display for ArgumentError {
             ArgumentError::MissingValue(option) => write!(f, "{option} needs a value"),
             ArgumentError::MissingOption(option) => write!(f, "{option} is needed"),
             ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
+            ArgumentError::Connections(text) => {
+                write!(f, "\"{text}\" is not a number of connections from 1 to 100000")
+            }
             ArgumentError::Megabytes(text) => {
                 write!(f, "\"{text}\" is not a number of megabytes from 1 to 1048576")
             }
@@ -164,7 +174,7 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
-    let mut block_cache_bytes = None;
+    let (mut block_cache_bytes, mut connections_max) = (None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -176,6 +186,10 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
             Some("--tls-cert") => options.path("--tls-cert", &mut certificate)?,
             Some("--tls-key") => options.path("--tls-key", &mut key)?,
+            Some("--connections") => {
+                let value = options.value("--connections")?;
+                set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
+            }
             Some("--block-cache-mb") => {
                 let value = options.value("--block-cache-mb")?;
                 set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
@@ -193,8 +207,15 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
         insecure: insecure.is_some(),
         block_cache_bytes,
+        connections_max,
         certificate,
     }))
+}
+
+/// A number of connections: each is a thread.
+fn connections(text: &str) -> Result<usize, ArgumentError> {
+    let number = text.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
+    number.ok_or_else(|| ArgumentError::Connections(text.to_string()))
 }
 
 /// A number of megabytes, in bytes: from one to a terabyte.
@@ -284,6 +305,7 @@ mod tests {
             ("serve --data a --listen here", "\"here\" is not an address and port"),
             ("serve --data a --trust", "unknown option \"--trust\""),
             ("serve --data a --block-cache-mb 0", "\"0\" is not a number of megabytes from 1 to 1048576"),
+            ("serve --data a --connections x", "\"x\" is not a number of connections from 1 to 100000"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),

@@ -69,7 +69,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         listen: serve.listen,
         insecure: serve.insecure,
         certificate: serve.certificate,
-        connections_max: CONNECTIONS_MAX,
+        connections_max: serve.connections_max.unwrap_or(CONNECTIONS_MAX),
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
