@@ -19,14 +19,18 @@ pub fn blanked_columns(
     for rule in table.rules.iter().filter(|rule| rule.event == RuleEvent::Del) {
         if let RuleAction::Anon(columns) = &rule.action {
             let why = format!("ON DEL on edge {}", describe_edge_ref(catalog, rule.edge));
-            columns.iter().for_each(|&column| drop(blanked.entry(column).or_insert_with(|| why.clone())));
+            columns.iter().for_each(|&column| {
+                blanked.entry(column).or_insert_with(|| why.clone());
+            });
         }
     }
     let primary_key = table.primary_key_columns().unwrap_or_default();
     for key in table.foreign_keys.iter().filter(|key| erasable.contains(&key.target)) {
         if outlives(catalog, dog, table, key) {
             let why = format!("erasure through {}", describe_edge(catalog, table, key));
-            key.columns.iter().for_each(|&column| drop(blanked.entry(column).or_insert_with(|| why.clone())));
+            key.columns.iter().for_each(|&column| {
+                blanked.entry(column).or_insert_with(|| why.clone());
+            });
         }
     }
     // A row whose primary key would have to be blanked goes.
