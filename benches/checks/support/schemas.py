@@ -246,7 +246,7 @@ TEXTS = ("varchar", "text")
 class Rows:
     """Random rows: data[table] is a list of dictionaries. Keys that would come before their target are filled in later (`late`)."""
 
-    def __init__(self, schema, random, most=9):
+    def __init__(self, schema, random, most=12):
         self.schema, self.random = schema, random
         self.order = self.in_order()
         place = {name: number for number, name in enumerate(self.order)}
