@@ -244,13 +244,13 @@ TEXTS = ("varchar", "text")
 
 
 class Rows:
-    """Random rows: data[table] is a list of dictionaries. Keys that would come before their target are filled in later (`late`)."""
+    """Random rows: data[table] is a list of dictionaries. Keys that would come before their target, and those into the same table, are filled in later (`late`)."""
 
     def __init__(self, schema, random, most=12):
         self.schema, self.random = schema, random
         self.order = self.in_order()
         place = {name: number for number, name in enumerate(self.order)}
-        self.late = [key for key in schema.keys() if place[key.target] > place[key.table]]
+        self.late = [key for key in schema.keys() if place[key.target] >= place[key.table]]
         self.data = {name: [] for name in self.order}
         for name in self.order:
             count = 6 if schema.tables[name].subject else random.randint(3, most)
