@@ -2,7 +2,8 @@
 
 For each application: EXPLAIN COMPLIANCE says exactly what the story explains; the story's answers are the server's; the server's
 graph is the one that the schema's text says; and over random rows GDPR GET and FORGET of everybody agree with
-support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does some; APPS_SEED=n does another seed.
+support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does some; APPS_SEED=n starts from another
+seed; APPS_ROUNDS=n makes random rows n times.
 """
 import concurrent.futures
 import json
@@ -24,7 +25,7 @@ from support.schemas import Rows, Schema
 
 APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
 SEED = int(os.environ.get("APPS_SEED", "1"))
-ROUNDS = int(os.environ.get("APPS_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("APPS_ROUNDS", "4"))
 
 
 class Application:
@@ -44,15 +45,21 @@ class Fresh:
     def __enter__(self):
         self.server = harness.Server()
         self.server.start()
-        self.connection = self.server.connect()
-        self.connection.execute(self.text)
+        try:
+            self.connection = self.server.connect()
+            self.connection.execute(self.text)
+        except Exception:
+            self.server.remove()
+            raise
         return self.connection
 
     def __exit__(self, *_):
-        self.connection.close()
-        self.server.stop()
-        self.tally.clean(self.server, self.name)
-        self.server.remove()
+        try:
+            self.connection.close()
+            self.server.stop()
+            self.tally.clean(self.server, self.name)
+        finally:
+            self.server.remove()
 
 
 def report(connection, schema):
@@ -95,6 +102,19 @@ def check_graph(tally, application, connection):
     rules = sorted((rule["table"], rule["event"].lower(), rule["edge"], sorted(rule["columns"] or [])) for rule in graph["rules"])
     tally.equal(rules, sorted((rule.table, rule.event, repr(rule.key), sorted(rule.columns or [])) for rule in schema.rules),
                 f"{application.name}: rules of the graph")
+
+
+def check_page(tally, application):
+    """The row of benches/apps/README.md counts what is in the files."""
+    schema, cells = application.schema, None
+    for line in (APPLICATIONS / "README.md").read_text().splitlines():
+        if line.startswith(f"| {application.name} |"):
+            cells = [int(cell) for cell in line.split("|")[2:13]]
+    words, events, severities = ([kind(thing) for thing in things] for kind, things in (
+        (lambda key: key.word, schema.edges()), (lambda rule: rule.event, schema.rules), (lambda remark: remark.severity, application.story.remarks)))
+    counts = [len(schema.tables), len(schema.subjects()), *(words.count(word) for word in ("OWNED_BY", "OWNS", "ACCESSED_BY", "ACCESSES")),
+              *(events.count(event) for event in ("get", "del")), *(severities.count(severity) for severity in ("severe", "warning", "notice"))]
+    tally.equal(cells, counts, f"{application.name}: its row in README.md")
 
 
 def check_story(tally, application):
@@ -192,6 +212,7 @@ def check(folder):
     except Exception as error:
         tally.that(False, f"{folder.name}: its files are understood", error)
         return tally, f"{folder.name}: not read"
+    tally.case(check_page, tally, application)
     tally.case(check_story, tally, application)
     tally.case(check_mistakes, tally, application)
     for number in range(ROUNDS):

@@ -52,7 +52,7 @@ class Story:
                 self.scenes.append([])
             elif verb == "mistake":
                 self.mistakes.append((rest, []))
-            elif verb in ("get", "forget", "remains"):
+            elif verb in ("get", "forget", "remains", "do", "refused"):
                 self.scenes[-1].append((verb, rest, []))
             else:
                 raise ValueError(f"line {number}: {verb}?")
@@ -209,6 +209,15 @@ class Telling:
 
     def receipts(self):
         return self.connection.execute("SELECT count(*) FROM dogwood.receipts").fetchone()[0]
+
+    def do(self, words, _):
+        self.connection.execute(words)
+
+    def refused(self, words, _):
+        code, statement = words.split(maxsplit=1)
+        before = state(self.connection, self.schema)
+        self.tally.equal(refusal(self.connection, statement), code, f"{self.name}: {statement}")
+        self.same(state(self.connection, self.schema), before, f"nothing is left of {statement}")
 
     def remains(self, words, details):
         left = {(table, primary) for table, rows in state(self.connection, self.schema).items() for primary in rows}
