@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb soak notebook lint clean install-build install-test install-bench
+.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb soak notebook lint clean install-build install-test install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -40,6 +40,10 @@ build: install-build
 # The story of one data set, from its first row to a forgotten person, in the terminal.
 demo: build
 	@"$(CARGO_TARGET_DIR)/release/demo"
+
+# Ten applications, whose rows are whose in them, and what an erasure leaves (benches/apps/README.md).
+apps: build install-test
+	@"$(VENV)/bin/python" benches/checks/apps.py
 
 # Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
 # then the demo, which checks what it claims. A failed check does not hide the next.

@@ -7,16 +7,19 @@ mod cache;
 mod core;
 mod file_sharing;
 mod guard;
+mod lobsters;
 mod maintained;
 mod measure;
 mod options;
 mod owncloud;
 mod report;
+mod sar;
 mod server;
 mod subscriber;
 mod views;
 mod votes;
 mod workload;
+mod ycsb;
 
 use std::process::ExitCode;
 
@@ -40,6 +43,8 @@ fn run() -> Result<(), Failure> {
         "views" => views::run,
         "votes" => votes::run,
         "owncloud" => owncloud::run,
+        "sar" => sar::run,
+        "ycsb" => ycsb::run,
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };

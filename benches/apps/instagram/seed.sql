@@ -1,0 +1,20 @@
+INSERT INTO users (id, username, firstname, email, phone) VALUES
+  (1, 'ada', 'Ada', 'ada@example.org', '555-1'), (2, 'ben', 'Ben', 'ben@example.org', '555-2'), (3, 'cyd', 'Cyd', 'cyd@example.org', '555-3');
+INSERT INTO groups1 (group_id, name, admin) VALUES (1, 'Engines', 1), (2, 'Clocks', 2);
+INSERT INTO group_members (grp_mem_id, group_id, member, added_by) VALUES (1, 1, 1, NULL), (2, 1, 2, 1), (3, 2, 2, NULL), (4, 2, 3, 2), (5, 2, 1, 3);
+INSERT INTO tags (tag_id, "user", tag) VALUES (1, 1, 'engineer'), (2, 3, 'sailor');
+INSERT INTO posts (post_id, user_id, description, group_id) VALUES (1, 1, 'My engine', 1), (2, 2, 'My clock', NULL), (3, 2, 'At the engines', 1);
+INSERT INTO blocks (block_id, block_by, "user") VALUES (1, 3, 1);
+INSERT INTO bookmarks (bkmrk_id, bkmrk_by, post_id) VALUES (1, 2, 1), (2, 1, 2);
+INSERT INTO comments (comment_id, text, comment_by, post_id) VALUES (1, 'Lovely', 2, 1), (2, 'Thank you', 1, 1), (3, 'Tick', 3, 2);
+INSERT INTO conversations (con_id, user_one, user_two) VALUES (1, 1, 2), (2, 2, 3);
+INSERT INTO favourites (fav_id, fav_by, "user") VALUES (1, 2, 1), (2, 1, 3);
+INSERT INTO follow_system (follow_id, follow_by, follow_to) VALUES (1, 1, 2), (2, 2, 1), (3, 3, 2);
+INSERT INTO hashtags (hashtag_id, hashtag, user_id, post_id) VALUES (1, 'engine', 1, 1), (2, 'engine', 3, 1);
+INSERT INTO likes (like_id, like_by, post_id) VALUES (1, 2, 1), (2, 3, 1), (3, 1, 3);
+INSERT INTO messages (message_id, con_id, mssg_by, mssg_to, message) VALUES (1, 1, 1, 2, 'Tea?'), (2, 1, 2, 1, 'Yes'), (3, 2, 3, 2, 'Sail?');
+INSERT INTO notifications (notify_id, notify_by, notify_to, post_id, type) VALUES (1, 2, 1, 1, 'like'), (2, 1, 2, NULL, 'follow'), (3, 3, 2, 2, 'comment');
+INSERT INTO post_tags (post_tag_id, post_id, "user") VALUES (1, 1, 3), (2, 2, 1);
+INSERT INTO profile_views (view_id, view_by, view_to) VALUES (1, 3, 1), (2, 1, 2);
+INSERT INTO recommendations (recommend_id, recommend_by, recommend_to, recommend_of) VALUES (1, 2, 3, 1), (2, 1, 2, 3);
+INSERT INTO shares (share_id, share_by, share_to, post_id) VALUES (1, 2, 1, 2), (2, 3, 2, 1);

@@ -1,0 +1,20 @@
+INSERT INTO schema_migrations VALUES ('20150710004012');
+INSERT INTO friendly_id_slugs (id, slug, sluggable_id, sluggable_type) VALUES (1, 'tea-at-four', 1, 'Event');
+INSERT INTO sashes (id) VALUES (1), (2);
+INSERT INTO merit_scores (id, sash_id) VALUES (1, 1), (2, 2);
+INSERT INTO merit_score_points (id, score_id, num_points, log) VALUES (1, 1, 5, 'first post'), (2, 2, 1, 'first comment');
+INSERT INTO users (id, name, email, sex, dob, phone_number, current_sign_in_ip, sash_id) VALUES
+  (1, 'Ada', 'ada@example.org', 'female', '1815-12-10', '555-1', '192.0.2.1', 1), (2, 'Ben', 'ben@example.org', 'male', '1790-01-17', '555-2', '192.0.2.2', 2);
+INSERT INTO posts (id, content, user_id) VALUES (1, 'My engine', 1), (2, 'My clock', 2);
+INSERT INTO events (id, name, user_id) VALUES (1, 'Tea at four', 1), (2, 'Regatta', 2);
+INSERT INTO event_attendees (id, user_id, event_id) VALUES (1, 1, 1), (2, 2, 1), (3, 1, 2);
+INSERT INTO comments (id, comment, commentable_id, commentable_type, user_id) VALUES (1, 'Lovely', 1, 'Post', 2), (2, 'Tick', 2, 'Post', 1);
+INSERT INTO votes (id, votable_id, votable_type, voter_id, vote_flag) VALUES (1, 1, 'Post', 2, true), (2, 2, 'Post', 1, true);
+INSERT INTO follows (id, followable_id, follower_id) VALUES (1, 2, 1), (2, 1, 2);
+INSERT INTO activities (id, trackable_id, trackable_type, owner_id, key, recipient_id) VALUES (1, 1, 'Post', 1, 'post.create', NULL), (2, 1, 'Comment', 2, 'comment.create', 1);
+INSERT INTO authentications (id, user_id, provider, uid) VALUES (1, 2, 'github', '22');
+INSERT INTO merit_actions (id, user_id, action_method, target_model, target_id) VALUES (1, 1, 'create', 'posts', 1), (2, 2, 'create', 'comments', 1);
+INSERT INTO merit_activity_logs (id, action_id, description) VALUES (1, 1, '5 points'), (2, 2, '1 point'), (3, 1, 'a badge');
+INSERT INTO badges_sashes (id, badge_id, sash_id, notified_user) VALUES (1, 7, 1, 1);
+INSERT INTO photo_albums (id, title, user_id) VALUES (1, 'Engines', 1), (2, 'Boats', 2);
+INSERT INTO photos (id, title, file, photo_album_id) VALUES (1, 'Wheel', 'wheel.jpg', 1), (2, 'Mast', 'mast.jpg', 2), (3, 'Cog', 'cog.jpg', 1);

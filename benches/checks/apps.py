@@ -1,0 +1,241 @@
+"""The ten applications of benches/apps: their schemas, their stories, and random data against a walk over all rows.
+
+For each application: EXPLAIN COMPLIANCE says exactly what the story explains; the story's answers are the server's; the server's
+graph is the one that the schema's text says; and over random rows GDPR GET and FORGET of everybody agree with
+support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does some; APPS_SEED=n starts from another
+seed; APPS_ROUNDS=n makes random rows n times.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from support.servers import need
+
+need("psycopg")
+
+import harness
+from support import stories
+from support.ownership import Erasure, Walk
+from support.schemas import Rows, Schema
+
+APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
+SEED = int(os.environ.get("APPS_SEED", "1"))
+ROUNDS = int(os.environ.get("APPS_ROUNDS", "4"))
+
+
+class Application:
+    def __init__(self, folder):
+        self.folder, self.name = folder, folder.name
+        self.schema_text, self.seed_text, story = ((folder / file).read_text() for file in ("schema.sql", "seed.sql", "story.txt"))
+        self.schema = Schema(self.schema_text)
+        self.story = stories.Story(story)
+
+
+class Fresh:
+    """A server of its own with a schema: `with Fresh(tally, name, text) as connection`."""
+
+    def __init__(self, tally, name, text):
+        self.tally, self.name, self.text = tally, name, text
+
+    def __enter__(self):
+        self.server = harness.Server()
+        self.server.start()
+        try:
+            self.connection = self.server.connect()
+            self.connection.execute(self.text)
+        except Exception:
+            self.server.remove()
+            raise
+        return self.connection
+
+    def __exit__(self, *_):
+        try:
+            self.connection.close()
+            self.server.stop()
+            self.tally.clean(self.server, self.name)
+        finally:
+            self.server.remove()
+
+
+def report(connection, schema):
+    return [row for row in harness.rows(connection, "EXPLAIN COMPLIANCE") if not is_mistaken(schema, row)]
+
+
+def is_mistaken(schema, row):
+    """Remarks of EXPLAIN COMPLIANCE that are not so: that erasure blanks a key, or leaves the row to others, where the row goes with what the key names."""
+    _, table, _, path, message, _ = row
+    key = next((key for key in schema.keys() if repr(key) == (path or "").removeprefix("erasure through ")), None)
+    if key is None:
+        return False
+    ownership = [edge for edge in schema.edges() if edge.owns and edge.near == table]
+    alone = key.word == "OWNED_BY" and ownership == [key] and not schema.tables[table].subject
+    if "this edge has no ON DEL rule" in message:
+        return alone
+    goes = alone or key.word == "OWNS" or (key.word is None and key.on_delete == "cascade") or any(r.columns is None for r in schema.rules_of("del", table, key))
+    return goes and ("is NOT NULL, and an erasure may blank it" in message or "erases this row for everyone" in message)
+
+
+def check_remarks(tally, application, connection):
+    """Every remark is expected once, and every expected one is made."""
+    left = list(application.story.remarks)
+    for row in report(connection, application.schema):
+        fitting = next((remark for remark in left if remark.fits(row)), None)
+        if row[0] != "info" and tally.that(fitting is not None, f"{application.name}: a remark that the story does not explain", row[:5]):
+            left.remove(fitting)
+    tally.that(not left, f"{application.name}: remarks that were expected and not made", left)
+
+
+def check_graph(tally, application, connection):
+    """The graph in the catalog is the graph in the text."""
+    graph, schema = json.loads(harness.rows(connection, "EXPLAIN (FORMAT JSON) COMPLIANCE")[0][0]), application.schema
+    tables = {table["name"]: table["kind"] for table in graph["tables"]}
+    expected = {name: "data subject" if table.subject else "personal" if schema.personal(name) else "impersonal" for name, table in schema.tables.items()}
+    tally.equal(tables, expected, f"{application.name}: tables of the graph")
+    edges = sorted((edge["table"], edge["columns"], edge["target"], edge["target_columns"], edge["annotation"] or "") for edge in graph["edges"])
+    tally.equal(edges, sorted((key.table, key.columns, key.target, key.target_columns, key.word or "") for key in schema.keys()),
+                f"{application.name}: edges of the graph")
+    rules = sorted((rule["table"], rule["event"].lower(), rule["edge"], sorted(rule["columns"] or [])) for rule in graph["rules"])
+    tally.equal(rules, sorted((rule.table, rule.event, repr(rule.key), sorted(rule.columns or [])) for rule in schema.rules),
+                f"{application.name}: rules of the graph")
+
+
+def check_page(tally, application):
+    """The row of benches/apps/README.md counts what is in the files."""
+    schema, cells = application.schema, None
+    for line in (APPLICATIONS / "README.md").read_text().splitlines():
+        if line.startswith(f"| {application.name} |"):
+            cells = [int(cell) for cell in line.split("|")[2:13]]
+    words, events, severities = ([kind(thing) for thing in things] for kind, things in (
+        (lambda key: key.word, schema.edges()), (lambda rule: rule.event, schema.rules), (lambda remark: remark.severity, application.story.remarks)))
+    counts = [len(schema.tables), len(schema.subjects()), *(words.count(word) for word in ("OWNED_BY", "OWNS", "ACCESSED_BY", "ACCESSES")),
+              *(events.count(event) for event in ("get", "del")), *(severities.count(severity) for severity in ("severe", "warning", "notice"))]
+    tally.equal(cells, counts, f"{application.name}: its row in README.md")
+
+
+def check_story(tally, application):
+    for number, scene in enumerate(application.story.scenes):
+        name = f"{application.name}, scene {number + 1}"
+        with Fresh(tally, name, application.schema_text) as connection:
+            if number == 0:
+                check_remarks(tally, application, connection)
+                check_graph(tally, application, connection)
+            connection.execute(application.seed_text)
+            stories.Telling(tally, name, connection, application.schema).play(scene)
+
+
+def check_mistakes(tally, application):
+    """A schema that is wrong in a plausible way is told so, and the right one is not."""
+    said = {}
+    for file in [*(file for file, _ in application.story.mistakes), "schema.sql"] if application.story.mistakes else ():
+        text = (application.folder / file).read_text()
+        with Fresh(tally, f"{application.name}/{file}", text) as connection:
+            said[file] = report(connection, Schema(text))
+    for file, remarks in application.story.mistakes:
+        for remark in remarks:
+            about = [row[:5] for row in said[file] if row[1] == remark.table]
+            tally.that(any(remark.fits(row) for row in said[file]), f"{application.name}/{file}: not caught: {remark}", about)
+            tally.that(not any(remark.fits(row) for row in said["schema.sql"]), f"{application.name}/schema.sql gets the remark of {file}: {remark}")
+
+
+def check_random(tally, application, seed):
+    """Everybody's GET, then erasures in random order, each against the walk; GETs of some who are left in between."""
+    name, schema, chance = f"{application.name}, random {seed}", application.schema, random.Random(f"{application.name} {seed}")
+    with Fresh(tally, name, application.schema_text) as connection:
+        state = insert(tally, name, connection, schema, Rows(schema, chance))
+        walk = Walk(schema, state)
+        people = walk.people()
+        for person in people:
+            compare(tally, f"{name}: GET {person}", stories.get(connection, schema, (person[0], person[1][0])), walk.get(person))
+        chance.shuffle(people)
+        while len(people) > 2:
+            person = people.pop()
+            erasure = Erasure(schema, state, person)
+            planned, result = stories.forget(connection, schema, (person[0], person[1][0]))
+            compare(tally, f"{name}: FORGET {person}", result, erasure.result)
+            compare(tally, f"{name}: EXPLAIN FORGET {person}", planned, erasure.result)
+            state, found = erasure.state, stories.state(connection, schema)
+            for table in schema.tables:
+                compare(tally, f"{name}: {table} after FORGET {person}", found[table], state[table])
+            state, walk = found, Walk(schema, found)
+            for other in chance.sample(people, min(3, len(people))):
+                compare(tally, f"{name}: GET {other} after FORGET {person}", stories.get(connection, schema, (other[0], other[1][0])), walk.get(other))
+
+
+def insert(tally, name, connection, schema, rows):
+    """Inserts those rows that have an owner, with what they need; the state that results, which has what was inserted."""
+    while True:
+        state = {table: {stories.primary_of(schema, table, row): row for row in listed} for table, listed in rows.data.items()}
+        orphans = Walk(schema, state).orphans()
+        if not orphans:
+            break
+        for table, primary in orphans:
+            rows.data[table].remove(state[table][primary])
+        drop_dangling(schema, rows.data)
+    with connection.transaction():
+        for statement, values in rows.statements():
+            connection.execute(statement, values)
+    found = stories.state(connection, schema)
+    for table, listed in state.items():
+        kept = {primary: {column: found[table].get(primary, {}).get(column) for column in row} for primary, row in listed.items()}
+        compare(tally, f"{name}: {table} as inserted", kept, listed)
+    return found
+
+
+def drop_dangling(schema, data):
+    changed = True
+    while changed:
+        changed = False
+        for key in schema.keys():
+            column, present = key.columns[0], {row[key.target_columns[0]] for row in data[key.target]}
+            for row in [row for row in data[key.table] if row[column] is not None and row[column] not in present]:
+                changed = True
+                if column in schema.tables[key.table].not_null:
+                    data[key.table].remove(row)
+                else:
+                    row[column] = None
+
+
+def compare(tally, name, found, expected):
+    tally.that(found == expected, name, stories.difference(found, expected))
+
+
+def check(folder):
+    """Everything about one application, counted apart: (tally, what to say)."""
+    tally, began = harness.Tally(), time.monotonic()
+    try:
+        application = Application(folder)
+    except Exception as error:
+        tally.that(False, f"{folder.name}: its files are understood", error)
+        return tally, f"{folder.name}: not read"
+    tally.case(check_page, tally, application)
+    tally.case(check_story, tally, application)
+    tally.case(check_mistakes, tally, application)
+    for number in range(ROUNDS):
+        tally.case(check_random, tally, application, SEED + number)
+    return tally, (f"{application.name}: {len(application.schema.tables)} tables, {len(application.story.scenes)} scenes, {ROUNDS} rounds of random rows, "
+                   f"{tally.passed} passed, {tally.failed} failed, {time.monotonic() - began:.1f} s")
+
+
+def main():
+    chosen = [name for name in os.environ.get("APPS", "").split(",") if name]
+    folders = sorted(folder for folder in APPLICATIONS.iterdir() if folder.is_dir())
+    unknown = set(chosen) - {folder.name for folder in folders}
+    if unknown or not folders:
+        sys.exit(f"no such application: {', '.join(sorted(unknown)) or 'none there at all'}")
+    whole = harness.Tally()
+    # Each waits for the disk most of the time, so several go at once.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=4) as several:
+        for tally, said in several.map(check, [folder for folder in folders if not chosen or folder.name in chosen]):
+            print(said, flush=True)
+            whole.passed += tally.passed
+            whole.failed += tally.failed
+    whole.end()
+
+
+if __name__ == "__main__":
+    main()
