@@ -1,9 +1,9 @@
 """The ten applications of benches/apps: their schemas, their stories, and random data against a walk over all rows.
 
 For each application: EXPLAIN COMPLIANCE says exactly what the story explains; the story's answers are the server's; the server's
-graph is the one that the schema's text says; and over random rows GDPR GET and FORGET of everybody agree with
-support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does some; APPS_SEED=n starts from another
-seed; APPS_ROUNDS=n makes random rows n times.
+graph is the one that the schema's text says; labels on an ordinary schema with rows in it tell the same story; and over random rows
+GDPR GET and FORGET of everybody agree with support/ownership.py, in random order, until nearly nobody is left. APPS=name,name does
+some; APPS_SEED=n starts from another seed; APPS_ROUNDS=n makes random rows n times.
 """
 import concurrent.futures
 import json
@@ -21,7 +21,7 @@ need("psycopg")
 import harness
 from support import stories
 from support.ownership import Erasure, Walk
-from support.schemas import Rows, Schema
+from support.schemas import Rows, Schema, labels, ordinary
 
 APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
 SEED = int(os.environ.get("APPS_SEED", "1"))
@@ -128,6 +128,18 @@ def check_story(tally, application):
             stories.Telling(tally, name, connection, application.schema).play(scene)
 
 
+def check_labels(tally, application):
+    """An ordinary schema that has its rows already, labelled in one transaction: the same graph, and the same story."""
+    name = f"{application.name}, labelled"
+    with Fresh(tally, name, ordinary(application.schema_text)) as connection:
+        connection.execute(application.seed_text)
+        with connection.transaction():
+            for label in labels(application.schema):
+                connection.execute(label)
+        check_graph(tally, application, connection)
+        stories.Telling(tally, name, connection, application.schema).play(application.story.scenes[0])
+
+
 def check_mistakes(tally, application):
     """A schema that is wrong in a plausible way is told so, and the right one is not."""
     said = {}
@@ -214,6 +226,7 @@ def check(folder):
         return tally, f"{folder.name}: not read"
     tally.case(check_page, tally, application)
     tally.case(check_story, tally, application)
+    tally.case(check_labels, tally, application)
     tally.case(check_mistakes, tally, application)
     for number in range(ROUNDS):
         tally.case(check_random, tally, application, SEED + number)
