@@ -25,7 +25,8 @@ from support.schemas import Rows, Schema, labels, ordinary
 
 APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
 SEED = int(os.environ.get("APPS_SEED", "1"))
-ROUNDS = int(os.environ.get("APPS_ROUNDS", "4"))
+MOVES = 25  # foreign keys that are pointed elsewhere in each round
+ROUNDS = int(os.environ.get("APPS_ROUNDS", "3"))
 
 
 class Application:
@@ -155,10 +156,11 @@ def check_mistakes(tally, application):
 
 
 def check_random(tally, application, seed):
-    """Everybody's GET, then erasures in random order, each against the walk; GETs of some who are left in between."""
+    """Rows that change hands, everybody's GET, then erasures in random order, each against the walk; GETs of some who are left in between."""
     name, schema, chance = f"{application.name}, random {seed}", application.schema, random.Random(f"{application.name} {seed}")
     with Fresh(tally, name, application.schema_text) as connection:
         state = insert(tally, name, connection, schema, Rows(schema, chance))
+        move(tally, name, connection, schema, state, chance)
         walk = Walk(schema, state)
         people = walk.people()
         for person in people:
@@ -176,6 +178,28 @@ def check_random(tally, application, seed):
             state, walk = found, Walk(schema, found)
             for other in chance.sample(people, min(3, len(people))):
                 compare(tally, f"{name}: GET {other} after FORGET {person}", stories.get(connection, schema, (other[0], other[1][0])), walk.get(other))
+
+
+def move(tally, name, connection, schema, state, chance):
+    """Points foreign keys at other rows, one statement each; what would leave a row without owner is refused. Changes `state` alike."""
+    keys = [key for key in schema.keys() if state[key.table] and key.columns[0] not in schema.tables[key.table].primary]
+    for _ in range(MOVES if keys else 0):
+        key = chance.choice(keys)
+        table, column = schema.tables[key.table], key.columns[0]
+        primary, row = chance.choice(list(state[key.table].items()))
+        old, new = row[column], chance.choice([None, *(target[key.target_columns[0]] for target in state[key.target].values())])
+        row[column] = new
+        alike = [columns for columns in table.unique if column in columns and new is not None
+                 and any(other is not row and all(other[c] == row[c] is not None for c in columns) for other in state[key.table].values())]
+        expected = "23502" if new is None and column in table.not_null else "23505" if alike else "DG001" if Walk(schema, state).orphans() else ""
+        if expected:
+            row[column] = old
+        values = [new, *(row[c] for c in table.primary)]
+        where = " AND ".join(f'"{c}" = %s' for c in table.primary)
+        found = harness.state_of(connection.execute, f'UPDATE "{key.table}" SET "{column}" = %s WHERE {where}', values)
+        tally.equal(found, expected, f"{name}: {key} of {primary} from {old} to {new}")
+    for table, listed in stories.state(connection, schema).items():
+        compare(tally, f"{name}: {table} after it was changed", listed, state[table])
 
 
 def insert(tally, name, connection, schema, rows):
