@@ -116,9 +116,11 @@ fn fits_line(pattern: &str, line: &str) -> bool {
         return rest.strip_prefix('#').is_some_and(|rest| fits_line(&pattern[at + 1..], rest));
     }
     if number {
-        let end = rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len());
-        // A full stop after a number is not of it.
-        return end > 0 && fits_line(&pattern[at + 1..], &rest[end..]);
+        let digits = |text: &str| text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
+        let whole = digits(rest);
+        let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
+        let end = if fraction > 0 { whole + 1 + fraction } else { whole };
+        return whole > 0 && fits_line(&pattern[at + 1..], &rest[end..]);
     }
     let after = &pattern[at + '…'.len_utf8()..];
     rest.char_indices().map(|(index, _)| index).chain([rest.len()]).any(|index| fits_line(after, &rest[index..]))

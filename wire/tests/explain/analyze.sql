@@ -58,7 +58,7 @@ Finish output (#0) (actual time=#..# rows=50 loops=1)
   Threshold (actual time=# rows=50 loops=1)
     Union (actual time=# rows=50 loops=1)
       Scan t … (actual time=#..# rows=99 loops=1)
-      Negate (actual time=# rows=0 loops=1)
+      Negate (actual time=# rows=# loops=1)
         Scan t … (actual time=#..# rows=49 loops=1)
 Path: one-shot
 Why not a view: …
