@@ -6,8 +6,8 @@ INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
 
 EXPLAIN ANALYZE SELECT * FROM t WHERE id = 3
 ----
-Finish output (#0, #1, #2) (actual time=# rows=1 loops=1)
-  Lookup t using primary key = (3) (actual time=# rows=1 loops=1)
+Finish output (#0, #1, #2) (actual time=#..# rows=1 loops=1)
+  Lookup t using primary key = (3) (actual time=#..# rows=1 loops=1)
 Path: lookup
 Planning Time: # ms
 Execution Time: # ms
