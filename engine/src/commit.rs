@@ -114,8 +114,19 @@ pub struct Flushes {
 /// Derives and seals a transaction against a state.
 pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
     let new = old.clone().under(overlay.clone());
+    let derivation = ownership::derive(&Between { old, new: &new, overlay })?;
+    seal(old, overlay, derivation, based_on)
+}
+
+/// Seals a transaction whose owners are derived against a state already.
+pub fn seal(
+    old: &Layered,
+    overlay: &Arc<Overlay>,
+    derivation: Derivation,
+    based_on: CommitTime,
+) -> Result<Prepared, SqlError> {
+    let new = old.clone().under(overlay.clone());
     let between = Between { old, new: &new, overlay };
-    let derivation = ownership::derive(&between)?;
     orphan::check(&derivation, new.schema())?;
     let mut batch = placement::build(&between, &derivation)?;
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;

@@ -14,6 +14,7 @@ pub mod get;
 pub mod group;
 pub mod hash_join;
 pub mod pool;
+pub mod profile;
 pub mod rounds;
 pub mod stream;
 pub mod watch;
@@ -26,6 +27,7 @@ use crate::reader::Reader;
 use crate::render::finish::Finish;
 use planner::plan::Query;
 use planner::scalar::EvalContext;
+use profile::Profile;
 use repr::{Datum, RelationId, Row};
 use std::sync::Arc;
 use stream::{Locals, Pull, stream, streams};
@@ -57,6 +59,8 @@ pub struct OneShot {
     pub eval: EvalContext,
     /// What may end the query.
     pub watch: Arc<Watch>,
+    /// What counts its operators, under EXPLAIN ANALYZE.
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// The rows of a query, one by one.
@@ -69,7 +73,7 @@ pub fn run(
     context: EvalContext,
     limits: QueryLimits,
 ) -> Result<QueryRows, SqlError> {
-    run_with_system(query, reader, context, limits, Arc::new(NoSystemRows))
+    run_with_system(query, reader, context, limits, Arc::new(NoSystemRows), None)
 }
 
 /// Runs a query. Errors that no row is needed for come at once, the rest from the iterator, which ends with them.
@@ -79,11 +83,15 @@ pub fn run_with_system(
     context: EvalContext,
     limits: QueryLimits,
     system: Arc<dyn SystemRows>,
+    profile: Option<Arc<Profile>>,
 ) -> Result<QueryRows, SqlError> {
+    if let Some(profile) = &profile {
+        profile.follow(&query.plan);
+    }
     let ended = limits.ended.clone();
     // A scan needs no more than the leaves; the reader is what says for whom they are held.
     let held = reader.clone();
-    let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)) };
+    let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)), profile };
     shot.watch.check()?;
     let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
         let input: Box<dyn Pull + '_> = if streams(&query.plan, &|_| false) {

@@ -3,6 +3,7 @@
 //! ```text
 //! source   a one-shot's feeds, or a view's deltas    ──▶ render ──▶ Bundle (rows, errors)
 //! mfp table_function lookup_join union                    stateless: update in, updates out
+//! rendered                                                which operators stand for which plan
 //! join reduce top_k window recursive                      arranged by `repr::key` bytes
 //! finish                                                  ORDER BY, LIMIT, projection, outside the dataflow
 //! ```
@@ -21,6 +22,7 @@ pub mod lookup_join;
 pub mod mfp;
 pub mod recursive;
 pub mod reduce;
+pub mod rendered;
 pub mod shared;
 pub mod source;
 pub mod table_function;
@@ -73,6 +75,13 @@ impl Meter {
 
 /// Renders a plan.
 pub fn render<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Result<Bundle<'s, T>, SqlError> {
+    match context.rendered.clone() {
+        Some(rendered) => rendered.around(context, plan, |context| operators(context, plan)),
+        None => operators(context, plan),
+    }
+}
+
+fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Result<Bundle<'s, T>, SqlError> {
     if let Some(source) = context.sources.get(&NodeId::of(plan)) {
         return Ok(source.clone());
     }

@@ -98,6 +98,12 @@ impl Sequences {
         Ok(())
     }
 
+    /// The last value given, or the first to come; and which of the two.
+    pub fn state(&self, sequence: &Sequence) -> Result<(i64, bool), SqlError> {
+        let counter = self.counter(&mut self.counters.lock(), sequence)?;
+        Ok((counter.value, counter.called))
+    }
+
     fn counter(&self, counters: &mut HashMap<SequenceId, Counter>, sequence: &Sequence) -> Result<Counter, SqlError> {
         if let Some(counter) = counters.get(&sequence.id) {
             return Ok(*counter);

@@ -22,6 +22,7 @@ use crate::database::Database;
 use crate::holders::{Closer, Holder};
 use crate::locks::Patience;
 use crate::one_shot::QueryLimits;
+use crate::one_shot::profile::Profile;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
 use crate::sar::receipt::Erasure;
 use crate::transaction::{Modes, Transaction};
@@ -79,6 +80,8 @@ pub struct Session {
     deadline: Option<Instant>,
     /// What the last commit gave.
     committed: Committed,
+    /// What counts the statement's operators, while EXPLAIN ANALYZE runs it.
+    profile: Option<Arc<Profile>>,
 }
 
 struct Active {
@@ -116,6 +119,7 @@ impl Session {
             statement_started: clock::now_micros(),
             deadline: None,
             committed: Committed::default(),
+            profile: None,
         })
     }
 

@@ -57,6 +57,7 @@ fn by_dataflow(plan: &Plan, memory: &Arc<Memory>) -> Result<Vec<Vec<Datum>>, Sql
         system: Arc::new(NoSystemRows),
         eval: context(Vec::new()),
         watch: Arc::new(Watch::new(limits())),
+        profile: None,
     };
     Ok(run_to_completion(plan, &shot, &Arc::new(Locals::new()))?.iter().map(Row::unpack).collect())
 }

@@ -31,6 +31,7 @@ pub use statement::{ParsedStatement, Statement};
 use crate::error::PlanError;
 use dialect::DogwoodDialect;
 use grammar::{Grammar, Lines};
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
 
@@ -108,7 +109,7 @@ fn with_grammar<T>(
     limits::check(&tokens)?;
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
-        .with_tokens_with_locations(tokens);
+        .with_tokens_with_locations(without_only(tokens));
     let mut grammar = Grammar { parser: &mut parser, lines: &lines };
     let value = read(&mut grammar)?;
     if grammar.at_end() { Ok(value) } else { Err(grammar.unexpected()) }
@@ -119,7 +120,7 @@ fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, Pla
     let lines = Lines::new(text);
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
-        .with_tokens_with_locations(tokens);
+        .with_tokens_with_locations(without_only(tokens));
     let mut grammar = Grammar { parser: &mut parser, lines: &lines };
     let statement = grammar.statement()?;
     if grammar.at_end() { Ok(statement) } else { Err(grammar.unexpected()) }
@@ -177,6 +178,24 @@ fn relocate(tokens: &[TokenWithSpan], first: &TokenWithSpan, last: &TokenWithSpa
             token
         })
         .collect()
+}
+
+/// Without the ONLY of `FROM ONLY table`, which sqlparser takes for a table: no table has descendants, so it says nothing.
+fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut before_table = false;
+    tokens.retain(|token| {
+        if is_blank(token) {
+            return true;
+        }
+        let keyword = match &token.token {
+            Token::Word(word) if word.quote_style.is_none() => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        let drops = before_table && keyword == Keyword::ONLY;
+        before_table = token.token == Token::Comma || matches!(keyword, Keyword::FROM | Keyword::JOIN | Keyword::UPDATE);
+        !drops
+    });
+    tokens
 }
 
 fn is_blank(token: &TokenWithSpan) -> bool {

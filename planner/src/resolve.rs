@@ -37,7 +37,7 @@ mod window;
 pub use dml::{default_expression, next_value_expression, row_checks};
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
-pub use view::view_query;
+pub use view::{qualified_definition, view_query};
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;

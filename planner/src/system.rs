@@ -6,6 +6,7 @@
 mod information_schema;
 mod pg_catalog;
 mod rows;
+pub(crate) mod schemas;
 
 pub use rows::rows;
 

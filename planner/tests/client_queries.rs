@@ -28,3 +28,9 @@ fn psql() {
     let failures = failures("psql.txt");
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
+
+#[test]
+fn pg_dump() {
+    let failures = failures("pg_dump.txt");
+    assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
+}

@@ -61,6 +61,9 @@ impl Environment for TestEnvironment {
     fn set_value(&self, _: SequenceId, _: i64, _: bool) -> Result<(), ValueError> {
         Ok(())
     }
+    fn sequence_state(&self, _: SequenceId) -> Result<(i64, bool), ValueError> {
+        Ok((1, true))
+    }
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(7);
     }

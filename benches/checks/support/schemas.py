@@ -80,6 +80,28 @@ class Schema:
         return [rule for rule in self.rules if rule.event == event and rule.table == table and rule.key is key]
 
 
+def ordinary(text):
+    """The same schema as PostgreSQL knows it: annotations are plain foreign keys, rules are gone."""
+    text = re.sub(r"ALTER TABLE \S+ ADD ON [^;]*;", "", text)
+    text = re.sub(r",\s*ON (?:GET|DEL) \S+ (?:ANON \([^)]*\)|DELETE_ROW)", "", text)
+    text = re.sub(rf"\b(?:{'|'.join(WORDS)}|REFERENCES ONLY)\b", "REFERENCES", text)
+    return text.replace("CREATE DATA_SUBJECT TABLE", "CREATE TABLE")
+
+
+def labels(schema):
+    """The security labels that say on an ordinary schema what the annotations say."""
+    for key in schema.edges():
+        target = f'"{key.target}"({", ".join(key.target_columns)})'
+        yield f"""SECURITY LABEL FOR dogwood ON COLUMN "{key.table}"."{key.columns[0]}" IS '{key.word} {target}'"""
+    for table in schema.tables.values():
+        said = ["DATA_SUBJECT"] if table.subject else []
+        for rule in (rule for rule in schema.rules if rule.table == table.name):
+            edge = rule.key.columns[0] if rule.key.forward else f"{rule.key.table}({', '.join(rule.key.columns)})"
+            said.append(f"ON {rule.event.upper()} {edge} " + ("DELETE_ROW" if rule.columns is None else f"ANON ({', '.join(rule.columns)})"))
+        if said:
+            yield f"""SECURITY LABEL FOR dogwood ON TABLE "{table.name}" IS '{'; '.join(said)}'"""
+
+
 def statements(text):
     """Tokens statement by statement: names in lower case unless quoted, words that could be either as they fold."""
     found, position = [], 0

@@ -17,7 +17,7 @@ import time
 
 POSTGRES_BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
 VENV = pathlib.Path.home() / ".cache/dogwood/venv"
-PACKAGES = {"psycopg": "psycopg[binary]", "asyncpg": "asyncpg", "sqlalchemy": "sqlalchemy"}
+PACKAGES = {"psycopg": "psycopg[binary]", "asyncpg": "asyncpg", "sqlalchemy": "sqlalchemy", "pandas": "pandas", "polars": "polars"}
 
 
 def need(*modules):

@@ -4,6 +4,7 @@
 //! that an idle cursor stops nobody. Rows come through a bounded channel. Threads end with their query.
 
 use super::OneShot;
+use super::profile::Profile;
 use super::stream::{Locals, Pull};
 use super::watch::Watch;
 use crate::SqlError;
@@ -75,10 +76,12 @@ pub struct DataflowRows {
 pub fn start(query: Arc<Query>, shot: OneShot) -> Result<DataflowRows, SqlError> {
     let (sender, messages) = bounded(BATCHES_MAX);
     let watch = shot.watch.clone();
+    let counting = shot.profile.as_ref().map(Profile::begin);
     std::thread::Builder::new()
         .name("dataflow".into())
         .spawn(move || {
             let result = compute(&query, &shot, &sender);
+            drop(counting);
             // A send fails only if nobody reads any more.
             let _unread = sender.send(Message::Ended(result));
         })

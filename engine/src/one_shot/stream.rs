@@ -106,6 +106,14 @@ pub fn rows<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
 
 /// The rows of a plan that `streams`.
 pub fn stream<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Result<Box<dyn Pull + 'p>, SqlError> {
+    let rows = operator(plan, shot, locals)?;
+    Ok(match &shot.profile {
+        Some(profile) => profile.counted(plan, rows),
+        None => rows,
+    })
+}
+
+fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Result<Box<dyn Pull + 'p>, SqlError> {
     match plan {
         Plan::Constant { rows, .. } => Ok(Box::new(RowsStream { rows: rows.iter() })),
         Plan::Get { relation, access, with_key, mfp } => {

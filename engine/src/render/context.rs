@@ -4,6 +4,7 @@
 //! Errors are data: they have times and differences, and can be retracted like rows.
 
 use super::lookup_join::Readers;
+use super::rendered::Rendered;
 use super::{Meter, RenderTime};
 use crate::SqlError;
 use crate::one_shot::watch::Watch;
@@ -93,6 +94,8 @@ pub struct Context<'s, T: RenderTime> {
     pub watch: Arc<Watch>,
     /// Counts what is arranged.
     pub meter: Rc<Meter>,
+    /// Learns which operators stand for which plan, where somebody wants to know.
+    pub rendered: Option<Rc<Rendered>>,
 }
 
 /// Why one row gave no answer.

@@ -72,6 +72,7 @@ impl RenderTime for u64 {
                 eval: context.eval.clone(),
                 watch: context.watch.clone(),
                 meter: context.meter.clone(),
+                rendered: context.rendered.clone(),
             };
             inner.locals.insert(recursion.id, Bundle::infallible(rows));
             let step = match render(&mut inner, recursion.step) {

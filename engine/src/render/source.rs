@@ -10,6 +10,7 @@
 
 use super::context::{Bundle, Context, NodeId};
 use super::recursive::Recursion;
+use super::rendered::{OperatorLog, Rendered};
 use super::{Meter, RenderTime, children, may_retract, render};
 use crate::SqlError;
 use crate::one_shot::OneShot;
@@ -70,6 +71,10 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
     let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
     let meter = Rc::new(Meter::default());
     log_arrangements(&worker, &meter);
+    let profiled = shot.profile.as_ref().map(|profile| {
+        let log = if profile.timing { OperatorLog::listen(&worker) } else { Rc::default() };
+        (profile, Rc::new(Rendered::counting()), log)
+    });
     let mut feeds = Vec::new();
     find_feeds(plan, shot, locals, &mut feeds)?;
     let output = Rc::new(Output::default());
@@ -93,6 +98,7 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
                 eval: shot.eval.clone(),
                 watch: shot.watch.clone(),
                 meter: meter.clone(),
+                rendered: profiled.as_ref().map(|(_, rendered, _)| rendered.clone()),
             };
             let bundle = render(&mut context, plan)?;
             output.attach(bundle, &mut done);
@@ -102,6 +108,12 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
     let mut pump =
         Pump { worker, done, output, meter, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
     let result = pump.run(feeds, inputs);
+    if let Some((profile, rendered, log)) = profiled {
+        if let Some(mut register) = pump.worker.log_register() {
+            register.flush();
+        }
+        profile.take(&rendered, &log);
+    }
     drop(pump);
     // What storage said matters more than what followed from it.
     match (shot.watch.check(), result) {

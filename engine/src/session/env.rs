@@ -164,6 +164,9 @@ impl Environment for StatementEnvironment {
         }
         Ok(())
     }
+    fn sequence_state(&self, sequence: SequenceId) -> Result<(i64, bool), ValueError> {
+        self.database.sequences.state(self.sequence(sequence)?).map_err(value_error)
+    }
     fn random_bytes(&self, buffer: &mut [u8]) {
         storage::random_bytes(buffer);
     }

@@ -1,19 +1,21 @@
 //! EXPLAIN: the plan of a statement, which way it goes, and why it does not read a view.
 //!
-//! Goes the way that the statement itself would go, up to the point of reading: what is said is what happens.
-//! Explaining is no execution, and earns no view.
+//! Goes the way that the statement itself would go, up to the point of reading, and with ANALYZE to its end: what is
+//! said is what happens. Explaining is no execution, and earns no view.
+
+mod analyze;
 
 use super::Session;
 use super::statement::{self, CachedPlan};
 use super::utility::{text_columns, text_rows};
-use super::view::{Asking, is_lookup};
+use super::view::{Asking, OwnView, is_lookup};
 use crate::SqlError;
 use crate::protocol::{Prepared, Response, RowStream, RowTag};
 use crate::render::children;
 use crate::view::automatic;
 use crate::view::reason::NoView;
 use planner::catalog::Catalog;
-use planner::explain::report::{Path, Report};
+use planner::explain::report::{Operator, Path, Report};
 use planner::explain::{query_operators, read_operators, write_operators};
 use planner::hir::OutputColumn;
 use planner::parse::statement::{ExplainFormat, ExplainOptions};
@@ -44,6 +46,7 @@ impl Session {
         explained: &Explained,
         prepared: &Prepared,
         params: Arc<[Datum]>,
+        in_script: bool,
     ) -> Result<Response, SqlError> {
         let options = match explained {
             Explained::Statement(options) => options,
@@ -52,16 +55,21 @@ impl Session {
                 return Ok(text_rows(columns(explained), rows, "EXPLAIN"));
             }
         };
-        if options.analyze {
-            return Err(SqlError::unsupported("EXPLAIN ANALYZE").hint("use EXPLAIN without ANALYZE"));
-        }
         let started = Instant::now();
-        let (inner, _params) = self.explained(prepared, &params)?;
+        let (inner, params) = self.explained(prepared, &params)?;
         let cached = self.current_plan(&inner)?;
         let unread = self.unreadable(&cached)?;
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();
-        let mut report = self.way(&inner, &cached, unread)?;
+        let (mut report, own) = self.way(&inner, &cached, unread)?;
+        if options.analyze {
+            let started = Instant::now();
+            if in_script {
+                self.transaction();
+            }
+            self.analyze(&mut report, own, &cached, &params, options.timing)?;
+            report.execution = options.summary.then(|| started.elapsed());
+        }
         report.planning = options.summary.then_some(planning);
         let lines = match options.format {
             ExplainFormat::Text => report.text(),
@@ -94,54 +102,59 @@ impl Session {
         Ok((Arc::new(inner), params.clone()))
     }
 
-    /// Which way a statement goes. `unread`: why its plan computes the views that it names.
-    fn way(&mut self, inner: &Prepared, cached: &CachedPlan, unread: Option<NoView>) -> Result<Report, SqlError> {
+    /// Which way a statement goes, and the view of its own that it reads. `unread`: why its plan computes the views
+    /// that it names.
+    fn way(
+        &mut self,
+        inner: &Prepared,
+        cached: &CachedPlan,
+        unread: Option<NoView>,
+    ) -> Result<(Report, Option<OwnView>), SqlError> {
         let catalog = self.catalog();
-        let report = |operators, path, why: Option<NoView>| Report {
-            operators,
-            path,
-            why_no_view: why.map(|why| why.text(&catalog)),
-            counts: Vec::new(),
-            planning: None,
-            execution: None,
-        };
-        match &cached.planned {
+        let report = match &cached.planned {
             Planned::Query(query) => {
                 let own = match unread {
                     Some(why) => Err(why),
                     None => self.own_view(inner, cached, query, Asking::ToExplain)?,
                 };
-                Ok(match own {
+                match own {
                     Ok(own) => {
                         let name = automatic::name(own.id);
                         let operators = read_operators(&own.lifted, &name, &catalog);
                         let keys = own.lifted.key_names.clone();
-                        report(operators, Path::Automatic { name, keys }, None)
+                        return Ok((report(operators, Path::Automatic { name, keys }, None), Some(own)));
                     }
-                    Err(why) => {
-                        let (path, why) = computed(query, cached, why, &catalog);
-                        report(query_operators(query, &catalog), path, why)
-                    }
-                })
+                    Err(why) => one_shot(query, cached, why, &catalog),
+                }
             }
             Planned::Write(plan) => {
-                let (path, why) = computed(plan.source(), cached, unread.unwrap_or(NoView::Writes), &catalog);
-                Ok(report(write_operators(plan, &catalog), path, why))
+                let why = unread.unwrap_or(NoView::Writes);
+                Report { operators: write_operators(plan, &catalog), ..one_shot(plan.source(), cached, why, &catalog) }
             }
             Planned::CreateTableAs(_, query) => {
-                let (path, why) = computed(query, cached, unread.unwrap_or(NoView::Writes), &catalog);
-                Ok(report(query_operators(query, &catalog), path, why))
+                one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog)
             }
             Planned::Subscribe(plan) => {
                 let lifted = &plan.lifted;
                 let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
                 let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone() };
-                Ok(report(read_operators(lifted, &name, &catalog), path, None))
+                report(read_operators(lifted, &name, &catalog), path, None)
             }
-            _ => Err(SqlError::unsupported("EXPLAIN of this statement")),
-        }
+            _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
+        };
+        Ok((report, None))
     }
+}
+
+fn report(operators: Vec<Operator>, path: Path, why_no_view: Option<String>) -> Report {
+    Report { operators, path, why_no_view, planning: None, execution: None }
+}
+
+/// A query that is answered from no view of its own.
+fn one_shot(query: &Query, cached: &CachedPlan, why: NoView, catalog: &Catalog) -> Report {
+    let (path, why) = computed(query, cached, why, catalog);
+    report(query_operators(query, catalog), path, why.map(|why| why.text(catalog)))
 }
 
 /// The path of a query that is answered from no view of its own.

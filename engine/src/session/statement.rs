@@ -12,6 +12,7 @@ use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::system::Catalogs;
 use crate::transaction::{Isolation, Transaction};
+use crate::write::dml::Written;
 use crate::write::{Writer, dml};
 use planner::catalog::Catalog;
 use planner::hir::{LockWait, OutputColumn};
@@ -130,7 +131,7 @@ impl Session {
                 .hint("use COPY (SUBSCRIBE (query)) TO STDOUT, or DECLARE a cursor for it and FETCH")),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
             Planned::Gdpr(request, table, key) => self.subject_request(*request, *table, key, params),
-            Planned::Explain(explained) => self.explain(explained, prepared, params),
+            Planned::Explain(explained) => self.explain(explained, prepared, params, in_script),
             Planned::Other => self.utility(prepared, params, in_script),
         }
     }
@@ -180,7 +181,7 @@ impl Session {
         let limits = self.limits(view.time());
         let context = self.eval_context(params, view.catalog());
         let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system)
+        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
     }
 
     /// FOR UPDATE/SHARE: rows are locked and looked at again until they stand still.
@@ -226,21 +227,7 @@ impl Session {
     }
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
-        self.refuse_read_only(verb(plan))?;
-        let patience = self.patience();
-        self.transaction();
-        let context = self.eval_context(params, &self.catalog());
-        let limits = self.limits(self.database.published.load().time);
-        let transaction = self.transaction();
-        let mark = transaction.mark();
-        let mut writer = Writer::new(transaction, context, patience);
-        let written = match dml::execute(&mut writer, plan, &limits) {
-            Ok(written) => written,
-            Err(error) => {
-                self.transaction().roll_back_to(mark);
-                return Err(error);
-            }
-        };
+        let written = self.written(plan, params)?;
         let tag = match verb(plan) {
             "INSERT" => format!("INSERT 0 {}", written.rows),
             verb => format!("{verb} {}", written.rows),
@@ -254,6 +241,24 @@ impl Session {
                 wait: None,
             }),
         })
+    }
+
+    pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
+        self.refuse_read_only(verb(plan))?;
+        let patience = self.patience();
+        self.transaction();
+        let context = self.eval_context(params, &self.catalog());
+        let limits = self.limits(self.database.published.load().time);
+        let profile = self.profile.clone();
+        let transaction = self.transaction();
+        let mark = transaction.mark();
+        let mut writer = Writer::new(transaction, context, patience);
+        writer.profile = profile;
+        let written = dml::execute(&mut writer, plan, &limits);
+        if written.is_err() {
+            self.transaction().roll_back_to(mark);
+        }
+        written
     }
 
     fn declare(

@@ -124,6 +124,7 @@ impl ViewDataflow {
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),
+                rendered: None,
             };
             for (chain, (node, pipelines)) in found.into_iter().enumerate() {
                 let rows = delta::render(&context, stream.clone(), chain, pipelines);

@@ -54,6 +54,8 @@ pub enum NoView {
     Below(RelationId, Box<NoView>),
     /// The transaction has changed a table that is read.
     Changed(RelationId),
+    /// A key without rows still has a result, which is computed.
+    NoRows,
 }
 
 impl NoView {
@@ -94,6 +96,7 @@ impl NoView {
             NoView::Failed(message) => format!("it failed: {message}"),
             NoView::RowFails => "a row of it cannot be evaluated".into(),
             NoView::Below(view, why) => format!("view {}: {}", name(view), why.text(catalog)),
+            NoView::NoRows => "it has no row for this key, and what no row gives is computed".into(),
             NoView::Changed(table) => format!("the transaction has changed {}", name(table)),
         }
     }

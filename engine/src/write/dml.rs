@@ -57,6 +57,7 @@ fn run(source: &Query, view: Layered, writer: &Writer<'_>, limits: &QueryLimits)
         writer.context.clone(),
         limits,
         system,
+        writer.profile.clone(),
     )?
     .collect()
 }

@@ -192,6 +192,9 @@ impl Environment for Nowhere {
     fn set_value(&self, sequence: SequenceId, _value: i64, _is_called: bool) -> Result<(), ValueError> {
         self.next_value(sequence).map(|_| ())
     }
+    fn sequence_state(&self, sequence: SequenceId) -> Result<(i64, bool), ValueError> {
+        self.next_value(sequence).map(|value| (value, true))
+    }
     fn random_bytes(&self, buffer: &mut [u8]) {
         buffer.fill(4);
     }

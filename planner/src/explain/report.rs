@@ -28,8 +28,8 @@ pub struct Actual {
     pub loops: u64,
     /// Rows that came out, in all.
     pub rows: u64,
-    /// From the first call to the first row, and in all, inputs included.
-    pub times: Option<(Duration, Duration)>,
+    /// To the first row, where that is known, and in all; inputs included.
+    pub times: Option<(Option<Duration>, Duration)>,
     /// What else is known, such as the rows that an arrangement holds.
     pub held: Vec<(&'static str, u64)>,
 }
@@ -64,8 +64,6 @@ pub struct Report {
     pub path: Path,
     /// Why it does not read a view.
     pub why_no_view: Option<String>,
-    /// What else is known of the statement, by name.
-    pub counts: Vec<(&'static str, u64)>,
     /// Time taken to plan, if it is shown.
     pub planning: Option<Duration>,
     /// Time taken to run.
@@ -121,7 +119,8 @@ impl Actual {
             return " (never executed)".into();
         }
         let times = self.times.map_or_else(String::new, |(first, all)| {
-            format!("time={:.3}..{:.3} ", milliseconds(first), milliseconds(all))
+            let first = first.map_or_else(String::new, |first| format!("{:.3}..", milliseconds(first)));
+            format!("time={first}{:.3} ", milliseconds(all))
         });
         let held: String = self.held.iter().map(|(name, count)| format!(" {name}={count}")).collect();
         format!(" (actual {times}rows={} loops={}{held})", self.rows, self.loops)
@@ -129,12 +128,19 @@ impl Actual {
 
     fn fields(&self, fields: &mut Map<String, Value>) {
         if let Some((first, all)) = self.times {
-            fields.insert("Actual Startup Time".into(), json!(milliseconds(first)));
+            fields.extend(first.map(|first| ("Actual Startup Time".to_string(), json!(milliseconds(first)))));
             fields.insert("Actual Total Time".into(), json!(milliseconds(all)));
         }
         fields.insert("Actual Rows".into(), json!(self.rows));
         fields.insert("Actual Loops".into(), json!(self.loops));
-        fields.extend(self.held.iter().map(|(name, count)| ((*name).to_string(), json!(count))));
+        let title = |name: &str| {
+            let mut title = name.to_string();
+            if let Some(first) = title.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            title
+        };
+        fields.extend(self.held.iter().map(|(name, count)| (title(name), json!(count))));
     }
 }
 
@@ -151,7 +157,6 @@ impl Report {
             .collect();
         lines.push(format!("Path: {}", self.path.text()));
         lines.extend(self.why_no_view.iter().map(|why| format!("Why not a view: {why}")));
-        lines.extend(self.counts.iter().map(|(name, count)| format!("{name}: {count}")));
         for (name, time) in [("Planning", self.planning), ("Execution", self.execution)] {
             lines.extend(time.map(|time| format!("{name} Time: {:.3} ms", milliseconds(time))));
         }
@@ -166,7 +171,6 @@ impl Report {
         }
         self.path.fields(&mut fields);
         fields.extend(self.why_no_view.iter().map(|why| ("Why Not A View".to_string(), json!(why))));
-        fields.extend(self.counts.iter().map(|(name, count)| ((*name).to_string(), json!(count))));
         for (name, time) in [("Planning Time", self.planning), ("Execution Time", self.execution)] {
             fields.extend(time.map(|time| (name.to_string(), json!(milliseconds(time)))));
         }
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn text_and_json_say_the_same() {
-        let times = Some((Duration::from_micros(5), Duration::from_micros(1_500)));
+        let times = Some((Some(Duration::from_micros(5)), Duration::from_micros(1_500)));
         let join = Actual { loops: 1, rows: 3, times, held: vec![("batches", 2)] };
         let report = Report {
             operators: vec![
@@ -220,7 +224,6 @@ mod tests {
             ],
             path: Path::OneShot { over: vec!["v".into()] },
             why_no_view: Some("it is young".into()),
-            counts: Vec::new(),
             planning: None,
             execution: Some(Duration::from_millis(2)),
         };
@@ -237,6 +240,7 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         let plan = &json[0]["Plan"];
         assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
+        assert_eq!(plan["Plans"][0]["Batches"], 2);
         assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
         assert_eq!(json[0]["Why Not A View"], "it is young");

@@ -26,7 +26,7 @@ pub fn blanked_columns(
     }
     let primary_key = table.primary_key_columns().unwrap_or_default();
     for key in table.foreign_keys.iter().filter(|key| erasable.contains(&key.target)) {
-        if outlives(catalog, dog, table, key) {
+        if outlives(catalog, dog, erasable, table, key) {
             let why = format!("erasure through {}", describe_edge(catalog, table, key));
             key.columns.iter().for_each(|&column| {
                 blanked.entry(column).or_insert_with(|| why.clone());
@@ -39,7 +39,13 @@ pub fn blanked_columns(
 }
 
 /// Whether a row may outlive the row that its foreign key refers to, were it not for what its primary key says.
-pub fn outlives(catalog: &Catalog, dog: &Dog, table: &Table, key: &ForeignKey) -> bool {
+pub fn outlives(
+    catalog: &Catalog,
+    dog: &Dog,
+    erasable: &BTreeSet<RelationId>,
+    table: &Table,
+    key: &ForeignKey,
+) -> bool {
     let edge = EdgeRef { table: table.id, foreign_key: key.constraint.id };
     if deletes_rows(table, Some(edge)) {
         return false;
@@ -47,23 +53,29 @@ pub fn outlives(catalog: &Catalog, dog: &Dog, table: &Table, key: &ForeignKey) -
     match key.annotation {
         // A cascade spares data subjects.
         None => key.on_delete != ReferentialAction::Cascade || table.data_subject,
-        // The row goes with its only owner.
-        Some(EdgeKind::OwnedBy) => {
-            table.data_subject || key.target == table.id || dog.ownership(table.id).any(|own| own.reference != edge)
-        }
+        Some(EdgeKind::OwnedBy) => !is_sole_ownership(dog, table, edge),
         // Who owns the row owns the other one too, which is erased before it only by a rule or a key of its own.
         Some(EdgeKind::Owns) => {
             let Some(target) = catalog.table(key.target) else { return true };
             let primary_key = target.primary_key_columns().unwrap_or_default();
             target.data_subject
                 || deletes_rows(target, None)
-                || target.foreign_keys.iter().any(|own| {
+                || target.foreign_keys.iter().filter(|own| erasable.contains(&own.target)).any(|own| {
                     let cascades = own.annotation.is_none() && own.on_delete == ReferentialAction::Cascade;
                     cascades || own.columns.iter().any(|column| primary_key.contains(column))
                 })
         }
         Some(EdgeKind::AccessedBy | EdgeKind::Accesses) => true,
     }
+}
+
+/// Whether an edge is all that gives the table's rows owners: each has the owners of the row that it names, and goes
+/// with it.
+pub fn is_sole_ownership(dog: &Dog, table: &Table, edge: EdgeRef) -> bool {
+    let mut edges = dog.ownership(table.id);
+    let only = edges.next().filter(|_| edges.next().is_none());
+    !table.data_subject
+        && only.is_some_and(|only| only.reference == edge && !only.is_variable() && !only.is_self_reference())
 }
 
 /// Whether a rule erases the table's rows for everyone: one on that edge, or any.

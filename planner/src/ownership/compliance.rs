@@ -3,7 +3,7 @@
 //!
 //! Reports on declarations only: it never reads rows, and refuses nothing.
 
-use super::blanking::{blanked_columns, outlives};
+use super::blanking::{blanked_columns, is_sole_ownership, outlives};
 use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
 use super::path::Path;
@@ -251,7 +251,7 @@ impl Report<'_> {
         }
         for edge in edges {
             let ruled = self.table.rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference);
-            if ruled {
+            if ruled || is_sole_ownership(self.dog, self.table, edge.reference) {
                 continue;
             }
             let text = self.edge_text(edge);
@@ -339,7 +339,7 @@ impl Report<'_> {
             .filter(|key| {
                 self.erasable.contains(&key.target)
                     && key.target != self.table.id
-                    && outlives(self.catalog, self.dog, self.table, key)
+                    && outlives(self.catalog, self.dog, self.erasable, self.table, key)
                     && key.columns.iter().all(|column| primary_key.contains(column))
             })
             .map(|key| describe_edge(self.catalog, self.table, key))

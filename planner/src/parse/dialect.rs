@@ -4,10 +4,11 @@
 //! reserved. The wrapper is the one place where a hook may be overridden; a test below fails when
 //! sqlparser gains a question that is not passed on.
 
-use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, GranteesType, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 use std::any::TypeId;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -115,7 +116,10 @@ impl Dialect for DogwoodDialect {
         POSTGRES.parse_prefix(parser)
     }
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
-        POSTGRES.parse_infix(parser, expr, precedence)
+        match quantifier(parser) {
+            Some(tokens) => Some(quantified(parser, expr, precedence, tokens)),
+            None => POSTGRES.parse_infix(parser, expr, precedence),
+        }
     }
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         POSTGRES.get_next_precedence(parser)
@@ -169,6 +173,47 @@ impl Dialect for DogwoodDialect {
     ) -> bool {
         POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
+}
+
+const QUANTIFIERS: [Keyword; 3] = [Keyword::ANY, Keyword::SOME, Keyword::ALL];
+
+/// The number of tokens up to ANY, SOME or ALL if they follow `OPERATOR([schema.]symbol)` here, which sqlparser would refuse.
+fn quantifier(parser: &Parser) -> Option<usize> {
+    let is = |place: usize, token: &Token| parser.peek_nth_token_ref(place).token == *token;
+    let word = |place: usize| match &parser.peek_nth_token_ref(place).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    if word(0) != Some(Keyword::OPERATOR) || !is(1, &Token::LParen) {
+        return None;
+    }
+    let end = if is(3, &Token::Period) { 5 } else { 3 };
+    (is(end, &Token::RParen) && word(end + 1).is_some_and(|word| QUANTIFIERS.contains(&word))).then_some(end + 1)
+}
+
+fn quantified(parser: &mut Parser, left: &Expr, precedence: u8, tokens: usize) -> Result<Expr, ParserError> {
+    // OPERATOR ( schema . symbol )
+    let names = (2..tokens - 1).map(|place| parser.peek_nth_token_ref(place).token.to_string());
+    let compare_op = BinaryOperator::PGCustomBinaryOperator(names.filter(|name| name != ".").collect());
+    for _ in 0..tokens {
+        parser.advance_token();
+    }
+    let quantifier = parser.expect_one_of_keywords(&QUANTIFIERS)?;
+    let is_query = parser.peek_token_ref().token == Token::LParen
+        && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if matches!(word.keyword, Keyword::SELECT | Keyword::WITH));
+    let right = if is_query {
+        parser.parse_subexpr(precedence)?
+    } else {
+        parser.expect_token(&Token::LParen)?;
+        let right = parser.parse_expr()?;
+        parser.expect_token(&Token::RParen)?;
+        right
+    };
+    let (left, right) = (Box::new(left.clone()), Box::new(right));
+    Ok(match quantifier {
+        Keyword::ALL => Expr::AllOp { left, compare_op, right },
+        other => Expr::AnyOp { left, compare_op, right, is_some: other == Keyword::SOME },
+    })
 }
 
 #[cfg(test)]

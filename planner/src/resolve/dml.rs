@@ -64,6 +64,9 @@ impl Resolver<'_> {
             Relation::Stored { name, .. } => {
                 Err(PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog")))
             }
+            Relation::Sequence(sequence) => {
+                Err(PlanError::new("42809", format!("cannot change sequence \"{}\"", sequence.name)).hint("use setval"))
+            }
             Relation::Cte(_) => Err(PlanError::new("42P01", "a WITH query cannot be written")),
         }
     }

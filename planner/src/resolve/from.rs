@@ -5,7 +5,7 @@ use super::levels::shift_hir;
 use super::query::Limits;
 use super::scope::{Binding, Clause, Frame, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
-use crate::catalog::Table;
+use crate::catalog::{Sequence, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::scalar::cast::select_common_type_for;
@@ -54,6 +54,8 @@ pub(super) enum Relation {
     Cte(usize),
     /// A view whose query takes its place.
     View(Arc<Table>),
+    /// A sequence: one row.
+    Sequence(Arc<Sequence>),
     Stored { id: RelationId, schema: &'static str, name: String, columns: Vec<Visible>, types: Vec<ColumnType>, is_system: bool },
 }
 
@@ -322,10 +324,10 @@ impl Resolver<'_> {
         let id = match &found {
             Relation::Stored { id, is_system: false, .. } => Some(*id),
             Relation::View(view) => Some(view.id),
-            Relation::Stored { .. } | Relation::Cte(_) => None,
+            Relation::Stored { .. } | Relation::Cte(_) | Relation::Sequence(_) => None,
         };
         if let (Some(id), Some(ident)) = (id, name.0.last().and_then(|part| part.as_ident())) {
-            self.trace_relation(ident.span, id, alias.is_some());
+            self.trace_relation(ident.span, id, alias.is_some(), name.0.len() > 1);
         }
         match found {
             Relation::View(view) => {
@@ -344,6 +346,19 @@ impl Resolver<'_> {
             }
             Relation::Cte(index) => {
                 let (hir, binding) = self.cte_reference(index);
+                Ok(FromItem::single(hir, aliased(binding, alias)?))
+            }
+            Relation::Sequence(sequence) => {
+                let (hir, columns) = self.sequence_row(&sequence)?;
+                let binding = Binding {
+                    name: sequence.name.clone(),
+                    schema: Some("public"),
+                    hidden_name: None,
+                    relation: None,
+                    columns,
+                    row_key: None,
+                    is_scalar: false,
+                };
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Stored { id, schema, name, columns, types, is_system } => {
@@ -403,7 +418,10 @@ impl Resolver<'_> {
     }
 
     fn table_relation(&self, name: &str) -> Option<Relation> {
-        let table = self.catalog.table_by_name(name)?;
+        let Some(table) = self.catalog.table_by_name(name) else {
+            let sequence = self.catalog.sequence_names.get(name)?;
+            return self.catalog.sequences.get(sequence).map(|sequence| Relation::Sequence(Arc::clone(sequence)));
+        };
         let expanded = match self.session.views {
             ViewUse::Read => !table.is_stored() && !table.is_maintained(),
             ViewUse::Expand => !table.is_stored(),

@@ -4,10 +4,11 @@ use super::call::function_name;
 use super::from::{FromItem, aliased};
 use super::scope::{Binding, Clause, Frame, Visible, fold};
 use super::{Resolver, Typed};
+use crate::catalog::Sequence;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode};
 use crate::scalar::registry;
-use repr::{ColumnType, ScalarType};
+use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
 
 impl Resolver<'_> {
@@ -54,6 +55,28 @@ impl Resolver<'_> {
             .collect();
         let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
+    }
+
+    /// A sequence as a relation.
+    pub(super) fn sequence_row(&mut self, sequence: &Sequence) -> Result<(Hir, Vec<Visible>), PlanError> {
+        let found = registry::resolve_table_function("pg_sequence_row", &[ScalarType::Regclass])?;
+        let id = Typed::literal(Datum::Oid(sequence.id.0), ScalarType::Regclass);
+        let args = self.convert_args(vec![id], &found.arg_casts, &found.conversions)?;
+        let columns: Vec<Visible> = found
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, (name, scalar))| Visible {
+                name: name.clone(),
+                index,
+                column_type: ColumnType::nullable(scalar.clone()),
+                origin: None,
+            })
+            .collect();
+        let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
+        let functions = vec![(found.function, args, types.clone())];
+        let node = HirNode::TableFunction { input: Box::new(Hir::unit()), functions, ordinality: false };
+        Ok((Hir { node, types }, columns))
     }
 
     fn function_rows(

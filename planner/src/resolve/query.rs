@@ -161,6 +161,7 @@ impl Resolver<'_> {
                     let columns = super::from::view_columns(&view, &hir.types);
                     (hir, columns)
                 }
+                super::from::Relation::Sequence(sequence) => self.sequence_row(&sequence)?,
                 super::from::Relation::Cte(_) => (Hir::unit(), Vec::new()),
             },
         };

@@ -154,6 +154,7 @@ impl Resolver<'_> {
             ScalarType::Int2Vector => ScalarType::Int2,
             ScalarType::OidVector => ScalarType::Oid,
             ScalarType::Jsonb => return self.json_subscripts(value, subscripts, position),
+            ScalarType::Name => return self.name_subscript(value, subscripts, position),
             other => {
                 return Err(PlanError::new("42804", format!("cannot subscript type {} because it does not support subscripting", self.type_label(other)))
                     .at(position));
@@ -193,6 +194,23 @@ impl Resolver<'_> {
             }
         }
         self.call_named(if sliced { "array_slice" } else { "array_subscript" }, args, position)
+    }
+
+    /// A name is an array of bytes that counts from 0.
+    fn name_subscript(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+        match subscripts {
+            [Subscript::Index { index }] => {
+                let typed = self.expr(index)?;
+                let index = self
+                    .cast(typed, &repr::ColumnType::nullable(ScalarType::Int4), crate::scalar::cast::CastContext::Assignment)
+                    .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))?;
+                self.call_named("name_subscript", vec![value, index], position)
+            }
+            others if others.iter().all(|subscript| matches!(subscript, Subscript::Index { .. })) => {
+                Ok(Typed::literal(Datum::Null, ScalarType::Char))
+            }
+            _ => Err(PlanError::unsupported("slices of fixed-length arrays").at(position)),
+        }
     }
 
     fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {

@@ -364,6 +364,9 @@ impl Resolver<'_> {
                 .map(Arc::clone)
                 .ok_or_else(|| PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)),
             Relation::View(view) => Ok(view),
+            Relation::Sequence(sequence) => {
+                Err(PlanError::new("42809", format!("\"{}\" is not a table", sequence.name)).at(position))
+            }
             Relation::Stored { .. } | Relation::Cte(_) => {
                 Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name)).at(position))
             }

@@ -35,8 +35,8 @@ pub(super) struct Mention {
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A table or view in FROM; without an alias it names its columns too.
-    Relation { id: RelationId, aliased: bool },
+    /// A table or view in FROM; without an alias it names its columns too. `qualified` where its schema was written.
+    Relation { id: RelationId, aliased: bool, qualified: bool },
     /// A column. `origin` is set where a table's own name for it was written; `qualifier` where none was.
     Column { name: String, origin: Option<(RelationId, ColumnIndex)>, qualifier: Option<String>, is_output: bool },
     /// `*`, and the columns that it stands for, as they can be written.
@@ -45,10 +45,10 @@ pub(super) enum Meaning {
 
 impl Resolver<'_> {
     /// A relation of FROM, by its name.
-    pub(super) fn trace_relation(&mut self, span: Span, id: RelationId, aliased: bool) {
+    pub(super) fn trace_relation(&mut self, span: Span, id: RelationId, aliased: bool, qualified: bool) {
         if let Some(trace) = &mut self.trace {
             trace.reads.entry(id).or_default();
-            trace.mentions.push(Mention { span, meaning: Meaning::Relation { id, aliased } });
+            trace.mentions.push(Mention { span, meaning: Meaning::Relation { id, aliased, qualified } });
         }
     }
 

@@ -138,6 +138,19 @@ fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
     meaning(text, catalog, ViewUse::Opaque, false).is_ok_and(|(resolved, _)| resolved == *wanted)
 }
 
+/// A view's query as `pg_get_viewdef` shows it where `public` is not searched.
+pub fn qualified_definition(view: &View, catalog: &Catalog) -> String {
+    let Ok((original, trace)) = meaning(&view.query, catalog, ViewUse::Opaque, true) else { return view.definition() };
+    let query = splice(&view.query, trace.mentions.iter().filter_map(|mention| match mention.meaning {
+        Meaning::Relation { id, qualified: false, .. } => {
+            let name = &catalog.table(id)?.name;
+            Some(Edit { span: mention.span, text: format!("public.{}", quote_identifier(name)) })
+        }
+        Meaning::Relation { .. } | Meaning::Column { .. } | Meaning::Star(_) => None,
+    }));
+    if means(&query, catalog, &original) { View { query, ..view.clone() }.definition() } else { view.definition() }
+}
+
 /// The text with a relation, or one of its columns, under its new name; the catalog still has the old one. Whether it
 /// means the same is for `still_means` to say.
 pub(super) fn rename(
@@ -160,7 +173,7 @@ pub(super) fn rename(
     let under_old_name = |keeps: bool| if keeps { format!("{new} AS {}", quote_identifier(old)) } else { new.clone() };
     Ok(splice(text, trace.mentions.iter().filter_map(|mention| {
         let text = match (&mention.meaning, column) {
-            (Meaning::Relation { id, aliased }, None) if *id == relation => under_old_name(!aliased),
+            (Meaning::Relation { id, aliased, .. }, None) if *id == relation => under_old_name(!aliased),
             (Meaning::Column { name, origin, .. }, Some(column)) if *origin == Some((relation, column)) && name == old => {
                 under_old_name(outputs.contains(&mention.span))
             }
@@ -265,7 +278,9 @@ impl Resolver<'_> {
             )));
         }
         self.nested(|resolver| {
-            let mut inner = Resolver::new(resolver.catalog, resolver.session, "", &[]);
+            // Its text was understood with the usual search path, whatever this session's is.
+            let session = SessionInfo { views: resolver.session.views, ..SessionInfo::default() };
+            let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
             inner.next_cte = resolver.next_cte;
             inner.depth = resolver.depth;
             inner.view_depth = resolver.view_depth + 1;

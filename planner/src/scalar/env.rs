@@ -41,6 +41,8 @@ pub trait Environment: Send + Sync {
     fn last_value(&self) -> Result<i64, ValueError>;
     /// `setval`.
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError>;
+    /// A sequence's counter: the last value, or the first to come; and whether it was given.
+    fn sequence_state(&self, sequence: SequenceId) -> Result<(i64, bool), ValueError>;
     /// Fills with random bytes from the system's generator (`random()`, `gen_random_uuid()`).
     fn random_bytes(&self, buffer: &mut [u8]);
     /// Waits; fails with 57014 when the statement is cancelled or out of time.
@@ -83,7 +85,7 @@ impl EvalContext {
             },
             // A session always has a time zone; without one there is no session, and no time is now.
             now: setting("timezone").map(|_| self.environment.transaction_timestamp()),
-            catalog: Some(Arc::new(CatalogNames(Arc::clone(self.environment.catalog())))),
+            catalog: Some(Arc::new(self.names())),
         }
     }
 
@@ -107,7 +109,8 @@ impl EvalContext {
 
     /// Names of the catalog's objects.
     pub(crate) fn names(&self) -> CatalogNames {
-        CatalogNames(Arc::clone(self.environment.catalog()))
+        let path = self.environment.setting("search_path");
+        CatalogNames::new(Arc::clone(self.environment.catalog()), path.as_deref())
     }
 }
 
@@ -174,6 +177,9 @@ impl Environment for NoEnvironment {
         nothing_to_ask()
     }
     fn set_value(&self, _sequence: SequenceId, _value: i64, _is_called: bool) -> Result<(), ValueError> {
+        nothing_to_ask()
+    }
+    fn sequence_state(&self, _sequence: SequenceId) -> Result<(i64, bool), ValueError> {
         nothing_to_ask()
     }
     fn random_bytes(&self, buffer: &mut [u8]) {

@@ -10,18 +10,13 @@ mod server;
 mod types;
 mod view;
 
+use super::schemas::{PG_CATALOG, PUBLIC};
 use super::{SystemRelation, find_by_id};
 use crate::catalog::Catalog;
 use crate::scalar::Environment;
 use repr::{Array, Datum, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
-/// OID of schema pg_catalog.
-pub(super) const PG_CATALOG: u32 = 11;
-/// OID of schema public.
-pub(super) const PUBLIC: u32 = 2200;
-/// OID of schema information_schema.
-pub(super) const INFORMATION_SCHEMA: u32 = 13_223;
 /// OID of the one role.
 pub(super) const OWNER: u32 = 10;
 /// OID of the one database.
@@ -52,6 +47,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_type") => source.types(&mut table),
         ("pg_catalog", "pg_enum") => source.enum_labels(&mut table),
         ("pg_catalog", "pg_namespace") => source.namespaces(&mut table),
+        ("pg_catalog", "pg_extension") => source.extensions(&mut table),
         ("pg_catalog", "pg_am") => source.access_methods(&mut table),
         ("pg_catalog", "pg_collation") => source.collations(&mut table),
         ("pg_catalog", "pg_database") => source.databases(&mut table),
@@ -165,11 +161,4 @@ fn vector(elements: Vec<Datum>) -> Datum {
 
 fn array(elements: Vec<Datum>) -> Datum {
     Datum::Array(Arc::new(Array::vector(elements)))
-}
-
-/// A name as SQL must spell it.
-pub(super) fn quoted(name: &str) -> String {
-    let plain = name.chars().next().is_some_and(|first| first.is_ascii_lowercase() || first == '_')
-        && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }

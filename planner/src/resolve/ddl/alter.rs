@@ -173,7 +173,7 @@ impl Change<'_> {
         let table = Arc::clone(self.get(id));
         self.refuse_special_default(id, index, column)?;
         self.check_expression(ExpressionPurpose::Default(&table.columns[index]), text, &table)?;
-        self.edit(id).columns[index].default = Some(DefaultValue::Expr(text.text.clone()));
+        self.edit(id).columns[index].default = Some(self.default_of(text));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::catalog::{Check, ConstraintName, EdgeRef, EdgeSource, ForeignKey, Ind
 use crate::error::PlanError;
 use crate::parse::definition::{References, TableConstraint, TableConstraintKind, Timing};
 use crate::parse::statement::{Identifier, SqlText};
+use crate::parse::{Expr, parse_expression};
 use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType};
 use std::sync::Arc;
 
@@ -216,9 +217,9 @@ impl Change<'_> {
             }
         };
         let constraint = self.constraint(name.clone(), Timing::default());
-        self.edit(id).checks.push(Check { constraint, expression: text.text.clone() });
+        self.edit(id).checks.push(Check { constraint, expression: unwrapped(&text.text) });
         if !fresh {
-            self.effects.push(DdlEffect::ValidateCheck { table: id, name, expression: text.text.clone() });
+            self.effects.push(DdlEffect::ValidateCheck { table: id, name, expression: unwrapped(&text.text) });
         }
         Ok(())
     }
@@ -494,4 +495,13 @@ pub(super) fn columns_phrase(table: &Table, columns: &[ColumnIndex]) -> String {
 /// `stories.author OWNED_BY users(id)`
 pub(super) fn describe_edge(catalog: &crate::catalog::Catalog, table: &Table, key: &ForeignKey) -> String {
     crate::ownership::describe_edge(catalog, table, key)
+}
+
+/// An expression without the parentheses around all of it, which each dump would add to.
+fn unwrapped(text: &str) -> String {
+    let text = text.trim();
+    match (parse_expression(text), text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'))) {
+        (Ok(Expr::Nested(_)), Some(inner)) => unwrapped(inner),
+        _ => text.to_owned(),
+    }
 }

@@ -97,7 +97,7 @@ impl Change<'_> {
         } else if let Some(text) = &new.default {
             let table = Arc::clone(self.get(id));
             self.check_expression(ExpressionPurpose::Default(&new.column), text, &table)?;
-            Some(DefaultValue::Expr(text.text.clone()))
+            Some(self.default_of(text))
         } else if let Some(text) = &new.generated {
             let table = Arc::clone(self.get(id));
             self.check_generated(&table, index, text)?;

@@ -6,8 +6,11 @@ use super::DdlEffect;
 use crate::catalog::{DefaultValue, Sequence, Table};
 use crate::error::PlanError;
 use crate::parse::definition::SequenceOptions;
-use crate::parse::statement::{Identifier, ObjectName};
+use crate::parse::parse_expression;
+use crate::parse::statement::{Identifier, ObjectName, SqlText};
+use crate::scalar::func::parse_identifier;
 use repr::{ColumnIndex, RelationId, ScalarType, SequenceId};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use std::sync::Arc;
 
 impl Change<'_> {
@@ -70,6 +73,19 @@ impl Change<'_> {
             Some(always) => DefaultValue::Identity { sequence: sequence_id, always },
             None => DefaultValue::Serial(sequence_id),
         })
+    }
+
+    /// What a default's text says: `nextval('sequence')` means the sequence itself, whatever it will be called.
+    pub(super) fn default_of(&self, text: &SqlText) -> DefaultValue {
+        let sequence = parse_expression(&text.text).ok().and_then(|expr| next_of(&expr)).and_then(|name| {
+            let parts = parse_identifier(&name, true).ok()?;
+            match parts.as_slice() {
+                [name] => self.catalog.sequence_names.get(name),
+                [schema, name] if schema == "public" => self.catalog.sequence_names.get(name),
+                _ => None,
+            }
+        });
+        sequence.map_or_else(|| DefaultValue::Expr(text.text.clone()), |sequence| DefaultValue::Serial(*sequence))
     }
 
     fn insert_sequence(
@@ -243,4 +259,24 @@ fn check_sequence(sequence: &Sequence, options: &SequenceOptions) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The sequence named in `nextval('name')` or `nextval('name'::regclass)`.
+fn next_of(expr: &Expr) -> Option<String> {
+    let Expr::Function(function) = expr else { return None };
+    let names: Vec<&str> = function.name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
+    let (["nextval"] | ["pg_catalog", "nextval"]) = names.as_slice() else { return None };
+    let FunctionArguments::List(arguments) = &function.args else { return None };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments.args.as_slice() else { return None };
+    let name = match argument {
+        Expr::Cast { expr, data_type, .. } if data_type.to_string().eq_ignore_ascii_case("regclass") => expr,
+        other => other,
+    };
+    match name {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(name) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -2,59 +2,53 @@
 
 use crate::catalog::Catalog;
 use crate::scalar::func::{parse_identifier, quote_identifier};
+use crate::system;
+use crate::system::schemas::{DOGWOOD, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC};
 use repr::text::TextCatalog;
 use repr::{Id, RelationId, ScalarType, SequenceId};
 use std::sync::Arc;
 
 /// OIDs of the schemas.
-pub(crate) const SCHEMAS: [(&str, Id); 4] =
-    [("pg_catalog", 11), ("pg_toast", 99), ("public", 2200), ("information_schema", 13_360)];
-
-/// Catalog relations with fixed OIDs in PostgreSQL: 'pg_class'::regclass is compared with `classoid` columns.
-const SYSTEM_RELATIONS: [(&str, Id); 34] = [
-    ("pg_am", 2601),
-    ("pg_attrdef", 2604),
-    ("pg_attribute", 1249),
-    ("pg_auth_members", 1261),
-    ("pg_authid", 1260),
-    ("pg_cast", 2605),
-    ("pg_class", 1259),
-    ("pg_collation", 3456),
-    ("pg_constraint", 2606),
-    ("pg_conversion", 2607),
-    ("pg_database", 1262),
-    ("pg_depend", 2608),
-    ("pg_description", 2609),
-    ("pg_enum", 3501),
-    ("pg_event_trigger", 3466),
-    ("pg_extension", 3079),
-    ("pg_foreign_server", 1417),
-    ("pg_index", 2610),
-    ("pg_inherits", 2611),
-    ("pg_language", 2612),
-    ("pg_namespace", 2615),
-    ("pg_opclass", 2616),
-    ("pg_operator", 2617),
-    ("pg_opfamily", 2753),
-    ("pg_policy", 3256),
-    ("pg_proc", 1255),
-    ("pg_publication", 6104),
-    ("pg_range", 3541),
-    ("pg_rewrite", 2618),
-    ("pg_sequence", 2224),
-    ("pg_shdescription", 2396),
-    ("pg_statistic_ext", 3381),
-    ("pg_tablespace", 1213),
-    ("pg_trigger", 2620),
+pub(crate) const SCHEMAS: [(&str, Id); 5] = [
+    ("pg_catalog", PG_CATALOG),
+    ("pg_toast", 99),
+    ("public", PUBLIC),
+    ("information_schema", INFORMATION_SCHEMA),
+    ("dogwood", DOGWOOD),
 ];
 
-/// `pg_type` stands apart: its OID is also used for types' comments.
-const PG_TYPE: (&str, Id) = ("pg_type", 1247);
-
-/// The catalog behind text forms.
-pub(crate) struct CatalogNames(pub(crate) Arc<Catalog>);
+/// The catalog behind text forms, and whether names of `public` go without their schema.
+pub(crate) struct CatalogNames {
+    catalog: Arc<Catalog>,
+    public_is_searched: bool,
+}
 
 impl CatalogNames {
+    /// As a session with this search path sees it; without a session, the usual one.
+    pub(crate) fn new(catalog: Arc<Catalog>, search_path: Option<&str>) -> CatalogNames {
+        CatalogNames { catalog, public_is_searched: search_path.is_none_or(|path| searched(path).any(|name| name == "public")) }
+    }
+
+    /// Whether names of `public` are found without their schema.
+    pub(crate) fn public_is_searched(&self) -> bool {
+        self.public_is_searched
+    }
+
+    /// A name of `public` as SQL must spell it to be found.
+    pub(crate) fn spelled(&self, name: &str) -> String {
+        let name = quote_identifier(name);
+        if self.public_is_searched { name } else { format!("public.{name}") }
+    }
+
+    /// The name of a relation, index or sequence as SQL must spell it to be found.
+    fn spelled_class(&self, oid: Id) -> Option<String> {
+        match system::find_by_id(RelationId(oid)) {
+            Some(relation) if relation.schema == "pg_catalog" => Some(quote_identifier(relation.name)),
+            Some(relation) => Some(format!("{}.{}", relation.schema, quote_identifier(relation.name))),
+            None => self.class_name(oid).map(|name| self.spelled(&name)),
+        }
+    }
+
     /// The OID of a relation, index or sequence named as in SQL.
     pub(crate) fn class_oid(&self, name: &str) -> Option<Id> {
         let parts = parse_identifier(name, true).ok()?;
@@ -63,17 +57,16 @@ impl CatalogNames {
             [schema, name] => (Some(schema.as_str()), name.as_str()),
             _ => return None,
         };
-        let system = || system_relations().find(|(known, _)| *known == name).map(|(_, oid)| *oid);
+        let system = |schema: &str| system::find(schema, name).map(|relation| relation.id.0);
         match schema {
-            None => system().or_else(|| self.public_class(name)),
-            Some("pg_catalog") => system(),
+            None => system("pg_catalog").or_else(|| if self.public_is_searched { self.public_class(name) } else { None }),
             Some("public") => self.public_class(name),
-            Some(_) => None,
+            Some(schema) => system(schema),
         }
     }
 
     fn public_class(&self, name: &str) -> Option<Id> {
-        let catalog = &self.0;
+        let catalog = &self.catalog;
         if let Some(table) = catalog.relation_names.get(name) {
             return Some(table.0);
         }
@@ -85,15 +78,15 @@ impl CatalogNames {
 
     /// The name of a relation, index or sequence.
     pub(crate) fn class_name(&self, oid: Id) -> Option<String> {
-        let catalog = &self.0;
+        let catalog = &self.catalog;
         if let Some(table) = catalog.table(RelationId(oid)) {
             return Some(table.name.clone());
         }
         if let Some(sequence) = catalog.sequences.get(&SequenceId(oid)) {
             return Some(sequence.name.clone());
         }
-        if let Some((name, _)) = system_relations().find(|(_, known)| *known == oid) {
-            return Some((*name).to_owned());
+        if let Some(relation) = system::find_by_id(RelationId(oid)) {
+            return Some(relation.name.to_owned());
         }
         catalog
             .relations
@@ -108,12 +101,12 @@ impl CatalogNames {
         if let Some(scalar) = ScalarType::from_oid(oid) {
             return Some(scalar.format_type(modifier));
         }
-        if let Some(found) = self.0.enums.get(&oid) {
-            return Some(quote_identifier(&found.name));
+        if let Some(found) = self.catalog.enums.get(&oid) {
+            return Some(self.spelled(&found.name));
         }
         // An enum's array type has the next OID.
-        let element = self.0.enums.get(&oid.checked_sub(1)?)?;
-        Some(format!("{}[]", quote_identifier(&element.name)))
+        let element = self.catalog.enums.get(&oid.checked_sub(1)?)?;
+        Some(format!("{}[]", self.spelled(&element.name)))
     }
 
     /// The OID of a type named as in SQL.
@@ -132,30 +125,31 @@ impl CatalogNames {
                 [schema, name] if schema == "public" => name,
                 _ => return None,
             };
-            let found = self.0.enums.values().find(|candidate| candidate.name == *wanted)?;
+            let found = self.catalog.enums.values().find(|candidate| candidate.name == *wanted)?;
             Some(ScalarType::Enum(found.id))
         })?;
         Some(if is_array { scalar.array_oid() } else { scalar.oid() })
     }
 }
 
-fn system_relations() -> impl Iterator<Item = &'static (&'static str, Id)> {
-    SYSTEM_RELATIONS.iter().chain(std::iter::once(&PG_TYPE))
+/// The schemas of a search path, as written.
+pub(crate) fn searched(path: &str) -> impl Iterator<Item = &str> {
+    path.split(',').map(|part| part.trim().trim_matches('"'))
 }
 
 impl TextCatalog for CatalogNames {
     fn enum_name(&self, id: Id) -> Option<String> {
-        self.0.enums.get(&id).map(|found| found.name.clone())
+        self.catalog.enums.get(&id).map(|found| found.name.clone())
     }
 
     fn enum_position(&self, id: Id, label: &str) -> Option<u32> {
-        let labels = &self.0.enums.get(&id)?.labels;
+        let labels = &self.catalog.enums.get(&id)?.labels;
         labels.iter().position(|candidate| candidate == label).and_then(|position| u32::try_from(position).ok())
     }
 
     fn object_name(&self, kind: &ScalarType, oid: Id) -> Option<String> {
         match kind {
-            ScalarType::Regclass => self.class_name(oid).map(|name| quote_identifier(&name)),
+            ScalarType::Regclass => self.spelled_class(oid),
             ScalarType::Regtype => self.type_name(oid, -1),
             ScalarType::Regnamespace => {
                 SCHEMAS.iter().find(|(_, known)| *known == oid).map(|(name, _)| (*name).to_owned())

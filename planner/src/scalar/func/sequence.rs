@@ -7,7 +7,7 @@ use repr::{Datum, SequenceId, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
-fn sequence(ctx: &EvalContext, arg: &Datum) -> Result<SequenceId, ValueError> {
+pub(crate) fn sequence(ctx: &EvalContext, arg: &Datum) -> Result<SequenceId, ValueError> {
     let id = SequenceId(oid(arg)?);
     if ctx.environment.catalog().sequences.contains_key(&id) {
         return Ok(id);
@@ -46,5 +46,10 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     })
     .volatile(),
     strict("lastval() int8", |ctx, _, _| ctx.environment.last_value().map(Datum::Int8)).volatile(),
+    strict("pg_sequence_last_value(regclass) int8", |ctx, a, _| {
+        let (value, called) = ctx.environment.sequence_state(sequence(ctx, &a[0])?)?;
+        Ok(if called { Datum::Int8(value) } else { Datum::Null })
+    })
+    .volatile(),
     strict("setval(regclass, int8, bool?) int8", |ctx, a, _| set(ctx, a)).volatile(),
 ];

@@ -6,7 +6,8 @@ mod privilege;
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{Definition, lenient, strict};
 use crate::scalar::EvalContext;
-use crate::scalar::env::names::SCHEMAS;
+use crate::scalar::env::names::{SCHEMAS, searched};
+use crate::system;
 use repr::{Datum, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
@@ -57,8 +58,8 @@ fn set_config(ctx: &EvalContext, args: &[Datum]) -> Answer {
 /// The schemas of the search path that exist.
 fn search_path(ctx: &EvalContext, implicit: bool) -> Vec<String> {
     let path = ctx.environment.setting("search_path").unwrap_or_else(|| "\"$user\", public".to_owned());
-    let written = path.split(',').map(|part| part.trim().trim_matches('"').to_owned());
-    let mut schemas: Vec<String> = written.filter(|name| SCHEMAS.iter().any(|(known, _)| known == name)).collect();
+    let known = |name: &&str| SCHEMAS.iter().any(|(known, _)| known == name);
+    let mut schemas: Vec<String> = searched(&path).filter(known).map(str::to_owned).collect();
     if implicit && !schemas.iter().any(|name| name == "pg_catalog") {
         schemas.insert(0, "pg_catalog".to_owned());
     }
@@ -97,12 +98,19 @@ fn database_size(ctx: &EvalContext) -> Answer {
     Ok(Datum::Int8(sizes.fold(0, i64::saturating_add)))
 }
 
+/// Whether a relation is found by its name alone.
 fn visible(ctx: &EvalContext, arg: &Datum) -> Answer {
-    Ok(ctx.names().class_name(oid(arg)?).map_or(Datum::Null, |_| Datum::Bool(true)))
+    let (id, names) = (oid(arg)?, ctx.names());
+    Ok(match system::find_by_id(RelationId(id)) {
+        Some(relation) => Datum::Bool(search_path(ctx, true).iter().any(|schema| schema == relation.schema)),
+        None => names.class_name(id).map_or(Datum::Null, |_| Datum::Bool(names.public_is_searched())),
+    })
 }
 
 fn type_visible(ctx: &EvalContext, arg: &Datum) -> Answer {
-    Ok(ctx.names().type_name(oid(arg)?, -1).map_or(Datum::Null, |_| Datum::Bool(true)))
+    let (id, names) = (oid(arg)?, ctx.names());
+    let built_in = ScalarType::from_oid(id).is_some();
+    Ok(names.type_name(id, -1).map_or(Datum::Null, |_| Datum::Bool(built_in || names.public_is_searched())))
 }
 
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {

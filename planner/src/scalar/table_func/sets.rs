@@ -2,7 +2,7 @@
 
 use super::{Definition, TableRows, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
-use crate::scalar::func::{groups, options, compile, split, split_pieces};
+use crate::scalar::func::{compile, find_sequence, groups, options, split, split_pieces};
 use repr::{Datum, ValueError};
 use sqlparser::keywords::ALL_KEYWORDS;
 use std::sync::Arc;
@@ -73,6 +73,13 @@ pub(super) const FUNCTIONS: &[Definition] = &[
         "pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)",
         |_, _, _| keywords(),
     ),
+    // What a sequence is as a relation; no value is logged ahead that would have to be counted.
+    ("pg_sequence_row(regclass) (last_value int8, log_cnt int8, is_called bool)", |ctx, args, _| {
+        strict(args, |args| {
+            let (value, called) = ctx.environment.sequence_state(find_sequence(ctx, &args[0])?)?;
+            known(vec![vec![Datum::Int8(value), Datum::Int8(0), Datum::Bool(called)]])
+        })
+    }),
     // Tables have no partitions: each is its only ancestor.
     ("pg_partition_ancestors(regclass) (relid regclass)", |_, args, _| strict(args, |args| column(args.to_vec()))),
 ];

@@ -1,13 +1,25 @@
 //! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend, pg_rewrite.
 
-use super::{BTREE, HEAP, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
+use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
+use super::{BTREE, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
+use crate::scalar::env::names::CatalogNames;
 use crate::system::{SystemRelation, relations};
 use repr::{ColumnType, Datum, ScalarType};
+use std::sync::Arc;
 
 /// OID of the relation pg_class, of things that hang on tables.
 const PG_CLASS: u32 = 1259;
+
+/// OID of the relation pg_attrdef.
+const PG_ATTRDEF: u32 = 2604;
+
+/// OID of the relation pg_namespace.
+const PG_NAMESPACE: u32 = 2615;
+
+/// OID of the relation pg_extension.
+const PG_EXTENSION: u32 = 3079;
 
 /// OID of the relation pg_rewrite.
 const PG_REWRITE: u32 = 2618;
@@ -28,7 +40,9 @@ pub(super) fn default_text(source: &Source<'_>, column: &Column) -> Option<Strin
     match &column.default {
         Some(DefaultValue::Expr(expression) | DefaultValue::Generated(expression)) => Some(expression.clone()),
         Some(DefaultValue::Serial(sequence)) => {
-            let name = source.catalog.sequences.get(sequence).map(|found| super::quoted(&found.name))?;
+            let path = source.environment.setting("search_path");
+            let names = CatalogNames::new(Arc::clone(source.environment.catalog()), path.as_deref());
+            let name = source.catalog.sequences.get(sequence).map(|found| names.spelled(&found.name))?;
             Some(format!("nextval('{name}'::regclass)"))
         }
         Some(DefaultValue::Identity { .. }) | None => None,
@@ -36,7 +50,11 @@ pub(super) fn default_text(source: &Source<'_>, column: &Column) -> Option<Strin
 }
 
 pub(super) fn schema_id(relation: &SystemRelation) -> u32 {
-    if relation.schema == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA }
+    match relation.schema {
+        "pg_catalog" => PG_CATALOG,
+        "information_schema" => INFORMATION_SCHEMA,
+        _ => DOGWOOD,
+    }
 }
 
 fn collation(scalar: &ScalarType) -> u32 {
@@ -48,7 +66,7 @@ fn collation(scalar: &ScalarType) -> u32 {
     }
 }
 
-fn storage(scalar: &ScalarType) -> &'static str {
+pub(super) fn storage(scalar: &ScalarType) -> &'static str {
     match scalar {
         ScalarType::Numeric => "m",
         other if other.length() == -1 => "x",
@@ -261,6 +279,17 @@ impl Source<'_> {
     /// Sequences hang on the columns that own them: auto for serial, internal for identity. Views on what they read.
     pub(super) fn dependencies(&self, rows: &mut Rows) {
         self.view_dependencies(rows);
+        let ours = relations().iter().filter(|relation| relation.schema == "dogwood");
+        for (class, id) in ours.map(|relation| (PG_CLASS, relation.id.0)).chain([(PG_NAMESPACE, DOGWOOD)]) {
+            rows.add(&[
+                ("classid", Datum::Oid(class)),
+                ("objid", Datum::Oid(id)),
+                ("refclassid", Datum::Oid(PG_EXTENSION)),
+                ("refobjid", Datum::Oid(EXTENSION)),
+                ("deptype", text("e")),
+            ]);
+        }
+        self.default_dependencies(rows);
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {
@@ -274,6 +303,33 @@ impl Source<'_> {
                 ("refobjsubid", Datum::Int4(i32::try_from(column + 1).unwrap_or(i32::MAX))),
                 ("deptype", text(if identity { "i" } else { "a" })),
             ]);
+        }
+    }
+}
+
+impl Source<'_> {
+    /// A default hangs on its column, and needs its sequence: pg_dump makes the three in that order.
+    fn default_dependencies(&self, rows: &mut Rows) {
+        for table in self.catalog.relations.values() {
+            for (place, column) in table.columns.iter().enumerate() {
+                if default_text(self, column).is_none() {
+                    continue;
+                }
+                let mut row = |relation: u32, number: usize, kind: &str| {
+                    rows.add(&[
+                        ("classid", Datum::Oid(PG_ATTRDEF)),
+                        ("objid", Datum::Oid(default_id(table, place))),
+                        ("refclassid", Datum::Oid(PG_CLASS)),
+                        ("refobjid", Datum::Oid(relation)),
+                        ("refobjsubid", Datum::Int4(i32::try_from(number).unwrap_or(i32::MAX))),
+                        ("deptype", text(kind)),
+                    ]);
+                };
+                row(table.id.0, place + 1, "a");
+                if let Some(DefaultValue::Serial(sequence)) = &column.default {
+                    row(sequence.0, 0, "n");
+                }
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
 
-use super::{BTREE, DATABASE, HEAP, INFORMATION_SCHEMA, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text};
+use super::super::schemas::{DOGWOOD, EXTENSION};
+use super::{BTREE, DATABASE, HEAP, OWNER, PG_CATALOG, Rows, Source, flag, optional, small, text};
+use crate::scalar::env::names::SCHEMAS;
 use crate::scalar::registry;
 use repr::Datum;
 
@@ -36,9 +38,19 @@ const SETTINGS: [&str; 26] = [
 
 impl Source<'_> {
     pub(super) fn namespaces(&self, rows: &mut Rows) {
-        for (id, name) in [(PG_CATALOG, "pg_catalog"), (PUBLIC, "public"), (INFORMATION_SCHEMA, "information_schema")] {
+        for (name, id) in SCHEMAS {
             rows.add(&[("oid", Datum::Oid(id)), ("nspname", text(name)), ("nspowner", Datum::Oid(OWNER))]);
         }
+    }
+
+    pub(super) fn extensions(&self, rows: &mut Rows) {
+        rows.add(&[
+            ("oid", Datum::Oid(EXTENSION)),
+            ("extname", text("dogwood")),
+            ("extowner", Datum::Oid(OWNER)),
+            ("extnamespace", Datum::Oid(DOGWOOD)),
+            ("extversion", text(env!("CARGO_PKG_VERSION"))),
+        ]);
     }
 
     pub(super) fn access_methods(&self, rows: &mut Rows) {

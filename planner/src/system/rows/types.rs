@@ -1,5 +1,6 @@
 //! pg_type and pg_enum.
 
+use super::object::storage;
 use super::{OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, text};
 use repr::{Datum, ScalarType};
 
@@ -69,7 +70,7 @@ fn one(rows: &mut Rows, scalar: &ScalarType, name: &str, schema: u32, kind: &str
         ("typreceive", Datum::Oid(id)),
         ("typsend", Datum::Oid(id)),
         ("typalign", text("i")),
-        ("typstorage", text(if length == -1 { "x" } else { "p" })),
+        ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
         ("typcollation", Datum::Oid(collation)),
     ]);

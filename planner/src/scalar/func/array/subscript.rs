@@ -1,6 +1,6 @@
-//! `array[i][j]` and `array[i:j]`.
+//! `array[i][j]`, `array[i:j]` and `name[i]`.
 
-use super::super::arguments::{array, integer};
+use super::super::arguments::{array, integer, text};
 use super::{Answer, made};
 use repr::{Array, Datum};
 use std::sync::Arc;
@@ -20,6 +20,18 @@ pub(super) fn element(args: &[Datum]) -> Answer {
         }
     }
     Ok(array.elements.get(place).cloned().unwrap_or(Datum::Null))
+}
+
+/// The byte of a name at the subscript, as a "char": nothing behind its end, NULL outside of what a name can hold.
+pub(super) fn byte(args: &[Datum]) -> Answer {
+    const NAME_BYTES: usize = 64;
+    let (name, place) = (text(&args[0])?, usize::try_from(integer(&args[1])?));
+    let Some(place) = place.ok().filter(|place| *place < NAME_BYTES) else { return Ok(Datum::Null) };
+    Ok(Datum::text(match name.as_bytes().get(place) {
+        None => String::new(),
+        Some(byte) if byte.is_ascii() => char::from(*byte).to_string(),
+        Some(byte) => format!("\\{byte:03o}"),
+    }))
 }
 
 /// Bounds come in pairs; a NULL one was left out. Dimensions without bounds stay whole. The result counts from 1.

@@ -4,7 +4,8 @@ use super::super::arguments::{integer, oid, string, text};
 use super::super::text::{parse_identifier, quote_identifier};
 use super::super::{Definition, strict};
 use super::{Answer, EvalContext};
-use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table, View};
+use crate::resolve::qualified_definition;
+use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
@@ -30,9 +31,9 @@ fn action(event: &str, action: ReferentialAction) -> String {
     }
 }
 
-fn foreign_key(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
-    let (name, columns) = match catalog.table(key.target) {
-        Some(target) => (quote_identifier(&target.name), column_list(target, &key.target_columns)),
+fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
+    let (name, columns) = match ctx.environment.catalog().table(key.target) {
+        Some(target) => (ctx.names().spelled(&target.name), column_list(target, &key.target_columns)),
         None => (key.target.to_string(), String::new()),
     };
     format!(
@@ -58,7 +59,7 @@ fn constraint(ctx: &EvalContext, id: u32) -> Option<String> {
             return Some(format!("CHECK (({}))", check.expression));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
-            return Some(foreign_key(catalog, table, key));
+            return Some(foreign_key(ctx, table, key));
         }
     }
     None
@@ -114,7 +115,10 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
 fn view(ctx: &EvalContext, id: u32) -> Answer {
     let catalog = ctx.environment.catalog();
     match catalog.table(RelationId(id)) {
-        Some(table) => string(table.view.as_ref().map_or_else(String::new, View::definition)),
+        Some(table) => string(table.view.as_ref().map_or_else(String::new, |view| {
+            let names_public = ctx.names().public_is_searched();
+            if names_public { view.definition() } else { qualified_definition(view, catalog) }
+        })),
         None => Ok(Datum::Null),
     }
 }

@@ -1,0 +1,140 @@
+//! EXPLAIN ANALYZE: the statement is run, its rows are counted and thrown away.
+//!
+//! A write writes, within the transaction, as in PostgreSQL. Nothing here is on the way of a statement that is not
+//! explained: what counts its operators is made here, and gone afterwards.
+
+use super::one_shot;
+use crate::SqlError;
+use crate::one_shot::profile::Profile;
+use crate::one_shot::watch::Watch;
+use crate::reader::Reader;
+use crate::session::Session;
+use crate::session::statement::CachedPlan;
+use crate::session::view::OwnView;
+use crate::view::published::ViewState;
+use crate::view::read;
+use crate::view::reason::NoView;
+use planner::Planned;
+use planner::explain::report::{Actual, Operator, Report};
+use planner::plan::Query;
+use repr::Datum;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+impl Session {
+    /// Runs what is explained, and says of its operators what they did.
+    pub(super) fn analyze(
+        &mut self,
+        report: &mut Report,
+        own: Option<OwnView>,
+        cached: &CachedPlan,
+        params: &Arc<[Datum]>,
+        timing: bool,
+    ) -> Result<(), SqlError> {
+        match &cached.planned {
+            Planned::Query(query) => {
+                if let Some(own) = own {
+                    if self.analyze_view(report, &own, params, timing)? {
+                        return Ok(());
+                    }
+                    *report = one_shot(query, cached, NoView::NoRows, &self.catalog());
+                }
+                self.analyze_query(report, query, params, timing)
+            }
+            Planned::Write(plan) => {
+                let profile = Profile::new(&plan.source().plan, timing);
+                let started = Instant::now();
+                self.profile = Some(profile.clone());
+                let written = self.written(plan, params.clone());
+                self.profile = None;
+                let rows = written?.rows as u64;
+                self.fill(report, &profile);
+                set(report.operators.first_mut(), actual(rows, timing.then(|| (None, started.elapsed())), Vec::new()));
+                Ok(())
+            }
+            _ => Err(SqlError::unsupported("EXPLAIN ANALYZE of this statement")),
+        }
+    }
+
+    fn analyze_query(
+        &mut self,
+        report: &mut Report,
+        query: &Arc<Query>,
+        params: &Arc<[Datum]>,
+        timing: bool,
+    ) -> Result<(), SqlError> {
+        let profile = Profile::new(&query.plan, timing);
+        if !query.locks.is_empty() {
+            self.transaction();
+        }
+        let started = Instant::now();
+        self.profile = Some(profile.clone());
+        let rows = self.query_rows(query, params.clone());
+        self.profile = None;
+        let (mut count, mut first) = (0, None);
+        for row in rows? {
+            row?;
+            first.get_or_insert_with(|| started.elapsed());
+            count += 1;
+        }
+        let all = started.elapsed();
+        profile.wait();
+        self.fill(report, &profile);
+        set(report.operators.first_mut(), actual(count, timing.then_some((first, all)), Vec::new()));
+        Ok(())
+    }
+
+    /// False if the view has no answer for the keys.
+    fn analyze_view(
+        &mut self,
+        report: &mut Report,
+        own: &OwnView,
+        params: &Arc<[Datum]>,
+        timing: bool,
+    ) -> Result<bool, SqlError> {
+        let context = self.eval_context(params.clone(), own.view.catalog());
+        let watch = Watch::new(self.limits(own.view.time()));
+        watch.check()?;
+        let started = Instant::now();
+        let Some(rows) = read::rows(&own.lifted, &own.state, &context, &watch)? else { return Ok(false) };
+        let rows = rows.count() as u64;
+        let times = timing.then(|| (None, started.elapsed()));
+        let mut held = vec![("keys", read::keys(&own.lifted, &context)?.len() as u64)];
+        held.extend(sizes(&own.state));
+        set(report.operators.get_mut(0), actual(rows, times, Vec::new()));
+        set(report.operators.get_mut(1), actual(rows, times, held));
+        Ok(true)
+    }
+
+    /// What each operator of a plan did, and what is held of the views that it reads.
+    fn fill(&mut self, report: &mut Report, profile: &Profile) {
+        let catalog = self.catalog();
+        let published = self.database.published.load_full();
+        for operator in &mut report.operators {
+            let Some(mut actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };
+            let view = operator.relation.as_ref().and_then(|name| catalog.table_by_name(name));
+            if let Some(state) = view.filter(|view| view.is_maintained()).and_then(|view| published.views.get(view.id)) {
+                actual.held.extend(sizes(state));
+            }
+            operator.actual = Some(actual);
+        }
+    }
+}
+
+fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>, held: Vec<(&'static str, u64)>) -> Actual {
+    Actual { loops: 1, rows, times, held }
+}
+
+fn set(operator: Option<&mut Operator>, actual: Actual) {
+    if let Some(operator) = operator {
+        operator.actual = Some(actual);
+    }
+}
+
+/// What is read of a view: its first arrangement.
+fn sizes(state: &ViewState) -> impl Iterator<Item = (&'static str, u64)> {
+    let sizes = |arrangement: &crate::view::published::Arrangement| {
+        [("batches", arrangement.batches.len() as u64), ("updates", arrangement.updates() as u64)]
+    };
+    state.arrangements.first().map(sizes).into_iter().flatten()
+}

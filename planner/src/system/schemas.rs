@@ -1,0 +1,12 @@
+//! The schemas and the one extension, by their OIDs.
+
+/// `pg_catalog`
+pub(crate) const PG_CATALOG: u32 = 11;
+/// `public`
+pub(crate) const PUBLIC: u32 = 2200;
+/// `information_schema`
+pub(crate) const INFORMATION_SCHEMA: u32 = 13_223;
+/// `dogwood`: relations of our own.
+pub(crate) const DOGWOOD: u32 = 15_000;
+/// The extension that schema `dogwood` and its relations belong to: what belongs to one, `pg_dump` leaves out.
+pub(crate) const EXTENSION: u32 = 14_999;
