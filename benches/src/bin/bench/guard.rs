@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::server::Failure;
 
 const SCRIPT: &str = r#"
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 running=
 while read -r word number; do
     case $word in
