@@ -9,8 +9,9 @@
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
-use super::dataflow::{ArrangedBy, Definition, ViewDataflow};
+use super::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
 use super::hydrate::Hydration;
+use super::inspection::Inspected;
 use super::line::{Line, Made};
 use super::published::{Stage, ViewState, Views};
 use super::statistics::Statistics;
@@ -20,12 +21,16 @@ use crate::layered::Layered;
 use crate::overlay::Overlay;
 use crate::published::Published;
 use crate::reader::Reader;
+use crate::render::arrangement_log::ArrangementLog;
 use crate::render::delta::{Feed, Group};
-use crossbeam_channel::{Receiver, RecvError, TryRecvError};
+use crate::render::rendered::OperatorLog;
+use crate::settings::server::ServerSettings;
+use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError};
 use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use storage::Store;
@@ -49,6 +54,10 @@ pub enum Message {
     Create(Box<Definition>, Arc<Published>),
     /// It is no longer.
     Drop(RelationId, Arc<Published>),
+    /// A view that has failed is filled again, from this state.
+    Refill(RelationId, Arc<Published>),
+    /// What dataflows hold and took.
+    Inspect(Sender<Vec<Inspected>>),
 }
 
 /// Groups of a backlog that are applied together.
@@ -81,7 +90,8 @@ pub struct ViewWorker {
     store: Store,
     line: Arc<Line>,
     statistics: Arc<Statistics>,
-    memory_bytes_max: usize,
+    settings: Arc<ServerSettings>,
+    logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
     /// As of `state`.
     current: Views,
@@ -96,17 +106,20 @@ impl ViewWorker {
         store: Store,
         line: Arc<Line>,
         statistics: Arc<Statistics>,
-        memory_bytes_max: usize,
+        settings: Arc<ServerSettings>,
         state: Arc<Published>,
     ) -> Self {
         let allocator = Allocator::Thread(Thread::default());
         let worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        let logs =
+            Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         ViewWorker {
             worker,
             store,
             line,
             statistics,
-            memory_bytes_max,
+            settings,
+            logs,
             views: BTreeMap::new(),
             current: Views::default(),
             amid_group: false,
@@ -141,15 +154,43 @@ impl ViewWorker {
                 }
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
-                    self.views.remove(&view);
+                    if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
+                        flow.end(&mut self.worker);
+                    }
                     self.current.remove(view);
                     self.statistics.dropped(view);
-                    self.worker.step();
                     self.republish();
+                }
+                Some(Message::Refill(view, state)) => {
+                    self.state = state;
+                    self.refill(view);
+                    self.republish();
+                }
+                Some(Message::Inspect(reply)) => {
+                    // Whoever asked may have gone.
+                    let _unheard = reply.send(self.inspect());
                 }
                 None => self.hydrate(),
             }
         }
+    }
+
+    /// A failed view of the catalog, from the newest state.
+    fn refill(&mut self, id: RelationId) {
+        let failed = |view: &Maintained| matches!(view.progress, Progress::Failed) && !view.automatic;
+        if !self.views.get(&id).is_some_and(failed) {
+            return;
+        }
+        let catalog = self.state.catalog().clone();
+        if let Some(table) = catalog.table(id) {
+            self.views.remove(&id);
+            self.create(table, &catalog);
+        }
+    }
+
+    fn inspect(&mut self) -> Vec<Inspected> {
+        let catalog = self.state.catalog();
+        self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(|flow| flow.inspect(catalog)).collect()
     }
 
     fn time(&self) -> CommitTime {
@@ -237,7 +278,7 @@ impl ViewWorker {
             Progress::Ready => {
                 let Some(flow) = &mut view.flow else { return };
                 let started = Instant::now();
-                match flow.apply(&mut self.worker, [Feed::Group(group)]) {
+                match flow.apply(&mut self.worker, [Feed::Group(group)], self.settings.view_memory_bytes()) {
                     Err(error) => {
                         deltas.end(id, error.clone());
                         self.fail(id, view, error);
@@ -288,11 +329,12 @@ impl ViewWorker {
         let mut stale: BTreeSet<RelationId> = stale.into_iter().collect();
         stale.extend(self.readers_of(&stale));
         for id in stale {
-            let view = self.views.remove(&id);
+            // Queries plan again after DDL, and ask for what they need.
+            if let Some(flow) = self.views.remove(&id).and_then(|view| view.flow) {
+                flow.end(&mut self.worker);
+            }
             self.current.remove(id);
             self.statistics.dropped(id);
-            // Queries plan again after DDL, and ask for what they need.
-            drop(view);
             let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
             deltas.end(id, ended.hint("Subscribe again."));
         }
@@ -335,7 +377,7 @@ impl ViewWorker {
         let id = definition.id;
         let catalog = self.state.catalog().clone();
         let eval = EvalContext::without_session(catalog.clone());
-        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.memory_bytes_max) {
+        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.logs.clone()) {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {
                 self.statistics.created(id);
@@ -369,7 +411,9 @@ impl ViewWorker {
             if let Some(flow) = view.flow.take() {
                 view.sources.truncate(usize::from(!view.automatic));
                 view.progress = Progress::Waiting;
-                self.start(&mut view, flow.definition);
+                let definition = flow.definition.clone();
+                flow.end(&mut self.worker);
+                self.start(&mut view, definition);
             }
             self.views.insert(id, view);
         }
@@ -439,7 +483,7 @@ impl ViewWorker {
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
-            flow.apply(&mut self.worker, [feed])?;
+            flow.apply(&mut self.worker, [feed], self.settings.view_memory_bytes())?;
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
             return Ok(());
@@ -447,7 +491,8 @@ impl ViewWorker {
         if !hydration.backlog.is_empty() {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
             let groups = hydration.backlog.len().min(BACKLOG_GROUPS_MAX);
-            flow.apply(&mut self.worker, hydration.backlog.drain(..groups).map(Feed::Group))?;
+            let backlog = hydration.backlog.drain(..groups).map(Feed::Group);
+            flow.apply(&mut self.worker, backlog, self.settings.view_memory_bytes())?;
             flow.take_fresh();
             return Ok(());
         }
@@ -461,7 +506,9 @@ impl ViewWorker {
     }
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
-        view.flow = None;
+        if let Some(flow) = view.flow.take() {
+            flow.end(&mut self.worker);
+        }
         view.progress = Progress::Failed;
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }
