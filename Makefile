@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb soak notebook lint clean install-build install-test install-bench
+.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb soak notebooks lab lint clean install-build install-test install-notebooks install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -33,6 +33,10 @@ install-test: install-build
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
 	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r benches/checks/requirements.txt
 
+# What the notebooks need, one of the checks among them.
+install-notebooks: install-test
+	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r notebooks/requirements.txt
+
 # The server and its tools.
 build: install-build
 	cargo build --release --workspace
@@ -47,7 +51,7 @@ apps: build install-test
 
 # Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
 # then the demo, which checks what it claims. A failed check does not hide the next.
-test: install-test
+test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace
 	@failed=(); for check in benches/checks/*.py; do \
@@ -80,10 +84,13 @@ soak: build install-test
 	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" benches/checks/bad_input.py
 	"$(VENV)/bin/python" benches/checks/sql_oracle.py --count 200000 --seconds 7200
 
-# Jupyter over a running server (see notebooks/).
-notebook: install-test
-	"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r notebooks/requirements.txt
-	"$(VENV)/bin/jupyter" notebook notebooks
+# Executes every notebook against a server of its own; fails if a cell fails. ARGUMENTS: --scale 0.1, --update, or notebooks by name.
+notebooks: build install-notebooks
+	@"$(VENV)/bin/python" notebooks/support/demo.py execute $(ARGUMENTS)
+
+# Jupyter over a demo server that is gone afterwards, or over the one of DOGWOOD_URL.
+lab: build install-notebooks
+	@"$(VENV)/bin/python" notebooks/support/demo.py lab $(ARGUMENTS)
 
 # What the tests do not check: the shape of the code.
 lint: install-build

@@ -20,8 +20,10 @@ use crate::overlay::{Overlay, Owners};
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::published::Published;
 use crate::sar::receipt::{self, Erasure};
+use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
 use crate::view::dataflow::Definition;
+use crate::view::inspection::Inspected;
 use crate::view::line::Line;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
@@ -69,6 +71,10 @@ pub enum ViewRequest {
     Create(Box<Definition>),
     /// Drop it.
     Drop(RelationId),
+    /// A view that has failed is filled again.
+    Refill(RelationId),
+    /// What do its dataflows hold, and what did they take? Answered once all before it is done.
+    Inspect(Sender<Vec<Inspected>>),
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
@@ -164,7 +170,7 @@ impl Pipeline {
             failed: None,
         };
         let (view_store, view_line) = (store.clone(), line.clone());
-        let ViewThread { statistics, memory_bytes_max, subscriptions } = views;
+        let ViewThread { statistics, settings, subscriptions } = views;
         let flush_statistics = statistics.clone();
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -182,7 +188,7 @@ impl Pipeline {
             spawn(
                 "views",
                 Box::new(move || {
-                    ViewWorker::new(view_store, view_line, statistics, memory_bytes_max, state).run(&view_messages);
+                    ViewWorker::new(view_store, view_line, statistics, settings, state).run(&view_messages);
                 }),
             ),
             spawn(
@@ -238,8 +244,8 @@ fn stopping() -> SqlError {
 pub struct ViewThread {
     /// Where it counts.
     pub statistics: Arc<Statistics>,
-    /// What one view may hold.
-    pub memory_bytes_max: usize,
+    /// What one view may hold stands there.
+    pub settings: Arc<ServerSettings>,
     /// Whom it tells.
     pub subscriptions: Arc<Subscriptions>,
 }
@@ -295,10 +301,14 @@ impl Committer {
     fn view(&mut self, request: ViewRequest) {
         let state = self.current.clone();
         let message = match request {
-            ViewRequest::Create(definition) => Message::Create(definition, state),
+            ViewRequest::Create(definition) => {
+                self.asked_for_views = true;
+                Message::Create(definition, state)
+            }
             ViewRequest::Drop(view) => Message::Drop(view, state),
+            ViewRequest::Refill(view) => Message::Refill(view, state),
+            ViewRequest::Inspect(reply) => Message::Inspect(reply),
         };
-        self.asked_for_views = true;
         self.hand_on(Work::View(message));
     }
 

@@ -14,7 +14,8 @@ pub struct Config {
     pub cipher: storage::Cipher,
     /// What one query's dataflow may hold (53200 past it).
     pub query_memory_bytes_max: usize,
-    /// What one maintained view may hold: past it, it is marked failed and its readers compute for themselves.
+    /// `dogwood.view_memory` when the server starts: what one maintained view may hold, and all automatic ones together.
+    /// Past it a view is marked failed or dropped, and its readers compute for themselves.
     pub view_memory_bytes_max: usize,
     /// Asks the program's allocator, where it can tell.
     pub allocator: Option<fn() -> Allocated>,

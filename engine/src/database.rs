@@ -7,13 +7,14 @@ use crate::holders::{Hold, Holder, Holders};
 use crate::locks::{LockTable, TransactionId};
 use crate::published::Published;
 use crate::sequence::Sequences;
+use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
 use arc_swap::ArcSwap;
 use planner::catalog::Catalog;
 use repr::CommitTime;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::view::automatic::AutomaticViews;
 use crate::view::keeper;
 use crate::view::published::Views;
@@ -42,8 +43,8 @@ pub struct Database {
     pub view_statistics: Arc<Statistics>,
     /// Views that queries have earned.
     pub automatic_views: AutomaticViews,
-    /// What they may hold together, in bytes.
-    pub view_budget_bytes: AtomicUsize,
+    /// Settings that all sessions share.
+    pub settings: Arc<ServerSettings>,
     /// Who watches views.
     pub subscriptions: Arc<Subscriptions>,
     forgotten_at: Arc<AtomicU64>,
@@ -94,9 +95,10 @@ impl Database {
         let forgotten_at = Arc::new(AtomicU64::new(0));
         let statistics = Arc::new(Statistics::default());
         let subscriptions = Subscriptions::start();
+        let settings = Arc::new(ServerSettings::new(config.view_memory_bytes_max));
         let views = ViewThread {
             statistics: statistics.clone(),
-            memory_bytes_max: config.view_memory_bytes_max,
+            settings: settings.clone(),
             subscriptions: subscriptions.clone(),
         };
         let database = Arc::new(Database {
@@ -104,7 +106,7 @@ impl Database {
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
             automatic_views: AutomaticViews::default(),
-            view_budget_bytes: AtomicUsize::new(config.view_memory_bytes_max),
+            settings,
             subscriptions,
             config,
             store,

@@ -18,10 +18,11 @@ pub struct Holders {
     sessions: Mutex<Vec<Weak<Holder>>>,
 }
 
-/// One session: the times of the snapshots that it reads from, one entry for each reader.
-#[derive(Default)]
+/// One session: the times of the snapshots that it reads from and since when, one entry for each reader.
 pub struct Holder {
-    times: Mutex<Vec<CommitTime>>,
+    times: Mutex<Vec<(CommitTime, Instant)>>,
+    /// The session's number.
+    backend: i32,
     closer: Mutex<Option<Closer>>,
 }
 
@@ -36,13 +37,24 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(2);
 
 impl Holders {
-    /// A new session.
-    pub fn register(&self) -> Arc<Holder> {
-        let holder = Arc::new(Holder::default());
+    /// A new session, by its number.
+    pub fn register(&self, backend: i32) -> Arc<Holder> {
+        let holder = Arc::new(Holder { times: Mutex::default(), backend, closer: Mutex::default() });
         let mut sessions = self.sessions.lock();
         sessions.retain(|session| session.strong_count() > 0);
         sessions.push(Arc::downgrade(&holder));
         holder
+    }
+
+    /// All that is held, the oldest first: by which session, of which time, and since when.
+    pub fn held(&self) -> Vec<(i32, CommitTime, Instant)> {
+        let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+        let of = |session: &Arc<Holder>| {
+            session.times.lock().iter().map(|(time, since)| (session.backend, *time, *since)).collect::<Vec<_>>()
+        };
+        let mut held: Vec<_> = sessions.iter().flat_map(of).collect();
+        held.sort_by_key(|(backend, time, since)| (*time, *since, *backend));
+        held
     }
 
     /// Waits until no session but `own` holds a snapshot older than `time`. Those that still do after a second are
@@ -68,7 +80,7 @@ impl Holders {
 impl Holder {
     /// Holds the snapshot of a time.
     pub fn hold(self: &Arc<Self>, time: CommitTime) -> Hold {
-        self.times.lock().push(time);
+        self.times.lock().push((time, Instant::now()));
         Hold { holder: self.clone(), time }
     }
 
@@ -78,7 +90,7 @@ impl Holder {
     }
 
     fn holds_older(&self, time: CommitTime) -> bool {
-        self.times.lock().iter().any(|held| *held < time)
+        self.times.lock().iter().any(|(held, _)| *held < time)
     }
 
     fn close(&self) {
@@ -91,7 +103,7 @@ impl Holder {
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut times = self.holder.times.lock();
-        let position = times.iter().position(|held| *held == self.time).expect("what is held was noted");
+        let position = times.iter().position(|(held, _)| *held == self.time).expect("what is held was noted");
         times.swap_remove(position);
     }
 }
@@ -107,7 +119,7 @@ mod tests {
     #[test]
     fn only_older_snapshots_of_others_are_waited_for_and_closed() {
         let holders = Holders::default();
-        let (own, old, fresh) = (holders.register(), holders.register(), holders.register());
+        let (own, old, fresh) = (holders.register(1), holders.register(2), holders.register(3));
         let closed = Arc::new(AtomicUsize::new(0));
         for session in [&own, &old, &fresh] {
             let closed = closed.clone();
@@ -118,6 +130,8 @@ mod tests {
         let _own = own.hold(CommitTime(1));
         let _fresh = fresh.hold(CommitTime(5));
         let held = [old.hold(CommitTime(4)), old.hold(CommitTime(4)), old.hold(CommitTime(5))];
+        let shown: Vec<_> = holders.held().iter().map(|(backend, time, _)| (*backend, time.0)).collect();
+        assert_eq!(shown, [(1, 1), (2, 4), (2, 4), (3, 5), (2, 5)]);
         let waiting = Instant::now();
         holders.end_older(CommitTime(5), &own);
         assert!(waiting.elapsed() >= WAIT_MAX);

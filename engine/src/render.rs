@@ -3,7 +3,7 @@
 //! ```text
 //! source   a one-shot's feeds, or a view's deltas    ──▶ render ──▶ Bundle (rows, errors)
 //! mfp table_function lookup_join union                    stateless: update in, updates out
-//! rendered                                                which operators stand for which plan
+//! rendered arrangement_log                                which operators stand for which plan, and what they hold
 //! join reduce top_k window recursive                      arranged by `repr::key` bytes
 //! finish                                                  ORDER BY, LIMIT, projection, outside the dataflow
 //! ```
@@ -13,6 +13,7 @@
 //! but how to carry it out. Multiplicities stay differences until the very end.
 
 pub mod arrangement;
+pub mod arrangement_log;
 pub mod context;
 pub mod delta;
 pub mod finish;
@@ -47,14 +48,12 @@ pub trait RenderTime: Timestamp + Lattice {
     ) -> Result<Bundle<'s, Self>, SqlError>;
 }
 
-/// What is arranged, to estimate the memory of a dataflow: records are counted by differential's log,
-/// their mean size by the operators that make them.
+/// The mean size of what is arranged, to estimate the memory of a dataflow: told by the operators that make
+/// records. How many there are, `ArrangementLog` knows.
 #[derive(Debug, Default)]
 pub struct Meter {
     keyed_records: Cell<usize>,
     keyed_bytes: Cell<usize>,
-    /// Records in batchers and batches now.
-    pub live_records: Cell<isize>,
 }
 
 impl Meter {
@@ -66,10 +65,10 @@ impl Meter {
         self.keyed_bytes.set(self.keyed_bytes.get() + bytes);
     }
 
-    /// An estimate of what arrangements hold.
-    pub fn bytes(&self) -> usize {
+    /// An estimate of what so many records hold.
+    pub fn bytes(&self, records: usize) -> usize {
         let mean = self.keyed_bytes.get() / self.keyed_records.get().max(1);
-        usize::try_from(self.live_records.get()).unwrap_or(0) * (mean + Self::OVERHEAD_BYTES)
+        records.saturating_mul(mean + Self::OVERHEAD_BYTES)
     }
 }
 

@@ -9,6 +9,7 @@ mod create_as;
 pub mod cursor;
 pub mod env;
 mod explain;
+mod fill;
 mod gdpr;
 mod statement;
 mod subscribe;
@@ -35,7 +36,7 @@ use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
 use repr::text::TextContext;
-use repr::{CommitTime, Datum, ScalarType};
+use repr::{CommitTime, Datum, RelationId, ScalarType};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
@@ -82,6 +83,8 @@ pub struct Session {
     committed: Committed,
     /// What counts the statement's operators, while EXPLAIN ANALYZE runs it.
     profile: Option<Arc<Profile>>,
+    /// Materialized views that the transaction has made WITH DATA: whoever commits waits until they are filled.
+    unfilled: Vec<RelationId>,
 }
 
 struct Active {
@@ -95,14 +98,16 @@ impl Session {
     /// Opens a session for an authenticated login.
     pub fn connect(database: &Arc<Database>, options: ConnectOptions) -> Result<Session, SqlError> {
         let mut state = SessionState::default();
+        state.settings.share(&database.settings);
         state.settings.force("session_authorization", options.user.clone());
         for (name, value) in &options.settings {
             state.settings.start(name, value)?;
         }
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
+        let backend = database.next_backend();
         Ok(Session {
-            backend: database.next_backend(),
-            holder: database.holders.register(),
+            backend,
+            holder: database.holders.register(backend),
             released_at: database.forgotten_at(),
             database: database.clone(),
             reported: state.settings.reported().into_iter().collect(),
@@ -120,6 +125,7 @@ impl Session {
             deadline: None,
             committed: Committed::default(),
             profile: None,
+            unfilled: Vec::new(),
         })
     }
 
@@ -281,6 +287,7 @@ impl Session {
 
     /// Commits or rolls back. True if it committed.
     fn end(&mut self, active: Active, commit: bool) -> Result<bool, SqlError> {
+        let unfilled = std::mem::take(&mut self.unfilled);
         if !commit || active.failed {
             drop(active);
             self.close_cursors(false);
@@ -292,6 +299,7 @@ impl Session {
         self.close_cursors(outcome.is_ok());
         self.state.lock().settings.end_transaction(outcome.is_ok());
         self.committed = outcome?;
+        unfilled.into_iter().for_each(|view| self.await_created(view));
         if !self.committed.erasures.is_empty() {
             self.database.holders.end_older(self.database.forgotten_at(), &self.holder);
         }

@@ -1,12 +1,17 @@
 //! A session's settings: what SET, SHOW, RESET and the startup packet name.
 //!
 //! One static table of the PostgreSQL 15 settings that clients use, one small map of what was set. Values are
-//! checked here and take effect where they are read. Never knows what a setting does.
+//! checked here and take effect where they are read. Never knows what a setting does. What all sessions share is
+//! in `server`.
+
+pub mod server;
 
 use crate::SqlError;
 use repr::datetime::Zone;
+use server::{ServerSettings, VIEW_MEMORY};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What values a setting takes.
@@ -68,6 +73,7 @@ static KNOWN: &[Known] = &[
     known("default_transaction_read_only", "off", Kind::Bool),
     known("dogwood.auto_views", "on", Kind::Bool),
     known("dogwood.restoring", "off", Kind::Bool),
+    known(VIEW_MEMORY, "1048576", Kind::Kilobytes),
     known("enable_bitmapscan", "on", Kind::Bool),
     known("enable_hashagg", "on", Kind::Bool),
     known("enable_hashjoin", "on", Kind::Bool),
@@ -152,6 +158,8 @@ pub struct Settings {
     saved: BTreeMap<String, Saved>,
     /// Grows with every change.
     version: u64,
+    /// What is set for all sessions.
+    server: Option<Arc<ServerSettings>>,
 }
 
 /// A setting that this transaction has changed.
@@ -164,6 +172,11 @@ struct Saved {
 }
 
 impl Settings {
+    /// Shares what is set for all sessions.
+    pub fn share(&mut self, server: &Arc<ServerSettings>) {
+        self.server = Some(server.clone());
+    }
+
     /// Grows with every change: what was made of the settings stands while this does.
     pub fn version(&self) -> u64 {
         self.version
@@ -179,6 +192,10 @@ impl Settings {
     /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
     pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
         let name = lower(name);
+        if let (VIEW_MEMORY, Some(server), Some(known)) = (&*name, &self.server, find(&name)) {
+            let kilobytes = (server.view_memory_bytes() >> 10).to_string();
+            return Ok((known.shown.to_string(), shown_value(known, &kilobytes)));
+        }
         let value = self.get(&name).ok_or_else(|| unrecognized(&name))?;
         Ok(match find(&name) {
             Some(known) => (known.shown.to_string(), shown_value(known, value)),
@@ -198,6 +215,10 @@ impl Settings {
     /// A value from the startup packet: what RESET goes back to.
     pub fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let name = lower(name);
+        if name == VIEW_MEMORY {
+            return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set when a session starts"))
+                .hint("It is set for all sessions: use SET."));
+        }
         let value = checked(&name, value)?;
         self.version += 1;
         self.current.remove(&*name);
@@ -217,6 +238,18 @@ impl Settings {
     /// SET and SET LOCAL; `None` is DEFAULT, which is RESET too. Undone by `end_transaction`.
     pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
         let name = lower(name).into_owned();
+        if let (VIEW_MEMORY, Some(server)) = (name.as_str(), &self.server) {
+            if local {
+                return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
+                    .hint("It is set for all sessions, at once and until the server stops: use SET."));
+            }
+            let bytes = match value {
+                Some(value) => checked(&name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10),
+                None => None,
+            };
+            server.set_view_memory_bytes(bytes);
+            return Ok(());
+        }
         let value = match value {
             Some(value) => Some(checked(&name, value)?),
             None => {
@@ -587,6 +620,26 @@ mod tests {
         assert!(reported.contains(&("TimeZone".to_string(), "Europe/Rome".to_string())));
         assert_eq!(reported.len(), REPORTED.len());
         assert!(settings.all().len() >= KNOWN.len());
+    }
+
+    #[test]
+    fn what_is_set_for_all_sessions_is_seen_by_all() {
+        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30));
+        let (mut one, mut other) = (Settings::default(), Settings::default());
+        one.share(&server);
+        other.share(&server);
+        assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
+        one.set("dogwood.view_memory", Some("64MB"), false).unwrap();
+        one.end_transaction(false);
+        assert_eq!(shown(&other, "dogwood.view_memory"), "64MB");
+        assert_eq!(server.view_memory_bytes(), 64 << 20);
+        assert_eq!(other.set("dogwood.view_memory", Some("1 fortnight"), false).unwrap_err().code, "22023");
+        assert_eq!(other.set("dogwood.view_memory", Some("1GB"), true).unwrap_err().code, "0A000");
+        assert_eq!(other.start("dogwood.view_memory", "1GB").unwrap_err().code, "55P02");
+        other.reset_all();
+        assert_eq!(shown(&one, "dogwood.view_memory"), "64MB");
+        other.set("dogwood.view_memory", None, false).unwrap();
+        assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Catalog relations for queries: computed from the catalog when a query reads them.
 
+mod inspection;
+
 use crate::SqlError;
 use crate::database::Database;
 use crate::memory;
@@ -8,7 +10,7 @@ use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use crate::view::automatic;
 use crate::view::published::Stage;
-use planner::system::{AUDIT, LATENCY, MEMORY, RECEIPTS, VIEWS};
+use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, VIEWS};
 use std::collections::BTreeMap;
 use repr::{Array, Datum, RelationId, Row};
 use std::sync::Arc;
@@ -170,6 +172,15 @@ impl SystemRows for Catalogs {
         }
         if relation == VIEWS {
             return Some(Ok(self.views()));
+        }
+        if relation == OPERATORS {
+            return Some(self.operators());
+        }
+        if relation == ARRANGEMENTS {
+            return Some(self.arrangements());
+        }
+        if relation == SNAPSHOTS {
+            return Some(Ok(self.snapshots()));
         }
         if relation == LATENCY {
             return Some(Ok(self.latency()));

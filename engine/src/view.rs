@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
+//! inspection    what dataflows hold and took
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
 //! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
@@ -15,6 +16,7 @@
 pub mod automatic;
 pub mod dataflow;
 pub mod hydrate;
+pub mod inspection;
 pub mod keeper;
 pub mod line;
 pub mod published;

@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::hir::HirQuery;
 use crate::lift::{KeyValues, Lifted};
 use crate::lower::MirQuery;
-use crate::plan::{Finishing, Query, WritePlan};
+use crate::plan::{Finishing, Plan, Query, WritePlan};
 use crate::scalar::Order;
 use report::Operator;
 use repr::{IndexId, RelationId};
@@ -79,6 +79,13 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
     text.operators
 }
 
+/// A plan, operator by operator.
+pub fn plan_operators(plan: &Plan, catalog: &Catalog) -> Vec<Operator> {
+    let mut text = Text::new(catalog);
+    text.plan(plan);
+    text.operators
+}
+
 /// A maintained plan, and how its rows are asked for.
 pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Operator> {
     let mut text = Text::new(catalog);
@@ -138,6 +145,7 @@ impl<'a> Text<'a> {
             node: self.node.take(),
             relation: self.about.take(),
             actual: None,
+            held: Vec::new(),
         });
     }
 

@@ -56,6 +56,17 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
          busiest_us int8, definition text",
     ),
     ("memory", MEMORY.0, "part text, within text, bytes int8, bytes_max int8"),
+    (
+        "operators",
+        OPERATORS.0,
+        "view text, relation oid, operator int8, name text, renders text, invocations int8, elapsed_us int8",
+    ),
+    (
+        "arrangements",
+        ARRANGEMENTS.0,
+        "view text, relation oid, operator int8, name text, renders text, rows int8, batches int8, bytes int8",
+    ),
+    ("snapshots", SNAPSHOTS.0, "backend int4, dogwood_time int8, commits_behind int8, age_us int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
 
@@ -65,6 +76,12 @@ pub const VIEWS: RelationId = RelationId(15_003);
 pub const LATENCY: RelationId = RelationId(15_004);
 /// `dogwood.memory`: the process's memory by part, each within another, against the resident set.
 pub const MEMORY: RelationId = RelationId(15_005);
+/// `dogwood.operators`: what the dataflows of views are made of, and what each part took.
+pub const OPERATORS: RelationId = RelationId(15_011);
+/// `dogwood.arrangements`: what they hold.
+pub const ARRANGEMENTS: RelationId = RelationId(15_012);
+/// `dogwood.snapshots`: which sessions read from which snapshots.
+pub const SNAPSHOTS: RelationId = RelationId(15_013);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.

@@ -1,4 +1,5 @@
-//! What EXPLAIN says, and that it says what happens: scripts in `explain/`, each run against databases in this process.
+//! What is said of queries and views, and that it is what happens: scripts in `explain/`, run against databases in
+//! this process.
 //!
 //! ```text
 //! === a scenario, with a database of its own
@@ -11,8 +12,8 @@
 //!
 //! @other BEGIN                  on another session
 //! ```
-//! `error 0A000 words` stands for an error that has them. Views are waited for after each step, and an EXPLAIN that
-//! meets one which was just asked for is asked again.
+//! `error 0A000 words` stands for an error that has them; notices stand behind the rows. Views that queries have
+//! earned are waited for, and an EXPLAIN that meets one on its way is asked again. So is a statement after `eventually`.
 
 #[path = "support/database.rs"]
 mod database;
@@ -31,7 +32,7 @@ macro_rules! scripts {
     };
 }
 
-scripts! { paths analyze }
+scripts! { paths analyze inside memory filling }
 
 fn script(name: &str, text: &str) {
     let mut problems = Vec::new();
@@ -59,6 +60,10 @@ fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, s
         Some((statement, expected)) => (statement, Some(expected.trim())),
         None => (step, None),
     };
+    let (eventually, statement) = match statement.strip_prefix("eventually ") {
+        Some(statement) => (true, statement),
+        None => (false, statement),
+    };
     let (who, sql) = match statement.strip_prefix('@') {
         Some(addressed) => addressed.split_once(' ').expect("a session and a statement"),
         None => ("", statement),
@@ -70,13 +75,19 @@ fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, s
         shown = outcome(session, sql);
     }
     let until = Instant::now() + Duration::from_secs(10);
-    let asks_again = sql.starts_with("EXPLAIN") && !expected.is_some_and(|expected| expected.contains(JUST_ASKED));
-    while asks_again && shown.contains(JUST_ASKED) && Instant::now() < until {
+    let on_its_way = |shown: &str| {
+        let passes = |word: &&str| shown.contains(*word) && !expected.is_some_and(|expected| expected.contains(*word));
+        sql.starts_with("EXPLAIN") && ["was just asked for", "is being filled"].iter().any(passes)
+    };
+    let unfit = |shown: &str| eventually && !expected.is_some_and(|expected| fits(expected, shown));
+    while (on_its_way(&shown) || unfit(&shown)) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(2));
         shown = outcome(session, sql);
     }
     let failed = shown.starts_with("error ");
-    wait_for_views(database);
+    if times > 1 {
+        wait_for_views(database);
+    }
     match expected {
         None | Some("five times") if failed => Some(format!("{statement}\n{shown}")),
         None | Some("five times") => None,
@@ -85,14 +96,18 @@ fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, s
     }
 }
 
-const JUST_ASKED: &str = "was just asked for";
-
 fn outcome(session: &mut Session, sql: &str) -> String {
     match run(session, sql) {
         Ok(answer) => {
             let cell = |cell: Option<String>| cell.unwrap_or_else(|| "NULL".into());
             let rows = answer.rows.into_iter();
-            rows.map(|row| row.into_iter().map(cell).collect::<Vec<_>>().join(" | ")).collect::<Vec<_>>().join("\n")
+            let mut lines: Vec<String> =
+                rows.map(|row| row.into_iter().map(cell).collect::<Vec<_>>().join(" | ")).collect();
+            lines.extend(session.take_notices().into_iter().map(|notice| {
+                let more = [notice.detail, notice.hint].into_iter().flatten().map(|part| format!("; {part}"));
+                format!("{} {} {}{}", notice.severity, notice.code, notice.message, more.collect::<String>())
+            }));
+            lines.join("\n")
         }
         Err(error) => {
             let more = [error.detail, error.hint].into_iter().flatten().map(|part| format!("; {part}"));

@@ -80,7 +80,8 @@ impl Profile {
     pub fn take(&self, rendered: &Rendered, log: &OperatorLog) {
         for plan in rendered.plans() {
             let Some(counter) = self.counter(plan.node) else { continue };
-            let rows = plan.rows.map_or(0, |rows| rows.get().max(0).unsigned_abs() as u64);
+            // Rows that are taken away count as well.
+            let rows = plan.rows.map_or(0, |rows| rows.get().unsigned_abs() as u64);
             counter.loops.fetch_add(1, Ordering::Relaxed);
             counter.rows.fetch_add(rows, Ordering::Relaxed);
             let fed = plan.sources.iter().filter_map(|source| self.counter(*source));
@@ -112,7 +113,6 @@ impl Profile {
             loops: read(&counter.loops),
             rows: read(&counter.rows),
             times: self.timing.then(|| (first, time(&counter.all_ns))),
-            held: Vec::new(),
         })
     }
 

@@ -26,6 +26,8 @@ pub struct QueryLimits {
 /// The state behind a query's limits.
 pub struct Watch {
     limits: QueryLimits,
+    /// As in `limits`, unless it was changed since.
+    memory_bytes_max: AtomicUsize,
     /// Charged by sorts and materialised parts.
     held_bytes: AtomicUsize,
     stopped: AtomicBool,
@@ -35,7 +37,18 @@ pub struct Watch {
 impl Watch {
     /// Starts watching.
     pub fn new(limits: QueryLimits) -> Self {
-        Watch { limits, held_bytes: AtomicUsize::new(0), stopped: AtomicBool::new(false), failure: Mutex::new(None) }
+        Watch {
+            memory_bytes_max: AtomicUsize::new(limits.memory_bytes_max),
+            limits,
+            held_bytes: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// Changes what may be held from here on.
+    pub fn set_memory_bytes_max(&self, bytes: usize) {
+        self.memory_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
     /// Whether the query is over; cheap, and never the first to notice.
@@ -90,11 +103,12 @@ impl Watch {
     }
 
     fn bound(&self, held: usize) -> Result<(), SqlError> {
-        if held <= self.limits.memory_bytes_max {
+        let memory_bytes_max = self.memory_bytes_max.load(Ordering::Relaxed);
+        if held <= memory_bytes_max {
             return Ok(());
         }
         let error = SqlError::new("53200", "out of memory")
-            .detail(format!("The query needs more than {} bytes of working memory.", self.limits.memory_bytes_max))
+            .detail(format!("The query needs more than {memory_bytes_max} bytes of working memory."))
             .hint("Narrow the query, give its joins and filters an index, or raise the memory limit of queries.");
         self.fail(error.clone());
         Err(error)

@@ -66,6 +66,8 @@ pub struct Changes {
     pub oks: Vec<(Row, isize)>,
     /// Errors.
     pub errs: Vec<(ValueError, isize)>,
+    /// Bytes of the rows.
+    bytes: usize,
 }
 
 /// A chain being followed.
@@ -215,8 +217,11 @@ impl Run<'_> {
     fn steps(&mut self, row: &mut Vec<Datum>, diff: isize, steps: &[Step]) -> Result<(), SqlError> {
         self.ticker.tick(self.watch)?;
         let Some((step, rest)) = steps.split_first() else {
-            self.changes.oks.push((Row::pack(row.iter()), diff));
-            return Ok(());
+            let row = Row::pack(row.iter());
+            self.changes.bytes += row.bytes().len() + size_of::<(Row, isize)>();
+            self.changes.oks.push((row, diff));
+            // What one feed brings is held here before the arrangements hear of it.
+            return self.watch.check_memory(self.changes.bytes);
         };
         match step {
             Step::Mfp(mfp) => self.filtered(row, diff, mfp, rest),

@@ -5,7 +5,8 @@
 //! timely's log  ──▶ operator 18 ran 4 times, 80 µs
 //! ```
 //!
-//! Only there where somebody asks: a dataflow that nobody looks at logs nothing.
+//! A one-shot logs only if it is explained. A view always does, as little as can be: that its operators ran, not the
+//! messages between them.
 
 use super::RenderTime;
 use super::context::{Bundle, Context, NodeId};
@@ -15,8 +16,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timely::logging::{StartStop, TimelyEvent, TimelyEventBuilder};
+use timely::logging_core::Logger;
 use timely::worker::Worker;
 
 /// The plans of one dataflow and their operators.
@@ -79,9 +81,9 @@ impl Rendered {
         Ok(bundle)
     }
 
-    /// Notes operators that were made for a plan elsewhere.
-    pub fn note(&self, plan: &Plan, operators: Range<usize>) {
-        let node = std::ptr::from_ref(plan).addr();
+    /// Notes operators that were made for a plan's rows elsewhere.
+    pub fn note(&self, plan: NodeId, operators: Range<usize>) {
+        let (NodeId::Rows(node) | NodeId::Recursion(node)) = plan;
         self.plans.borrow_mut().push(RenderedPlan { node, operators, sources: Vec::new(), rows: None });
     }
 
@@ -92,11 +94,9 @@ impl Rendered {
 }
 
 /// What the operators of a worker took, by their numbers.
-#[derive(Default)]
 pub struct OperatorLog {
-    operators: RefCell<BTreeMap<usize, Logged>>,
-    /// Operators that have ended are forgotten.
-    forgets: bool,
+    operators: Rc<RefCell<BTreeMap<usize, Logged>>>,
+    logger: Logger<TimelyEventBuilder>,
 }
 
 /// One operator.
@@ -113,52 +113,62 @@ pub struct Logged {
     started: Duration,
 }
 
+const LOG: &str = "timely";
+
 impl OperatorLog {
-    /// Listens to a worker that runs one dataflow to its end.
-    pub fn listen(worker: &Worker) -> Rc<OperatorLog> {
-        OperatorLog::default().attach(worker)
-    }
-
-    /// Listens to a worker whose dataflows come and go.
-    pub fn listen_on(worker: &Worker) -> Rc<OperatorLog> {
-        OperatorLog { forgets: true, ..OperatorLog::default() }.attach(worker)
-    }
-
-    fn attach(self, worker: &Worker) -> Rc<OperatorLog> {
-        let log = Rc::new(self);
-        if let Some(mut register) = worker.log_register() {
-            let heard = log.clone();
-            register.insert::<TimelyEventBuilder, _>("timely", move |_time, events| {
-                let mut operators = heard.operators.borrow_mut();
-                for (at, event) in events.iter_mut().flat_map(|events| events.drain(..)) {
-                    match event {
-                        TimelyEvent::Operates(made) => {
-                            let logged = operators.entry(made.id).or_default();
-                            (logged.name, logged.address) = (made.name, made.addr);
-                        }
-                        TimelyEvent::Schedule(ran) => {
-                            let Some(logged) = operators.get_mut(&ran.id) else { continue };
-                            match ran.start_stop {
-                                StartStop::Start => logged.started = at,
-                                StartStop::Stop => {
-                                    logged.elapsed += at.saturating_sub(logged.started);
-                                    logged.invocations += 1;
-                                }
+    /// For a worker; hears nothing before it listens.
+    pub fn new(worker: &Worker) -> OperatorLog {
+        let operators: Rc<RefCell<BTreeMap<usize, Logged>>> = Rc::default();
+        let heard = operators.clone();
+        let hear = move |_time: &Duration, events: &mut Option<Vec<(Duration, TimelyEvent)>>| {
+            let mut operators = heard.borrow_mut();
+            for (at, event) in events.iter_mut().flat_map(|events| events.drain(..)) {
+                match event {
+                    TimelyEvent::Operates(made) => {
+                        let logged = operators.entry(made.id).or_default();
+                        (logged.name, logged.address) = (made.name, made.addr);
+                    }
+                    TimelyEvent::Schedule(ran) => {
+                        let Some(logged) = operators.get_mut(&ran.id) else { continue };
+                        match ran.start_stop {
+                            StartStop::Start => logged.started = at,
+                            StartStop::Stop => {
+                                logged.elapsed += at.saturating_sub(logged.started);
+                                logged.invocations += 1;
                             }
                         }
-                        TimelyEvent::Shutdown(gone) if heard.forgets => {
-                            operators.remove(&gone.id);
-                        }
-                        _ => {}
                     }
+                    _ => {}
                 }
-            });
+            }
+        };
+        let started = worker.timer().unwrap_or_else(Instant::now);
+        OperatorLog { operators, logger: Logger::new(started, Duration::ZERO, hear) }
+    }
+
+    /// From here on operators that are put to work are heard.
+    pub fn listen(&self, worker: &Worker) {
+        if let Some(mut register) = worker.log_register() {
+            register.insert_logger(LOG, self.logger.clone());
         }
-        log
+    }
+
+    /// Those that are put to work from here on are not.
+    pub fn listen_no_more(&self, worker: &Worker) {
+        if let Some(mut register) = worker.log_register() {
+            register.remove(LOG);
+        }
+    }
+
+    /// Operators that are no more.
+    pub fn forget(&self, numbers: Range<usize>) {
+        self.logger.flush();
+        self.operators.borrow_mut().retain(|operator, _| !numbers.contains(operator));
     }
 
     /// The operators with these numbers that hold no others, in order.
     pub fn within(&self, numbers: Range<usize>) -> Vec<(usize, Logged)> {
+        self.logger.flush();
         let operators = self.operators.borrow();
         let found: Vec<(usize, Logged)> = operators.range(numbers).map(|(id, logged)| (*id, logged.clone())).collect();
         let scopes: BTreeSet<&[usize]> =

@@ -8,6 +8,7 @@
 //! The largest chains in a plan are its sources: they need no dataflow. All is at time 0; an input's end
 //! closes it. One worker on the thread that calls; it is dropped, finished or not, before this returns.
 
+use super::arrangement_log::ArrangementLog;
 use super::context::{Bundle, Context, NodeId};
 use super::recursive::Recursion;
 use super::rendered::{OperatorLog, Rendered};
@@ -21,14 +22,13 @@ use crate::one_shot::stream::{
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
 use differential_dataflow::input::{Input, InputSession};
-use differential_dataflow::logging::{DifferentialEvent, DifferentialEventBuilder};
 use planner::plan::Plan;
 use repr::{Row, ValueError};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use timely::WorkerConfig;
 use timely::communication::Allocator;
 use timely::communication::allocator::thread::Thread;
@@ -70,9 +70,12 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
     let allocator = Allocator::Thread(Thread::default());
     let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
     let meter = Rc::new(Meter::default());
-    log_arrangements(&worker, &meter);
+    let arrangements = ArrangementLog::listen(&worker);
     let profiled = shot.profile.as_ref().map(|profile| {
-        let log = if profile.timing { OperatorLog::listen(&worker) } else { Rc::default() };
+        let log = OperatorLog::new(&worker);
+        if profile.timing {
+            log.listen(&worker);
+        }
         (profile, Rc::new(Rendered::counting()), log)
     });
     let mut feeds = Vec::new();
@@ -106,12 +109,9 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
         },
     )?;
     let mut pump =
-        Pump { worker, done, output, meter, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
+        Pump { worker, done, output, meter, arrangements, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
     let result = pump.run(feeds, inputs);
     if let Some((profile, rendered, log)) = profiled {
-        if let Some(mut register) = pump.worker.log_register() {
-            register.flush();
-        }
         profile.take(&rendered, &log);
     }
     drop(pump);
@@ -205,6 +205,7 @@ struct Pump<'r> {
     done: Handle<u64>,
     output: Rc<Output>,
     meter: Rc<Meter>,
+    arrangements: Rc<ArrangementLog>,
     shot: &'r OneShot,
     emit: Emit<'r>,
     /// Rows are held back until nothing can take them back.
@@ -255,7 +256,8 @@ impl Pump<'_> {
             Some((row, _)) => self.pending.len() * (held_bytes(row) + size_of::<isize>()),
             None => 0,
         };
-        self.shot.watch.check_memory(self.meter.bytes() + pending_bytes)
+        let arranged_bytes = self.meter.bytes(self.arrangements.records(0..usize::MAX));
+        self.shot.watch.check_memory(arranged_bytes + pending_bytes)
     }
 
     fn finish(&mut self) -> Result<(), SqlError> {
@@ -274,29 +276,4 @@ impl Pump<'_> {
         }
         (self.emit)(rows)
     }
-}
-
-/// Has differential report how many records stand in batchers and batches.
-fn log_arrangements(worker: &Worker, meter: &Rc<Meter>) {
-    let Some(mut register) = worker.log_register() else { return };
-    let meter = meter.clone();
-    register.insert::<DifferentialEventBuilder, _>(
-        "differential/arrange",
-        move |_time: &Duration, events: &mut Option<Vec<(Duration, DifferentialEvent)>>| {
-            let mut live = meter.live_records.get();
-            for (_, event) in events.iter().flatten() {
-                live += match event {
-                    DifferentialEvent::Batch(batch) => batch.length.cast_signed(),
-                    DifferentialEvent::Merge(merge) => match merge.complete {
-                        Some(length) => length.cast_signed() - (merge.length1 + merge.length2).cast_signed(),
-                        None => 0,
-                    },
-                    DifferentialEvent::Drop(batch) => -batch.length.cast_signed(),
-                    DifferentialEvent::Batcher(batcher) => batcher.records_diff,
-                    DifferentialEvent::MergeShortfall(_) | DifferentialEvent::TraceShare(_) => 0,
-                };
-            }
-            meter.live_records.set(live);
-        },
-    );
 }

@@ -63,12 +63,11 @@ impl Session {
         let planning = started.elapsed();
         let (mut report, own) = self.way(&inner, &cached, unread)?;
         if options.analyze {
-            let started = Instant::now();
             if in_script {
                 self.transaction();
             }
-            self.analyze(&mut report, own, &cached, &params, options.timing)?;
-            report.execution = options.summary.then(|| started.elapsed());
+            let execution = self.analyze(&mut report, own, &cached, &params, options.timing)?;
+            report.execution = options.summary.then_some(execution);
         }
         report.planning = options.summary.then_some(planning);
         let lines = match options.format {

@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use repr::row::RowIter;
-use repr::{CommitTime, Datum, RelationId};
+use repr::{CommitTime, Datum};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -109,27 +109,6 @@ impl Session {
             ended: false,
             _held: held,
         })
-    }
-
-    /// Waits until a view has been filled, as long as the statement may.
-    pub(super) fn wait_until_filled(&self, view: RelationId) -> Result<(), SqlError> {
-        let watch = Watch::new(self.limits(self.database.latest().time));
-        loop {
-            if let Some(state) = self.database.latest().views.get(view) {
-                match &state.stage {
-                    Stage::Ready => return Ok(()),
-                    Stage::Failed(error) => return Err(error.clone()),
-                    Stage::Waiting | Stage::Hydrating { .. } => {}
-                }
-            }
-            if self.cancel.is_cancelled() {
-                watch.check()?;
-            }
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(SqlError::new("57014", "canceling statement due to statement timeout"));
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 }
 

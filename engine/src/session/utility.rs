@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes, Transaction};
 use crate::write::foreign_key;
 use planner::hir::OutputColumn;
-use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
+use planner::parse::statement::{CtxCommand, DiscardTarget, Statement, TypeName};
 use planner::parse::utility::{
     Fetch, FetchDirection, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes,
 };
@@ -147,7 +147,7 @@ impl Session {
                 complete("CHECKPOINT")
             }
             Statement::Reindex => complete("REINDEX"),
-            Statement::RefreshView(name) => self.refresh(name),
+            Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
             Statement::Cluster => complete("CLUSTER"),
             Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
             Statement::Unlisten(_) => complete("UNLISTEN"),
@@ -202,6 +202,13 @@ impl Session {
         match ddl::execute(transaction, statement, context, &patience, restoring) {
             Ok(done) => {
                 self.notices.extend(done.notices);
+                if let Statement::CreateView(create) = statement
+                    && create.materialized
+                    && create.with_data
+                {
+                    let made = self.catalog().table_by_name(&create.name.name).map(|view| view.id);
+                    self.unfilled.extend(made);
+                }
                 Ok(Response::Complete(done.tag))
             }
             Err(error) => {
@@ -301,24 +308,6 @@ impl Session {
             }
         }
         complete("LOCK TABLE")
-    }
-
-    /// REFRESH MATERIALIZED VIEW: the view must be one; it is fresh already.
-    fn refresh(&mut self, name: &ObjectName) -> Result<Response, SqlError> {
-        self.refuse_read_only("REFRESH MATERIALIZED VIEW")?;
-        let catalog = self.catalog();
-        let found = if matches!(name.schema.as_deref(), None | Some("public")) { catalog.table_by_name(&name.name) } else { None };
-        match found {
-            Some(table) if table.is_maintained() => complete("REFRESH MATERIALIZED VIEW"),
-            Some(table) if table.is_stored() => {
-                Err(SqlError::new("0A000", format!("\"{}\" is not a materialized view", name.name)))
-            }
-            Some(_) => Err(SqlError::new("42809", format!("\"{}\" is not a table or materialized view", name.name))),
-            None => {
-                let schema = name.schema.as_ref().map_or_else(String::new, |schema| format!("{schema}."));
-                Err(SqlError::new("42P01", format!("relation \"{schema}{}\" does not exist", name.name)))
-            }
-        }
     }
 
     fn show(&mut self, show: &Show) -> Result<Response, SqlError> {

@@ -56,8 +56,17 @@ pub struct Entry {
     /// Subscriptions that need it.
     holders: AtomicUsize,
     runs: Mutex<VecDeque<Instant>>,
-    /// When its view was dropped over the budget, and what that was.
-    over_budget: Mutex<Option<(Instant, usize)>>,
+    /// That its view was dropped over the budget.
+    over_budget: Mutex<Option<OverBudget>>,
+}
+
+/// A view that was dropped over the budget.
+#[derive(Clone, Copy)]
+struct OverBudget {
+    at: Instant,
+    budget_bytes: usize,
+    /// It is not made again for so long.
+    pause: Duration,
 }
 
 impl Entry {
@@ -75,16 +84,15 @@ impl Entry {
 
     /// Why it has no view.
     pub fn why_none(&self) -> NoView {
-        let dropped = *self.over_budget.lock();
-        if let Some((at, budget_bytes)) = dropped.filter(|(at, _)| at.elapsed() < PAUSE) {
+        if let Some(OverBudget { at, budget_bytes, .. }) = self.pausing() {
             return NoView::OverBudget { since: at.elapsed(), budget_bytes };
         }
         let runs = self.runs.lock();
         NoView::Seldom { runs: runs.iter().filter(|run| run.elapsed() <= RUNS_WITHIN).count() }
     }
 
-    fn pauses(&self) -> bool {
-        self.over_budget.lock().is_some_and(|(at, _)| at.elapsed() < PAUSE)
+    fn pausing(&self) -> Option<OverBudget> {
+        self.over_budget.lock().filter(|over| over.at.elapsed() < over.pause)
     }
 }
 
@@ -155,7 +163,7 @@ impl AutomaticViews {
             }
             runs.len() >= RUNS_MIN
         };
-        if earned && !entry.pauses() { self.make(entry, pipeline).map(Some) } else { Ok(None) }
+        if earned && entry.pausing().is_none() { self.make(entry, pipeline).map(Some) } else { Ok(None) }
     }
 
     /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
@@ -229,19 +237,35 @@ impl AutomaticViews {
         for entry in made {
             let Some(view) = entry.view() else { continue };
             let idle = u64::from(now.saturating_sub(entry.used_s.load(Ordering::Relaxed)));
-            let failed = views.get(view).is_some_and(|state| matches!(state.stage, Stage::Failed(_)));
-            let over = total > memory_bytes_max && bytes(view) > 0;
+            let failure = views.get(view).and_then(|state| match &state.stage {
+                Stage::Failed(error) => Some(error.code),
+                Stage::Waiting | Stage::Hydrating { .. } | Stage::Ready => None,
+            });
+            let failed = failure.is_some();
+            // Too much by itself.
+            let exploded = failure == Some("53200");
+            let over = exploded || (total > memory_bytes_max && bytes(view) > 0);
             // DDL has dropped it: the shape is planned anew when it is asked for again.
             let gone = idle > 1 && views.get(view).is_none();
             if (gone || over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, over) {
                 total = total.saturating_sub(bytes(view));
                 if over {
-                    *entry.over_budget.lock() = Some((Instant::now(), memory_bytes_max));
+                    let pause = if exploded { IDLE_MAX } else { PAUSE };
+                    let over = OverBudget { at: Instant::now(), budget_bytes: memory_bytes_max, pause };
+                    *entry.over_budget.lock() = Some(over);
                 }
                 pipeline.view(ViewRequest::Drop(view))?;
             }
         }
         Ok(())
+    }
+
+    /// There is more room: what was dropped for lack of it may come back.
+    pub fn allow_again(&self, memory_bytes_max: usize) {
+        for entry in self.entries.lock().values() {
+            let mut over = entry.over_budget.lock();
+            over.take_if(|over| over.budget_bytes < memory_bytes_max);
+        }
     }
 
     /// Takes an entry's view away, unless somebody holds it. What is `counted` on stays known.

@@ -8,6 +8,7 @@
 //! Its times are its own: a tick for each feed, so that hydration is a series of small ticks before the first
 //! commit group. A feed is done when the probe has passed its tick; nothing is awaited by idleness.
 
+use super::inspection::Arranged;
 use super::published::{Arrangement, Stage, ViewState};
 use crate::SqlError;
 use crate::one_shot::QueryLimits;
@@ -15,8 +16,10 @@ use crate::one_shot::watch::Watch;
 use crate::protocol::CancelFlag;
 use crate::reader::Reader;
 use crate::render::arrangement::metered;
+use crate::render::arrangement_log::ArrangementLog;
 use crate::render::context::{Bundle, Context, NodeId};
 use crate::render::delta::{self, Feed};
+use crate::render::rendered::{OperatorLog, Rendered};
 use crate::render::shared::{ViewBatch, ViewBatcher, ViewBuilder, ViewChunker, ViewSpine};
 use crate::render::top_k::{OrderedRow, group_key};
 use crate::render::{Meter, children, render};
@@ -30,6 +33,7 @@ use planner::scalar::{EvalContext, Order};
 use repr::{IndexId, RelationId, ValueError};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use timely::container::CapacityContainerBuilder;
@@ -76,12 +80,35 @@ pub struct ViewDataflow {
     feeds: InputHandle<u64, CapacityContainerBuilder<Vec<Feed>>>,
     done: Handle<u64>,
     tick: u64,
-    arrangements: Vec<(ArrangedBy, TraceAgent<ViewSpine>)>,
+    /// Its number among the worker's dataflows.
+    dataflow: usize,
+    /// The numbers of its operators.
+    pub(super) operators: Range<usize>,
+    pub(super) rendered: Rc<Rendered>,
+    pub(super) logs: Logs,
+    arrangements: Vec<Arranging>,
     /// New batches of the first arrangement, since they were last taken.
     fresh: Rc<RefCell<Vec<ViewBatch>>>,
     errors: Rc<RefCell<BTreeMap<ValueError, isize>>>,
     watch: Arc<Watch>,
-    meter: Rc<Meter>,
+    pub(super) meter: Rc<Meter>,
+}
+
+/// What the worker's operators say of themselves.
+#[derive(Clone)]
+pub struct Logs {
+    /// What they took.
+    pub operators: Rc<OperatorLog>,
+    /// What they hold.
+    pub arrangements: Rc<ArrangementLog>,
+}
+
+/// One way in which its rows are arranged, at work.
+struct Arranging {
+    by: ArrangedBy,
+    trace: TraceAgent<ViewSpine>,
+    /// The numbers of its operators.
+    operators: Range<usize>,
 }
 
 impl ViewDataflow {
@@ -91,7 +118,7 @@ impl ViewDataflow {
         definition: Definition,
         catalog: &Arc<Catalog>,
         eval: EvalContext,
-        memory_bytes_max: usize,
+        logs: Logs,
     ) -> Result<Self, SqlError> {
         let plan = definition.plan.clone();
         let mut found: Vec<(NodeId, Vec<Pipeline>)> = Vec::new();
@@ -103,7 +130,7 @@ impl ViewDataflow {
         let watch = Arc::new(Watch::new(QueryLimits {
             cancel: Arc::new(CancelFlag::default()),
             deadline: None,
-            memory_bytes_max,
+            memory_bytes_max: usize::MAX,
             ended: Arc::new(|| None),
         }));
         let meter = Rc::new(Meter::default());
@@ -112,7 +139,9 @@ impl ViewDataflow {
         let mut done = Handle::new();
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
-        let (feeds, arrangements) = worker.dataflow_named::<u64, _, _>(&name, |scope| -> Result<_, SqlError> {
+        let rendered = Rc::new(Rendered::default());
+        let (dataflow, first) = (worker.next_dataflow_index(), worker.peek_identifier());
+        let built = worker.dataflow_named::<u64, _, _>(&name, |scope| -> Result<_, SqlError> {
             let (feeds, stream) = scope.new_input::<Vec<Feed>>();
             let mut context = Context {
                 scope,
@@ -124,10 +153,12 @@ impl ViewDataflow {
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),
-                rendered: None,
+                rendered: Some(rendered.clone()),
             };
             for (chain, (node, pipelines)) in found.into_iter().enumerate() {
+                let first = scope.worker().peek_identifier();
                 let rows = delta::render(&context, stream.clone(), chain, pipelines);
+                rendered.note(node, first..scope.worker().peek_identifier());
                 context.sources.insert(node, rows);
             }
             let bundle = render(&mut context, &plan)?;
@@ -137,12 +168,16 @@ impl ViewDataflow {
                 .enumerate()
                 .map(|(position, by)| {
                     let fresh = (position == 0).then(|| fresh.clone());
-                    (by.clone(), arrange(&context, &bundle, by, fresh, &done))
+                    arrange(&context, &bundle, by, fresh, &done)
                 })
                 .collect::<Vec<_>>();
             count_errors(bundle, &errors, &mut done);
+            // Only now: channels, which exist already, would log every message.
+            logs.operators.listen(scope.worker());
             Ok((feeds, arrangements))
-        })?;
+        });
+        logs.operators.listen_no_more(worker);
+        let (feeds, arrangements) = built?;
         Ok(ViewDataflow {
             definition,
             chains,
@@ -150,6 +185,10 @@ impl ViewDataflow {
             feeds,
             done,
             tick: 0,
+            dataflow,
+            operators: first..worker.peek_identifier(),
+            rendered,
+            logs,
             arrangements,
             fresh,
             errors,
@@ -158,21 +197,76 @@ impl ViewDataflow {
         })
     }
 
-    /// Feeds it, in one tick, and steps the worker until that has gone through.
-    pub fn apply(&mut self, worker: &mut Worker, feeds: impl IntoIterator<Item = Feed>) -> Result<(), SqlError> {
+    /// Feeds it, in one tick, and steps the worker until that has gone through. 53200 if it holds more than the budget.
+    pub fn apply(
+        &mut self,
+        worker: &mut Worker,
+        feeds: impl IntoIterator<Item = Feed>,
+        budget_bytes: usize,
+    ) -> Result<(), SqlError> {
+        self.watch.set_memory_bytes_max(budget_bytes);
+        self.step_through(worker, feeds).map_err(|error| match error.code {
+            "53200" => over_budget(&self.definition.name, budget_bytes),
+            _ => error,
+        })
+    }
+
+    fn step_through(
+        &mut self,
+        worker: &mut Worker,
+        feeds: impl IntoIterator<Item = Feed>,
+    ) -> Result<(), SqlError> {
         feeds.into_iter().for_each(|feed| self.feeds.send(feed));
         self.tick += 1;
         self.feeds.advance_to(self.tick);
         while self.done.less_than(&self.tick) {
             worker.step();
             self.watch.check()?;
+            // An explosion is noticed while it grows: one tick may be all of it.
+            self.check_budget()?;
         }
         let now = Antichain::from_elem(self.tick);
-        for (_, trace) in &mut self.arrangements {
-            trace.set_logical_compaction(now.borrow());
-            trace.set_physical_compaction(now.borrow());
+        for arranging in &mut self.arrangements {
+            arranging.trace.set_logical_compaction(now.borrow());
+            arranging.trace.set_physical_compaction(now.borrow());
         }
-        self.watch.check_memory(self.meter.bytes())
+        self.check_budget()
+    }
+
+    /// Ends it at once, whatever it has left to do.
+    // The banned call: a view that failed may have years of a join before it, of which nobody wants to hear.
+    // Nothing asks its probe after this.
+    #[allow(clippy::disallowed_methods)]
+    pub fn end(self, worker: &mut Worker) {
+        let (dataflow, operators, logs) = (self.dataflow, self.operators.clone(), self.logs.clone());
+        drop(self);
+        worker.drop_dataflow(dataflow);
+        logs.arrangements.forget(worker, operators.clone());
+        logs.operators.forget(operators);
+    }
+
+    /// What it holds: in published batches, and besides as an estimate.
+    fn bytes(&self) -> (usize, usize) {
+        let (mut bytes, mut updates) = (0, 0);
+        for arranging in &self.arrangements {
+            let published = arranging.published();
+            bytes += published.bytes;
+            updates += published.updates;
+        }
+        let all = self.logs.arrangements.records(self.operators.clone());
+        (bytes, self.meter.bytes(all.saturating_sub(updates)))
+    }
+
+    fn check_budget(&self) -> Result<(), SqlError> {
+        let (published_bytes, dataflow_bytes) = self.bytes();
+        self.watch.check_memory(published_bytes + dataflow_bytes)
+    }
+
+    /// The published batches, if that is what an operator makes.
+    pub(super) fn published(&self, operator: usize) -> Option<Arranged> {
+        let held = self.logs.arrangements.within(operator..operator + 1);
+        let arranging = self.arrangements.iter().find(|arranging| arranging.operators.contains(&operator))?;
+        (!held.is_empty()).then(|| arranging.published())
     }
 
     /// The changes of its rows since they were last taken: batches of the first arrangement.
@@ -187,7 +281,7 @@ impl ViewDataflow {
 
     /// What readers get.
     pub fn state(&self, stage: Stage) -> ViewState {
-        let arrangements = self.arrangements.iter().map(|(by, trace)| {
+        let arrangements = self.arrangements.iter().map(|Arranging { by, trace, .. }| {
             let mut batches = Vec::new();
             trace.map_batches(|batch| {
                 if batch.len() > 0 {
@@ -197,8 +291,27 @@ impl ViewDataflow {
             Arrangement { index: by.index, ordered: !by.order.is_empty(), batches: batches.into() }
         });
         let errors = self.errors.borrow().values().filter(|count| **count != 0).count();
-        ViewState { stage, arrangements: arrangements.collect(), errors, dataflow_bytes: self.meter.bytes() }
+        ViewState { stage, arrangements: arrangements.collect(), errors, dataflow_bytes: self.bytes().1 }
     }
+}
+
+impl Arranging {
+    fn published(&self) -> Arranged {
+        let mut held = Arranged::default();
+        self.trace.map_batches(|batch| {
+            if batch.len() > 0 {
+                held.updates += batch.len();
+                held.batches += 1;
+                held.bytes += batch.bytes();
+            }
+        });
+        held
+    }
+}
+
+fn over_budget(view: &str, budget_bytes: usize) -> SqlError {
+    SqlError::new("53200", format!("view \"{view}\" needs more memory than dogwood.view_memory allows ({budget_bytes} bytes)"))
+        .hint("Narrow its query, or raise dogwood.view_memory and REFRESH the view.")
 }
 
 fn arrange<'s>(
@@ -207,7 +320,8 @@ fn arrange<'s>(
     by: &ArrangedBy,
     fresh: Option<Rc<RefCell<Vec<ViewBatch>>>>,
     done: &Handle<u64>,
-) -> TraceAgent<ViewSpine> {
+) -> Arranging {
+    let first = context.scope.worker().peek_identifier();
     let ArrangedBy { key, order, .. } = by.clone();
     let meter = context.meter.clone();
     let mut datums = Vec::new();
@@ -227,7 +341,8 @@ fn arrange<'s>(
             }
         });
     });
-    arranged.trace
+    let operators = first..context.scope.worker().peek_identifier();
+    Arranging { by: by.clone(), trace: arranged.trace, operators }
 }
 
 fn count_errors(bundle: Bundle<'_, u64>, errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>, done: &mut Handle<u64>) {

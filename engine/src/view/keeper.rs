@@ -1,7 +1,6 @@
 //! A small thread that drops automatic views which are idle or over the budget. It ends with the database.
 
 use crate::database::Database;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -17,7 +16,8 @@ pub fn start(database: &Arc<Database>) {
                 std::thread::sleep(LOOKS_EVERY);
                 let Some(database) = database.upgrade() else { return };
                 let views = database.published.load().views.clone();
-                let budget = database.view_budget_bytes.load(Ordering::Relaxed);
+                let budget = database.settings.view_memory_bytes();
+                database.automatic_views.allow_again(budget);
                 // Refused only while the server stops.
                 if database.automatic_views.evict(&views, budget, &database.pipeline).is_err() {
                     return;

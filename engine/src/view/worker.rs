@@ -9,8 +9,9 @@
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
-use super::dataflow::{ArrangedBy, Definition, ViewDataflow};
+use super::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
 use super::hydrate::Hydration;
+use super::inspection::Inspected;
 use super::line::{Line, Made};
 use super::published::{Stage, ViewState, Views};
 use super::statistics::Statistics;
@@ -20,8 +21,11 @@ use crate::layered::Layered;
 use crate::overlay::Overlay;
 use crate::published::Published;
 use crate::reader::Reader;
+use crate::render::arrangement_log::ArrangementLog;
 use crate::render::delta::{Feed, Group};
-use crossbeam_channel::{Receiver, RecvError, TryRecvError};
+use crate::render::rendered::OperatorLog;
+use crate::settings::server::ServerSettings;
+use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError};
 use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
@@ -51,6 +55,10 @@ pub enum Message {
     Create(Box<Definition>, Arc<Published>),
     /// It is no longer.
     Drop(RelationId, Arc<Published>),
+    /// A view that has failed is filled again, from this state.
+    Refill(RelationId, Arc<Published>),
+    /// What dataflows hold and took.
+    Inspect(Sender<Vec<Inspected>>),
 }
 
 /// Groups of a backlog that are applied together.
@@ -91,7 +99,8 @@ pub struct ViewWorker {
     store: Store,
     line: Arc<Line>,
     statistics: Arc<Statistics>,
-    memory_bytes_max: usize,
+    settings: Arc<ServerSettings>,
+    logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
     /// None after it has changed.
     overview: Option<Rc<Overview>>,
@@ -108,17 +117,20 @@ impl ViewWorker {
         store: Store,
         line: Arc<Line>,
         statistics: Arc<Statistics>,
-        memory_bytes_max: usize,
+        settings: Arc<ServerSettings>,
         state: Arc<Published>,
     ) -> Self {
         let allocator = Allocator::Thread(Thread::default());
         let worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        let logs =
+            Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         ViewWorker {
             worker,
             store,
             line,
             statistics,
-            memory_bytes_max,
+            settings,
+            logs,
             views: BTreeMap::new(),
             overview: None,
             current: Views::default(),
@@ -153,12 +165,22 @@ impl ViewWorker {
                 }
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
-                    self.views.remove(&view);
+                    if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
+                        flow.end(&mut self.worker);
+                    }
                     self.overview = None;
                     self.current.remove(view);
                     self.statistics.dropped(view);
-                    self.worker.step();
                     self.republish();
+                }
+                Some(Message::Refill(view, state)) => {
+                    self.state = state;
+                    self.refill(view);
+                    self.republish();
+                }
+                Some(Message::Inspect(reply)) => {
+                    // Whoever asked may have gone.
+                    let _unheard = reply.send(self.inspect());
                 }
                 None => self.hydrate(),
             }
@@ -180,6 +202,25 @@ impl ViewWorker {
             Rc::new(overview)
         };
         self.overview.get_or_insert_with(make).clone()
+    }
+
+    /// A failed view of the catalog, from the newest state.
+    fn refill(&mut self, id: RelationId) {
+        let failed = |view: &Maintained| matches!(view.progress, Progress::Failed) && !view.automatic;
+        if !self.views.get(&id).is_some_and(failed) {
+            return;
+        }
+        let catalog = self.state.catalog().clone();
+        if let Some(table) = catalog.table(id) {
+            self.overview = None;
+            self.views.remove(&id);
+            self.create(table, &catalog);
+        }
+    }
+
+    fn inspect(&mut self) -> Vec<Inspected> {
+        let catalog = self.state.catalog();
+        self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(|flow| flow.inspect(catalog)).collect()
     }
 
     fn time(&self) -> CommitTime {
@@ -288,7 +329,7 @@ impl ViewWorker {
             Progress::Ready => {
                 let Some(flow) = &mut view.flow else { return };
                 let started = Instant::now();
-                match flow.apply(&mut self.worker, [Feed::Group(group)]) {
+                match flow.apply(&mut self.worker, [Feed::Group(group)], self.settings.view_memory_bytes()) {
                     Err(error) => {
                         deltas.end(id, error.clone());
                         self.fail(id, view, error);
@@ -340,11 +381,12 @@ impl ViewWorker {
         stale.extend(self.readers_of(&stale));
         for id in stale {
             self.overview = None;
-            let view = self.views.remove(&id);
+            // Queries plan again after DDL, and ask for what they need.
+            if let Some(flow) = self.views.remove(&id).and_then(|view| view.flow) {
+                flow.end(&mut self.worker);
+            }
             self.current.remove(id);
             self.statistics.dropped(id);
-            // Queries plan again after DDL, and ask for what they need.
-            drop(view);
             let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
             deltas.end(id, ended.hint("Subscribe again."));
         }
@@ -390,7 +432,7 @@ impl ViewWorker {
         self.overview = None;
         let catalog = self.state.catalog().clone();
         let eval = EvalContext::without_session(catalog.clone());
-        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.memory_bytes_max) {
+        match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.logs.clone()) {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {
                 self.statistics.created(id);
@@ -425,7 +467,9 @@ impl ViewWorker {
             if let Some(flow) = view.flow.take() {
                 view.sources.truncate(usize::from(!view.automatic));
                 view.progress = Progress::Waiting;
-                self.start(&mut view, flow.definition);
+                let definition = flow.definition.clone();
+                flow.end(&mut self.worker);
+                self.start(&mut view, definition);
             }
             self.views.insert(id, view);
         }
@@ -486,7 +530,7 @@ impl ViewWorker {
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
-            flow.apply(&mut self.worker, [feed])?;
+            flow.apply(&mut self.worker, [feed], self.settings.view_memory_bytes())?;
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
             return Ok(());
@@ -494,7 +538,8 @@ impl ViewWorker {
         if !hydration.backlog.is_empty() {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
             let groups = hydration.backlog.len().min(BACKLOG_GROUPS_MAX);
-            flow.apply(&mut self.worker, hydration.backlog.drain(..groups).map(Feed::Group))?;
+            let backlog = hydration.backlog.drain(..groups).map(Feed::Group);
+            flow.apply(&mut self.worker, backlog, self.settings.view_memory_bytes())?;
             flow.take_fresh();
             return Ok(());
         }
@@ -510,7 +555,9 @@ impl ViewWorker {
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
         self.overview = None;
-        view.flow = None;
+        if let Some(flow) = view.flow.take() {
+            flow.end(&mut self.worker);
+        }
         view.progress = Progress::Failed;
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }

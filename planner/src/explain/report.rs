@@ -19,6 +19,8 @@ pub struct Operator {
     pub relation: Option<String>,
     /// What it did, under ANALYZE.
     pub actual: Option<Actual>,
+    /// What is held for it, under ANALYZE, such as the batches of a view.
+    pub held: Vec<(&'static str, u64)>,
 }
 
 /// What an operator did.
@@ -30,8 +32,6 @@ pub struct Actual {
     pub rows: u64,
     /// To the first row, where that is known, and in all; inputs included.
     pub times: Option<(Option<Duration>, Duration)>,
-    /// What else is known, such as the rows that an arrangement holds.
-    pub held: Vec<(&'static str, u64)>,
 }
 
 /// Which way a query goes.
@@ -122,8 +122,7 @@ impl Actual {
             let first = first.map_or_else(String::new, |first| format!("{:.3}..", milliseconds(first)));
             format!("time={first}{:.3} ", milliseconds(all))
         });
-        let held: String = self.held.iter().map(|(name, count)| format!(" {name}={count}")).collect();
-        format!(" (actual {times}rows={} loops={}{held})", self.rows, self.loops)
+        format!(" (actual {times}rows={} loops={})", self.rows, self.loops)
     }
 
     fn fields(&self, fields: &mut Map<String, Value>) {
@@ -133,14 +132,6 @@ impl Actual {
         }
         fields.insert("Actual Rows".into(), json!(self.rows));
         fields.insert("Actual Loops".into(), json!(self.loops));
-        let title = |name: &str| {
-            let mut title = name.to_string();
-            if let Some(first) = title.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            title
-        };
-        fields.extend(self.held.iter().map(|(name, count)| (title(name), json!(count))));
     }
 }
 
@@ -152,7 +143,9 @@ impl Report {
             .iter()
             .map(|operator| {
                 let actual = operator.actual.as_ref().map_or_else(String::new, Actual::text);
-                format!("{}{}{actual}", "  ".repeat(operator.depth), operator.text)
+                let held: Vec<String> = operator.held.iter().map(|(name, count)| format!("{name}={count}")).collect();
+                let held = if held.is_empty() { String::new() } else { format!(" (held {})", held.join(" ")) };
+                format!("{}{}{actual}{held}", "  ".repeat(operator.depth), operator.text)
             })
             .collect();
         lines.push(format!("Path: {}", self.path.text()));
@@ -178,6 +171,14 @@ impl Report {
     }
 }
 
+fn title(name: &str) -> String {
+    let mut title = name.to_string();
+    if let Some(first) = title.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    title
+}
+
 /// The operators at this depth, each with those below it.
 fn tree<'o>(
     operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operator>>,
@@ -193,6 +194,7 @@ fn tree<'o>(
         if let Some(actual) = &operator.actual {
             actual.fields(&mut fields);
         }
+        fields.extend(operator.held.iter().map(|(name, count)| (format!("Held {}", title(name)), json!(count))));
         let below = tree(operators, operator.depth + 1);
         if !below.is_empty() {
             fields.insert("Plans".into(), Value::Array(below));
@@ -208,13 +210,14 @@ mod tests {
     use std::time::Duration;
 
     fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
-        Operator { depth, text: text.into(), node: None, relation: None, actual }
+        let held = if actual.is_some() { vec![("batches", 2)] } else { Vec::new() };
+        Operator { depth, text: text.into(), node: None, relation: None, actual, held }
     }
 
     #[test]
     fn text_and_json_say_the_same() {
         let times = Some((Some(Duration::from_micros(5)), Duration::from_micros(1_500)));
-        let join = Actual { loops: 1, rows: 3, times, held: vec![("batches", 2)] };
+        let join = Actual { loops: 1, rows: 3, times };
         let report = Report {
             operators: vec![
                 operator(0, "Finish output (#0)", None),
@@ -229,8 +232,8 @@ mod tests {
         };
         let expected = [
             "Finish output (#0)",
-            "  Join inner (actual time=0.005..1.500 rows=3 loops=1 batches=2)",
-            "    Scan a (never executed)",
+            "  Join inner (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
+            "    Scan a (never executed) (held batches=2)",
             "    Scan b",
             "Path: one-shot over maintained view \"v\"",
             "Why not a view: it is young",
@@ -240,7 +243,7 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         let plan = &json[0]["Plan"];
         assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
-        assert_eq!(plan["Plans"][0]["Batches"], 2);
+        assert_eq!(plan["Plans"][0]["Held Batches"], 2);
         assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
         assert_eq!(json[0]["Why Not A View"], "it is young");

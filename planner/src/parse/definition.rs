@@ -320,6 +320,8 @@ pub struct CreateView {
     pub query: SqlText,
     /// MATERIALIZED
     pub materialized: bool,
+    /// Not WITH NO DATA: whoever makes it waits until it is filled.
+    pub with_data: bool,
     /// OR REPLACE
     pub or_replace: bool,
     /// IF NOT EXISTS

@@ -92,7 +92,12 @@ pub enum Statement {
     /// CREATE [MATERIALIZED] VIEW
     CreateView(Box<CreateView>),
     /// REFRESH MATERIALIZED VIEW: a maintained view is always fresh.
-    RefreshView(ObjectName),
+    RefreshView {
+        /// The view.
+        name: ObjectName,
+        /// Not WITH NO DATA.
+        with_data: bool,
+    },
     /// ALTER INDEX | SEQUENCE | VIEW … RENAME TO
     Rename {
         /// What kind of object the statement names.

@@ -45,8 +45,9 @@ impl Grammar<'_, '_> {
         if recursive {
             query.text = recursion(&name.name, &columns, &query.text);
         }
+        let with_data = !(materialized && self.eat(&["WITH", "NO", "DATA"]));
         if materialized {
-            if !self.eat(&["WITH", "NO", "DATA"]) {
+            if with_data {
                 self.eat(&["WITH", "DATA"]);
             }
         } else if self.eat(&["WITH"]) {
@@ -54,7 +55,7 @@ impl Grammar<'_, '_> {
             self.expect(&["CHECK", "OPTION"])?;
             return Err(check_option());
         }
-        let create = CreateView { name, columns, query, materialized, or_replace, if_not_exists, temporary };
+        let create = CreateView { name, columns, query, materialized, with_data, or_replace, if_not_exists, temporary };
         Ok(Some(Statement::CreateView(Box::new(create))))
     }
 
@@ -101,7 +102,7 @@ impl Grammar<'_, '_> {
         if concurrently && no_data {
             return Err(PlanError::new("42601", "CONCURRENTLY and WITH NO DATA options cannot be used together"));
         }
-        Ok(Statement::RefreshView(name))
+        Ok(Statement::RefreshView { name, with_data: !no_data })
     }
 }
 

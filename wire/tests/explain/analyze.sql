@@ -58,7 +58,7 @@ Finish output (#0) (actual time=#..# rows=50 loops=1)
   Threshold (actual time=# rows=50 loops=1)
     Union (actual time=# rows=50 loops=1)
       Scan t … (actual time=#..# rows=99 loops=1)
-      Negate (actual time=# rows=# loops=1)
+      Negate (actual time=# rows=49 loops=1)
         Scan t … (actual time=#..# rows=49 loops=1)
 Path: one-shot
 Why not a view: …
@@ -88,7 +88,7 @@ EXECUTE p(3)
 EXPLAIN ANALYZE EXECUTE p(4)
 ----
 Finish order by #0 limit 3::bigint output (#0) (actual time=# rows=3 loops=1)
-  Read view auto_1 by t.g = $1 (actual time=# rows=3 loops=1 keys=1 batches=# updates=1000)
+  Read view auto_1 by t.g = $1 (actual time=# rows=3 loops=1) (held keys=1 batches=# updates=1000)
     Scan t keep (#2, #1)
 Path: automatic view "auto_1" keyed by (t.g)
 Planning Time: # ms
@@ -107,12 +107,21 @@ Finish output (#0) (actual rows=1 loops=1)
 Path: one-shot
 Why not a view: it has no row for this key, and what no row gives is computed
 
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE c(3)
+----
+Finish output (#0) (actual rows=1 loops=1)
+  Read view auto_2 by t.g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
+    Each row keep (#1, #0)
+      Reduce by (#0) to (count(*)) (held updates=# bytes=#)
+        Scan t keep (#1)
+Path: automatic view "auto_2" keyed by (t.g)
+
 CREATE MATERIALIZED VIEW v AS SELECT g, sum(x) AS s FROM t GROUP BY g
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT s FROM v WHERE g = 3
 ----
 Finish output (#0) (actual rows=1 loops=1)
-  Lookup v using index … = (3) keep (#1) (actual rows=1 loops=1 batches=# updates=#)
+  Lookup v using index … = (3) keep (#1) (actual rows=1 loops=1) (held batches=# updates=#)
 Path: maintained view "v"
 
 === writes write

@@ -4,6 +4,7 @@
 //! numbers and removes the folder. It must never touch a process that it was not told of.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::server::Failure;
 
 const SCRIPT: &str = r#"
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 running=
 while read -r word number; do
     case $word in
@@ -46,6 +47,8 @@ impl Guard {
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
+            // What is sent to this program and all of its group, even a SIGKILL, is not for the guard.
+            .process_group(0)
             .spawn()
             .map_err(|error| format!("no shell to guard the servers with: {error}"))?;
         let pipe = child.stdin.take().ok_or("the guard has no input")?;

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::measure::Plan;
@@ -66,15 +67,15 @@ impl Options {
         while let Some(argument) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("{argument} wants a value\n{USAGE}"))?;
             match argument.as_str() {
-                "--people" => options.people = value.parse()?,
-                "--scale" => options.scale = value.parse()?,
-                "--connections" => options.connections = value.parse()?,
-                "--subscribers" => options.subscribers = value.parse()?,
-                "--requests" => options.requests = value.parse()?,
+                "--people" => options.people = number(&argument, &value)?,
+                "--scale" => options.scale = number(&argument, &value)?,
+                "--connections" => options.connections = number(&argument, &value)?,
+                "--subscribers" => options.subscribers = number(&argument, &value)?,
+                "--requests" => options.requests = number(&argument, &value)?,
                 "--only" => options.only = value.split(',').map(str::to_string).collect(),
-                "--seconds" => options.seconds = value.parse()?,
-                "--rounds" => options.rounds = value.parse()?,
-                "--seed" => options.seed = value.parse()?,
+                "--seconds" => options.seconds = number(&argument, &value)?,
+                "--rounds" => options.rounds = number(&argument, &value)?,
+                "--seed" => options.seed = number(&argument, &value)?,
                 _ => return Err(format!("there is no option {argument}\n{USAGE}").into()),
             }
         }
@@ -101,4 +102,9 @@ impl Options {
     pub fn scaled(&self, paper: u64) -> u64 {
         ((paper as f64 * self.scale) as u64).max(1)
     }
+}
+
+/// What an option was given, as a number.
+fn number<T: FromStr>(option: &str, value: &str) -> Result<T, Failure> {
+    value.parse().map_err(|_| format!("{option} wants a number, and {value:?} is none").into())
 }

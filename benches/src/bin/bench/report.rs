@@ -1,4 +1,4 @@
-//! Results as a Markdown table and as JSON, with the machine, the date and the command.
+//! Results as JSON and as a Markdown table beside it, with the machine, the date and the command.
 //!
 //! The JSON is written anew after each measurement and says that it is partial until the run has ended well.
 
@@ -171,14 +171,15 @@ impl Report {
         std::fs::write(&self.path, json).map_err(|error| format!("{}: {error}", self.path.display()).into())
     }
 
-    /// Prints the table and says where the JSON is. Fails if a part was not measured.
+    /// Prints the table, writes it beside the JSON, and says where they are. Fails if a part was not measured.
     pub fn print(&self) -> Result<(), Failure> {
         self.write(self.failed)?;
-        println!("{}\n\n{}", self.head, self.table);
-        for note in &self.notes {
-            println!("- {note}");
-        }
-        println!("\nload {} at the end; JSON: {}", load(), self.path.display());
+        let notes: String = self.notes.iter().map(|note| format!("- {note}\n")).collect();
+        let partial = if self.failed { "PARTIAL: parts of this run were not measured. " } else { "" };
+        let text = format!("{partial}{} Load {} at the end.\n\n{}\n{notes}", self.head, load(), self.table);
+        let path = self.path.with_extension("md");
+        std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+        println!("{text}\n{} and {}", self.path.display(), path.display());
         if self.failed {
             Err("parts of this run were not measured: its results are marked partial".into())
         } else {

@@ -282,6 +282,16 @@ impl Server {
         Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1_024)
     }
 
+    /// Seconds of processor time that it has used.
+    pub fn processor_seconds(&self) -> Result<f64, Failure> {
+        let path = format!("/proc/{}/stat", self.process.child.id());
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        // After the program's name, which may hold anything: user and system time are the 12th and 13th, in hundredths.
+        let words: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let hundredths = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok()).unwrap_or(0.0);
+        Ok((hundredths(11) + hundredths(12)) / 100.0)
+    }
+
     /// How many threads it has.
     pub fn threads(&self) -> u64 {
         let folder = format!("/proc/{}/task", self.process.child.id());

@@ -11,6 +11,7 @@ use crate::reader::Reader;
 use crate::session::Session;
 use crate::session::statement::CachedPlan;
 use crate::session::view::OwnView;
+use crate::view::inspection::inspect;
 use crate::view::published::ViewState;
 use crate::view::read;
 use crate::view::reason::NoView;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 impl Session {
-    /// Runs what is explained, and says of its operators what they did.
+    /// Runs what is explained, and says of its operators what they did. How long the statement itself took.
     pub(super) fn analyze(
         &mut self,
         report: &mut Report,
@@ -30,12 +31,12 @@ impl Session {
         cached: &CachedPlan,
         params: &Arc<[Datum]>,
         timing: bool,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Duration, SqlError> {
         match &cached.planned {
             Planned::Query(query) => {
                 if let Some(own) = own {
-                    if self.analyze_view(report, &own, params, timing)? {
-                        return Ok(());
+                    if let Some(took) = self.analyze_view(report, &own, params, timing)? {
+                        return Ok(took);
                     }
                     *report = one_shot(query, cached, NoView::NoRows, &self.catalog());
                 }
@@ -47,10 +48,10 @@ impl Session {
                 self.profile = Some(profile.clone());
                 let written = self.written(plan, params.clone());
                 self.profile = None;
-                let rows = written?.rows as u64;
+                let (rows, took) = (written?.rows as u64, started.elapsed());
                 self.fill(report, &profile);
-                set(report.operators.first_mut(), actual(rows, timing.then(|| (None, started.elapsed())), Vec::new()));
-                Ok(())
+                set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
+                Ok(took)
             }
             _ => Err(SqlError::unsupported("EXPLAIN ANALYZE of this statement")),
         }
@@ -62,7 +63,7 @@ impl Session {
         query: &Arc<Query>,
         params: &Arc<[Datum]>,
         timing: bool,
-    ) -> Result<(), SqlError> {
+    ) -> Result<Duration, SqlError> {
         let profile = Profile::new(&query.plan, timing);
         if !query.locks.is_empty() {
             self.transaction();
@@ -80,30 +81,45 @@ impl Session {
         let all = started.elapsed();
         profile.wait();
         self.fill(report, &profile);
-        set(report.operators.first_mut(), actual(count, timing.then_some((first, all)), Vec::new()));
-        Ok(())
+        set(report.operators.first_mut(), actual(count, timing.then_some((first, all))));
+        Ok(all)
     }
 
-    /// False if the view has no answer for the keys.
+    /// None if the view has no answer for the keys.
     fn analyze_view(
         &mut self,
         report: &mut Report,
         own: &OwnView,
         params: &Arc<[Datum]>,
         timing: bool,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<Option<Duration>, SqlError> {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let watch = Watch::new(self.limits(own.view.time()));
         watch.check()?;
         let started = Instant::now();
-        let Some(rows) = read::rows(&own.lifted, &own.state, &context, &watch)? else { return Ok(false) };
-        let rows = rows.count() as u64;
-        let times = timing.then(|| (None, started.elapsed()));
-        let mut held = vec![("keys", read::keys(&own.lifted, &context)?.len() as u64)];
-        held.extend(sizes(&own.state));
-        set(report.operators.get_mut(0), actual(rows, times, Vec::new()));
-        set(report.operators.get_mut(1), actual(rows, times, held));
-        Ok(true)
+        let Some(rows) = read::rows(&own.lifted, &own.state, &context, &watch)? else { return Ok(None) };
+        let (rows, took) = (rows.count() as u64, started.elapsed());
+        let times = timing.then_some((None, took));
+        set(report.operators.get_mut(0), actual(rows, times));
+        set(report.operators.get_mut(1), actual(rows, times));
+        if let Some(read) = report.operators.get_mut(1) {
+            read.held.push(("keys", read::keys(&own.lifted, &context)?.len() as u64));
+            read.held.extend(sizes(&own.state));
+        }
+        let environment = context.environment.as_ref();
+        let operators = inspect(&self.database, environment)?;
+        let operators = operators.into_iter().filter(|operator| operator.view == own.id);
+        // The lines of the view's plan follow that of the read.
+        for (line, arranged) in operators.filter_map(|operator| Some((operator.line?, operator.arranged?))) {
+            let Some(shown) = report.operators.get_mut(2 + line) else { continue };
+            for (name, more) in [("updates", arranged.updates), ("bytes", arranged.bytes)] {
+                match shown.held.iter_mut().find(|(held, _)| *held == name) {
+                    Some((_, sum)) => *sum += more as u64,
+                    None => shown.held.push((name, more as u64)),
+                }
+            }
+        }
+        Ok(Some(took))
     }
 
     /// What each operator of a plan did, and what is held of the views that it reads.
@@ -111,18 +127,18 @@ impl Session {
         let catalog = self.catalog();
         let published = self.database.published.load_full();
         for operator in &mut report.operators {
-            let Some(mut actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };
+            let Some(actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };
             let view = operator.relation.as_ref().and_then(|name| catalog.table_by_name(name));
             if let Some(state) = view.filter(|view| view.is_maintained()).and_then(|view| published.views.get(view.id)) {
-                actual.held.extend(sizes(state));
+                operator.held.extend(sizes(state));
             }
             operator.actual = Some(actual);
         }
     }
 }
 
-fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>, held: Vec<(&'static str, u64)>) -> Actual {
-    Actual { loops: 1, rows, times, held }
+fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>) -> Actual {
+    Actual { loops: 1, rows, times }
 }
 
 fn set(operator: Option<&mut Operator>, actual: Actual) {

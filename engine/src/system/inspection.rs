@@ -1,0 +1,64 @@
+//! What goes on inside: the operators and arrangements of views, and who reads from which snapshot.
+
+use super::Catalogs;
+use crate::SqlError;
+use crate::view::automatic;
+use crate::view::inspection::{Inspected, inspect};
+use repr::{Datum, Row};
+
+fn text(value: &str) -> Datum {
+    Datum::Text(value.into())
+}
+
+fn number(value: impl TryInto<i64>) -> Datum {
+    Datum::Int8(value.try_into().unwrap_or(i64::MAX))
+}
+
+impl Catalogs {
+    /// `dogwood.operators`
+    pub(super) fn operators(&self) -> Result<Vec<Row>, SqlError> {
+        let inspected = inspect(&self.database, self.context.environment.as_ref())?;
+        let rows = inspected.iter().map(|found| {
+            let mut row = self.operator(found);
+            row.extend([number(found.invocations), number(found.elapsed.as_micros())]);
+            Row::pack(&row)
+        });
+        Ok(rows.collect())
+    }
+
+    /// `dogwood.arrangements`
+    pub(super) fn arrangements(&self) -> Result<Vec<Row>, SqlError> {
+        let inspected = inspect(&self.database, self.context.environment.as_ref())?;
+        let rows = inspected.iter().filter_map(|found| {
+            let arranged = found.arranged?;
+            let mut row = self.operator(found);
+            row.extend([number(arranged.updates), number(arranged.batches), number(arranged.bytes)]);
+            Some(Row::pack(&row))
+        });
+        Ok(rows.collect())
+    }
+
+    /// Which operator of which view, and what it stands for.
+    fn operator(&self, found: &Inspected) -> Vec<Datum> {
+        let table = self.catalog.table(found.view);
+        let view = table.map_or_else(|| automatic::name(found.view), |table| table.name.clone());
+        let operator = number(found.operator);
+        vec![text(&view), Datum::Oid(found.view.0), operator, text(&found.name), text(&found.renders)]
+    }
+
+    /// `dogwood.snapshots`
+    pub(super) fn snapshots(&self) -> Vec<Row> {
+        let now = self.database.published.load().time;
+        let held = self.database.holders.held();
+        held.into_iter()
+            .map(|(backend, time, since)| {
+                Row::pack(&[
+                    Datum::Int4(backend),
+                    number(time.0),
+                    number(now.0.saturating_sub(time.0)),
+                    number(since.elapsed().as_micros()),
+                ])
+            })
+            .collect()
+    }
+}

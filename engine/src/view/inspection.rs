@@ -1,0 +1,99 @@
+//! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
+
+use super::dataflow::ViewDataflow;
+use crate::SqlError;
+use crate::commit::ViewRequest;
+use crate::database::Database;
+use crate::render::arrangement_log::Held;
+use crossbeam_channel::{RecvTimeoutError, bounded};
+use planner::catalog::Catalog;
+use planner::explain::plan_operators;
+use planner::scalar::Environment;
+use repr::RelationId;
+use std::time::Duration;
+
+/// One operator of one view.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// The view.
+    pub view: RelationId,
+    /// Its number, unique among all views.
+    pub operator: usize,
+    /// What the dataflow calls it.
+    pub name: String,
+    /// The line of the view's plan that it renders.
+    pub renders: String,
+    /// Which line that is; none for what stands between the plan and the published rows.
+    pub line: Option<usize>,
+    /// Time in it since the view was made.
+    pub elapsed: Duration,
+    /// How often it ran.
+    pub invocations: u64,
+    /// What it holds, if it is an arrangement.
+    pub arranged: Option<Arranged>,
+}
+
+/// What an arrangement holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arranged {
+    /// Updates: rows, and those not merged away yet.
+    pub updates: usize,
+    /// Batches that are not empty.
+    pub batches: usize,
+    /// Bytes: of a view's own rows as they are, else an estimate.
+    pub bytes: usize,
+}
+
+/// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
+/// statement may.
+pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
+    let (reply, answer) = bounded(1);
+    database.pipeline.view(ViewRequest::Inspect(reply))?;
+    loop {
+        match answer.recv_timeout(Duration::from_millis(10)) {
+            Ok(inspected) => return Ok(inspected),
+            Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(SqlError::new("57P01", "the server is shutting down").fatal());
+            }
+        }
+    }
+}
+
+impl ViewDataflow {
+    /// All operators, in the order in which they were made.
+    pub fn inspect(&self, catalog: &Catalog) -> Vec<Inspected> {
+        let lines = plan_operators(&self.definition.plan, catalog);
+        let plans = self.rendered.plans();
+        let held = self.logs.arrangements.within(self.operators.clone());
+        let logged = self.logs.operators.within(self.operators.clone());
+        logged
+            .into_iter()
+            .map(|(operator, logged)| {
+                let plans = plans.iter().filter(|plan| plan.operators.contains(&operator));
+                let innermost = plans.min_by_key(|plan| plan.operators.len()).map(|plan| plan.node);
+                let line = innermost.and_then(|node| lines.iter().position(|line| line.node == Some(node)));
+                let renders = line.map_or_else(|| "the view's rows".to_string(), |line| lines[line].text.clone());
+                let held = held.iter().find(|(held, _)| *held == operator).map(|(_, held)| *held);
+                Inspected {
+                    view: self.definition.id,
+                    operator,
+                    name: logged.name,
+                    renders,
+                    line,
+                    elapsed: logged.elapsed,
+                    invocations: logged.invocations,
+                    arranged: self.published(operator).or_else(|| held.map(|held| self.estimated(held))),
+                }
+            })
+            .collect()
+    }
+
+    fn estimated(&self, held: Held) -> Arranged {
+        Arranged {
+            updates: held.records(),
+            batches: usize::try_from(held.batches).unwrap_or(0),
+            bytes: self.meter.bytes(held.records()),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+What views may hold, and what becomes of those that exceed it.
+
+=== the setting is the server's
+SHOW dogwood.view_memory
+----
+1GB
+
+@other SET dogwood.view_memory = '64MB'
+
+SHOW dogwood.view_memory
+----
+64MB
+
+SELECT current_setting('dogwood.view_memory')
+----
+64MB
+
+SET dogwood.view_memory = 2048
+
+@other SHOW dogwood.view_memory
+----
+2MB
+
+SET LOCAL dogwood.view_memory = '1GB'
+----
+error 0A000 SET LOCAL dogwood.view_memory is not supported; …
+
+SET dogwood.view_memory = 'much'
+----
+error 22023 …
+
+SET dogwood.view_memory = '1kB'
+----
+error 22023 …
+
+RESET dogwood.view_memory
+
+@other SHOW dogwood.view_memory
+----
+1GB
+
+=== a materialized view that explodes is marked failed, and filled again when there is room
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
+
+SET dogwood.view_memory = '1MB'
+
+CREATE MATERIALIZED VIEW pairs AS SELECT a.id AS i, b.id AS j FROM t a, t b
+----
+WARNING 53200 materialized view "pairs" could not be filled: view "pairs" needs more memory than dogwood.view_memory allows (1048576 bytes); The view was created; whoever reads it computes it.; Narrow its query, or raise dogwood.view_memory and REFRESH the view.
+
+SELECT stage, message, bytes + dataflow_bytes FROM dogwood.views
+----
+failed | view "pairs" needs more memory than dogwood.view_memory allows (1048576 bytes) | 0
+
+EXPLAIN SELECT j FROM pairs WHERE i = 3
+----
+Finish …
+  …
+    …
+    …
+Path: one-shot
+Why not a view: view "pairs": it failed: view "pairs" needs more memory than dogwood.view_memory allows (1048576 bytes)
+
+SELECT count(*) FROM pairs WHERE i = 3
+----
+1000
+
+INSERT INTO t VALUES (1001, 1, 1)
+
+SELECT count(*) FROM pairs
+----
+1002001
+
+REFRESH MATERIALIZED VIEW pairs
+----
+error 53200 view "pairs" needs more memory than dogwood.view_memory allows (1048576 bytes); …
+
+REFRESH MATERIALIZED VIEW pairs WITH NO DATA
+
+DELETE FROM t WHERE id > 100
+
+SET dogwood.view_memory = '256MB'
+
+REFRESH MATERIALIZED VIEW pairs
+
+SELECT stage, message FROM dogwood.views
+----
+ready | NULL
+
+EXPLAIN SELECT j FROM pairs WHERE i = 3
+----
+Finish …
+  Lookup pairs …
+Path: maintained view "pairs"
+
+SELECT count(*) FROM pairs
+----
+10000
+
+=== a view that grows over the budget while it is written
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); CREATE INDEX ON t (g)
+
+SET dogwood.view_memory = '1MB'
+
+CREATE MATERIALIZED VIEW fan AS SELECT a.id AS i, b.id AS j FROM t a JOIN t b ON b.g = a.g
+
+INSERT INTO t SELECT n, 1, n FROM generate_series(1, 50) n
+
+SELECT stage FROM dogwood.views
+----
+ready
+
+INSERT INTO t SELECT n, 1, n FROM generate_series(51, 700) n
+
+SELECT stage, message FROM dogwood.views
+----
+failed | view "fan" needs more memory than dogwood.view_memory allows (1048576 bytes)
+
+SELECT count(*) FROM fan
+----
+490000
+
+INSERT INTO t VALUES (0, 2, 2)
+
+=== an automatic view that explodes is dropped, and its query goes on
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); CREATE INDEX ON t (g);
+INSERT INTO t SELECT n, n % 2, n FROM generate_series(1, 1000) n
+
+SET dogwood.view_memory = '1MB'
+
+PREPARE p(INT) AS SELECT a.id, b.id FROM t a JOIN t b ON b.g = a.g WHERE a.x % 100 = $1 LIMIT 1
+
+EXECUTE p(3)
+---- five times
+
+eventually EXPLAIN EXECUTE p(3)
+----
+Finish …
+  LookupJoin …
+    Scan t …
+Path: one-shot
+Why not a view: its view was dropped # s ago, because views held more than dogwood.view_memory (1048576 bytes)
+
+EXECUTE p(3)
+---- five times
+
+EXPLAIN EXECUTE p(3)
+----
+Finish …
+  LookupJoin …
+    Scan t …
+Path: one-shot
+Why not a view: its view was dropped # s ago, because views held more than dogwood.view_memory (1048576 bytes)
+
+SELECT count(*) FROM dogwood.views
+----
+0
+
+=== the longest idle of several automatic views goes
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 10000) n
+
+SET dogwood.view_memory = '1MB'
+
+SELECT sum(x) FROM (SELECT x FROM t WHERE g = 4 ORDER BY x OFFSET 3) s
+---- five times
+
+EXPLAIN SELECT id, x FROM t WHERE g = 4 ORDER BY x
+----
+Finish …
+  Scan t …
+Path: one-shot
+Why not a view: not yet executed 5 times within a minute: 0 of 5
+
+SELECT id, x FROM t WHERE g = 4 ORDER BY x
+---- five times
+
+SELECT x, g, id FROM t WHERE x % 10 = 4 ORDER BY id DESC
+---- five times
+
+eventually SELECT count(*) < 3, sum(bytes + dataflow_bytes) <= 1048576 FROM dogwood.views
+----
+t | t
