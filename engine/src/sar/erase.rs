@@ -128,6 +128,7 @@ impl Eraser<'_, '_> {
     fn fire_edge(&mut self, near: &Arc<TableShape>, edge: &Edge, place: Place) -> Result<(), SqlError> {
         // What only the subject owns goes whatever the rules blank in it.
         if let Some(subject) = self.by_owner
+            && near.personal
             && let [(only, _)] = self.committed().owners_of(place.0, &place.1)?.as_slice()
             && *only == subject
         {
