@@ -47,7 +47,7 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         }
         None => CommitTime(0),
     };
-    let view = Layered::new(store, Arc::new(Published { time, schema: schema.clone(), snapshot: snapshot.clone(), views: Default::default() }));
+    let view = Layered::new(store, Arc::new(Published { time, schema: schema.clone(), snapshot: snapshot.clone(), probes: Arc::default(), views: Default::default() }));
     for shape in schema.shapes().values() {
         check_keys(&view, shape, &mut findings)?;
         for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {

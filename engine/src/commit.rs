@@ -372,7 +372,7 @@ impl Committer {
         let snapshot = self.store.snapshot();
         let before = std::mem::replace(
             &mut self.current,
-            Arc::new(Published { time, schema, snapshot, views: Views::default() }),
+            Arc::new(Published { time, schema, snapshot, probes: Arc::default(), views: Views::default() }),
         );
         if changes_schema {
             // The view thread hears of the group that drops the last view, too.

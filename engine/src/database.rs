@@ -90,6 +90,7 @@ impl Database {
             time: CommitTime(time),
             schema: Arc::new(Schema::new(Arc::new(catalog))),
             snapshot,
+            probes: Arc::default(),
             views: Views::default(),
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));

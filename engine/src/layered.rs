@@ -93,7 +93,7 @@ impl Layered {
                 return Ok(owners.clone());
             }
         }
-        Ok(self.base.snapshot.owners(relation, row_key)?)
+        Ok(self.base.owners(relation, row_key)?)
     }
 
     /// Asks for the owners of many rows.
@@ -137,7 +137,7 @@ impl Layered {
             let rows = self.index_by_value(shape, index, value)?;
             return Ok(rows.into_iter().map(|(row_key, _)| row_key).collect());
         }
-        let entries = self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?;
+        let entries = self.base.index_rows(index, &self.store.hash_index(index, value))?;
         Ok(entries.into_iter().map(|(row_key, _)| row_key).collect())
     }
 
@@ -145,7 +145,7 @@ impl Layered {
     pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
         let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
         if stored && shape.table().primary_key != Some(index) {
-            return Ok(self.base.snapshot.index_hashed(index, &self.store.hash_index(index, value))?);
+            return Ok(self.base.index_rows(index, &self.store.hash_index(index, value))?);
         }
         let keys = self.keys_by_value(shape, index, value)?;
         Ok(keys.into_iter().map(|row_key| (row_key, None)).collect())
@@ -203,7 +203,7 @@ impl Layered {
         let damage = || damaged(shape, "an index entry leads to no row");
         match shape.key_form {
             KeyForm::Hashed => {
-                for (row_key, locator) in snapshot.index_hashed(index, &self.store.hash_index(index, value))? {
+                for (row_key, locator) in self.base.index_rows(index, &self.store.hash_index(index, value))? {
                     if self.layered(relation, &row_key).is_some() {
                         continue;
                     }

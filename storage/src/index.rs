@@ -46,6 +46,28 @@ impl Batch {
     }
 }
 
+/// One cursor for many look-ups by hashed values: it costs more to make than to move.
+pub struct IndexProbe {
+    cursor: Cursor,
+}
+
+impl IndexProbe {
+    /// The rows with a hashed value, each with its locator.
+    pub fn rows(
+        &mut self,
+        index: IndexId,
+        value: &ValueHash,
+    ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
+        let (mut rows, mut parsed) = (Vec::new(), true);
+        let prefix = keyspace::index_hashed_prefix(index, value);
+        self.cursor.find_all(&prefix, "read an index", |key, value| match parse_hashed(key, value) {
+            Some((_, key, locator)) => rows.push((key, locator)),
+            None => parsed = false,
+        })?;
+        if parsed { Ok(rows) } else { Err(malformed(index)) }
+    }
+}
+
 impl Snapshot {
     /// The rows with a hashed value, each with its locator.
     pub fn index_hashed(
@@ -60,6 +82,11 @@ impl Snapshot {
             rows.push((key, locator));
         }
         Ok(rows)
+    }
+
+    /// Asks for many hashed values.
+    pub fn index_probe(&self) -> IndexProbe {
+        IndexProbe { cursor: Cursor::probe(self, Family::Index) }
     }
 
     /// Row keys in the order of their value bytes, then of themselves.

@@ -31,6 +31,7 @@ pub use crypto::{content_hash, random_bytes};
 pub use config::{Cipher, RootKeySource, StoreOptions};
 pub use error::StorageError;
 pub use microdb::OwnerSet;
+pub use index::{IndexProbe, ValueHash};
 pub use owners::OwnerProbe;
 pub use snapshot::Snapshot;
 pub use store::{Reclaim, Store, StoreStatistics};

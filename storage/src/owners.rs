@@ -57,7 +57,7 @@ impl Snapshot {
     }
 
     // Whoever asks for a row's owners mostly reads the row next.
-    fn hint(&self, relation: RelationId, key: &RowKey, owners: &[(MicroDbId, u32)]) {
+    pub(crate) fn hint(&self, relation: RelationId, key: &RowKey, owners: &[(MicroDbId, u32)]) {
         if let Some((canonical, _)) = owners.first() {
             self.store().hints().set(relation, key, *canonical);
         }
@@ -143,7 +143,11 @@ impl OwnerProbe {
             Some((_, owner, derivations)) => owners.push((owner, derivations)),
             None => parsed = false,
         })?;
-        if parsed { Ok(owners) } else { Err(malformed(relation)) }
+        if !parsed {
+            return Err(malformed(relation));
+        }
+        self.cursor.snapshot().hint(relation, key, &owners);
+        Ok(owners)
     }
 }
 

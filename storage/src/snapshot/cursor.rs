@@ -61,6 +61,11 @@ impl Cursor {
         Cursor { position, direction: Direction::Forward, progress: Progress::Before(prefix.to_vec()) }
     }
 
+    /// What it reads.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        self.position.borrow_owner()
+    }
+
     /// For `find`, any number of times: the entries with a prefix that the family's filter knows, whichever is asked for.
     pub(crate) fn probe(snapshot: &Snapshot, family: Family) -> Cursor {
         let mut options = ReadOptions::default();
