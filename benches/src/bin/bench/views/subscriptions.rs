@@ -115,7 +115,7 @@ fn one_key(report: &mut Report, server: &Server, subscribers: &mut [Subscriber])
     let begun = Instant::now();
     for change in 0..CHANGES {
         let key = random.below(subscribers.len() as u64);
-        let body = format!("changed {change}");
+        let body = format!("changed with {} {change}", subscribers.len());
         let started = Instant::now();
         client.execute(&update, &[&i32::try_from(key)?, &body])?;
         let answered = started.elapsed();
