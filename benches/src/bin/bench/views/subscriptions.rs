@@ -75,9 +75,9 @@ fn open(report: &mut Report, server: &Server, subscribers: &mut Vec<Subscriber>,
     report.single(&format!("growth of the resident set for each of {total} subscriptions"), "kB", growth)?;
     let threads = server.threads().saturating_sub(threads) as f64 / came;
     report.single(&format!("threads of the server for each of {total} subscriptions"), "threads", threads)?;
-    let busy = server.processor_seconds()?;
+    let busy = server.meter().seconds()?;
     std::thread::sleep(IDLE);
-    let busy = (server.processor_seconds()? - busy) / IDLE.as_secs_f64();
+    let busy = (server.meter().seconds()? - busy) / IDLE.as_secs_f64();
     report.single(
         &format!("the server's processor time while nothing happens, {total} subscriptions"),
         "s a second",
