@@ -3,14 +3,15 @@
 //! ```text
 //! connections ─▶ queue ─▶ COMMIT THREAD                         ─▶ FLUSH THREAD
 //!                          drain = one group                        drain what was written meanwhile
-//!                          per transaction, in order:               one fdatasync for all of it
-//!                            validate, or derive again              wait for the views
-//!                          one WriteBatch (no sync)                 destroy the keys of the erased
-//!                                 └────▶ VIEW THREAD ─▶ line ─▶      publish the last state, answer all
+//!                          per transaction, in order:               one fdatasync for all of it, beside VIEW THREAD
+//!                            validate, or derive again              destroy the keys of the erased
+//!                          one WriteBatch (no sync)                 publish the last state, answer all
 //! ```
 //! The commit thread goes on while the flush thread waits for the disk: it derives against what is written,
 //! clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
+
+mod flush;
 
 use crate::SqlError;
 use crate::layered::Layered;
@@ -26,14 +27,15 @@ use crate::view::inspection::Inspected;
 use crate::view::line::Line;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
-use crate::view::subscription::{Deltas, Subscriptions};
+use crate::view::subscription::Subscriptions;
 use crate::view::worker::{Message, ViewWorker};
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use flush::{Flusher, GroupChanges, Work, Written};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
@@ -118,8 +120,19 @@ pub struct Flushes {
 /// Derives and seals a transaction against a state.
 pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
     let new = old.clone().under(overlay.clone());
+    let derivation = ownership::derive(&Between { old, new: &new, overlay })?;
+    seal(old, overlay, derivation, based_on)
+}
+
+/// Seals a transaction whose owners are derived against a state already.
+pub fn seal(
+    old: &Layered,
+    overlay: &Arc<Overlay>,
+    derivation: Derivation,
+    based_on: CommitTime,
+) -> Result<Prepared, SqlError> {
+    let new = old.clone().under(overlay.clone());
     let between = Between { old, new: &new, overlay };
-    let derivation = ownership::derive(&between)?;
     orphan::check(&derivation, new.schema())?;
     let mut batch = placement::build(&between, &derivation)?;
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
@@ -130,15 +143,6 @@ pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> R
 pub struct Pipeline {
     queue: Option<Sender<Request>>,
     threads: Vec<JoinHandle<()>>,
-}
-
-struct Written {
-    /// Without views.
-    state: Arc<Published>,
-    /// Whether the view thread has this group too.
-    followed: bool,
-    destroyed: Vec<MicroDbId>,
-    replies: Vec<(Sender<Outcome>, Vec<Erasure>)>,
 }
 
 impl Pipeline {
@@ -161,7 +165,6 @@ impl Pipeline {
             recent: RecentWrites::default(),
             destroyed: HashSet::new(),
             written,
-            views: to_views,
             statistics: views.statistics.clone(),
             asked_for_views: false,
             failed: None,
@@ -191,7 +194,8 @@ impl Pipeline {
             spawn(
                 "flush",
                 Box::new(move || {
-                    Flusher { store, published, line, forgotten_at, subscriptions, statistics: flush_statistics }
+                    let statistics = flush_statistics;
+                    Flusher { store, published, line, views: to_views, forgotten_at, subscriptions, statistics }
                         .run(&to_flush);
                 }),
             ),
@@ -267,8 +271,7 @@ struct Committer {
     current: Arc<Published>,
     recent: RecentWrites,
     destroyed: HashSet<MicroDbId>,
-    written: Sender<Written>,
-    views: Sender<Message>,
+    written: Sender<Work>,
     statistics: Arc<Statistics>,
     /// The catalog has maintained views.
     follows: bool,
@@ -306,11 +309,11 @@ impl Committer {
             ViewRequest::Refill(view) => Message::Refill(view, state),
             ViewRequest::Inspect(reply) => Message::Inspect(reply),
         };
-        self.tell_views(message);
+        self.hand_on(Work::View(message));
     }
 
-    fn tell_views(&self, message: Message) {
-        self.views.send(message).expect("the view thread outlives the commit thread or aborts the process");
+    fn hand_on(&self, work: Work) {
+        self.written.send(work).expect("the flush thread outlives the commit thread or aborts the process");
     }
 
     fn commit(&mut self, group: Vec<CommitRequest>) {
@@ -376,12 +379,9 @@ impl Committer {
             self.follows |= follows(&self.current);
         }
         let followed = self.follows || self.asked_for_views;
-        if followed {
-            let layer = only.unwrap_or_else(|| Arc::new(layer));
-            self.tell_views(Message::Group { before, after: self.current.clone(), layer });
-        }
-        let written = Written { state: self.current.clone(), followed, destroyed, replies };
-        self.written.send(written).expect("the flush thread outlives the commit thread or aborts the process");
+        let changes =
+            followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
+        self.hand_on(Work::Group(Written { state: self.current.clone(), changes, destroyed, replies }));
     }
 
     /// The transaction as it stands after all before it: as prepared, or derived again.
@@ -423,69 +423,4 @@ fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
 fn answer(reply: &Sender<Outcome>, outcome: Outcome) {
     // A connection that is gone does not hear its outcome; the commit stands.
     let _heard = reply.send(outcome);
-}
-
-/// The flush thread's state.
-struct Flusher {
-    store: Store,
-    published: Arc<ArcSwap<Published>>,
-    line: Arc<Line>,
-    forgotten_at: Arc<AtomicU64>,
-    subscriptions: Arc<Subscriptions>,
-    statistics: Arc<Statistics>,
-}
-
-impl Flusher {
-    fn run(&self, written: &Receiver<Written>) {
-        while let Ok(first) = written.recv() {
-            let mut groups = vec![first];
-            groups.extend(written.try_iter());
-            self.flush(groups);
-        }
-    }
-
-    fn flush(&self, groups: Vec<Written>) {
-        let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
-        let last = groups.last().expect("there is at least the first group").state.clone();
-        let started = Instant::now();
-        let mut flushes = Flushes::default();
-        let mut flushed = self.store.flush();
-        flushes.log = started.elapsed();
-        self.statistics.flush.record(flushes.log);
-        let (views, deltas) = self.views(&groups);
-        self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log));
-        if flushed.is_ok() && !destroyed.is_empty() {
-            // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
-            self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
-            // Views have read what they retract.
-            let started = Instant::now();
-            flushed = self.store.destroy_keys(&destroyed);
-            flushes.keys = started.elapsed();
-        }
-        if let Err(error) = flushed {
-            eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
-            std::process::abort();
-        }
-        self.line.publish(Published { views, ..Published::clone(&last) });
-        self.subscriptions.tell(deltas);
-        for group in groups {
-            for (reply, erasures) in group.replies {
-                answer(&reply, Outcome::Committed(Committed { erasures, flushes }));
-            }
-        }
-    }
-
-    /// The views as of the last group, and what changed in them group by group.
-    fn views(&self, groups: &[Written]) -> (Views, Vec<(CommitTime, Deltas)>) {
-        let Some(last) = groups.iter().rfind(|group| group.followed) else {
-            return (self.published.load().views.clone(), Vec::new());
-        };
-        let mut views = Views::default();
-        let mut deltas = Vec::new();
-        for made in self.line.fetch(last.state.time) {
-            views = made.views;
-            deltas.push((made.time, made.deltas));
-        }
-        (views, deltas)
-    }
 }

@@ -1,5 +1,6 @@
 //! What an operator decides when the server starts.
 
+use crate::memory::Allocated;
 use std::path::PathBuf;
 
 /// The engine's configuration.
@@ -16,6 +17,8 @@ pub struct Config {
     /// `dogwood.view_memory` when the server starts: what one maintained view may hold, and all automatic ones together.
     /// Past it a view is marked failed or dropped, and its readers compute for themselves.
     pub view_memory_bytes_max: usize,
+    /// Asks the program's allocator, where it can tell.
+    pub allocator: Option<fn() -> Allocated>,
 }
 
 impl Config {
@@ -27,6 +30,7 @@ impl Config {
             cipher: storage::Cipher::Aegis256,
             query_memory_bytes_max: 1 << 30,
             view_memory_bytes_max: 1 << 30,
+            allocator: None,
         }
     }
 }

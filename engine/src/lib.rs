@@ -15,6 +15,7 @@ mod holders;
 mod layered;
 mod locks;
 mod marks;
+pub mod memory;
 pub mod one_shot;
 mod overlay;
 mod ownership;

@@ -4,12 +4,13 @@ mod inspection;
 
 use crate::SqlError;
 use crate::database::Database;
+use crate::memory;
 use crate::one_shot::SystemRows;
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use crate::view::automatic;
 use crate::view::published::Stage;
-use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, OPERATORS, RECEIPTS, SNAPSHOTS, VIEWS};
+use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, VIEWS};
 use std::collections::BTreeMap;
 use repr::{Array, Datum, RelationId, Row};
 use std::sync::Arc;
@@ -133,6 +134,19 @@ impl Catalogs {
     }
 }
 
+impl Catalogs {
+    /// `dogwood.memory`
+    fn memory(&self) -> Vec<Row> {
+        let big = |bytes: usize| Datum::Int8(i64::try_from(bytes).unwrap_or(i64::MAX));
+        let text = |value: &str| Datum::Text(value.into());
+        let parts = memory::parts(&self.database).into_iter().map(|part| {
+            let (within, bytes_max) = (part.within.map_or(Datum::Null, text), part.bytes_max.map_or(Datum::Null, big));
+            Row::pack(&[text(part.name), within, big(part.bytes), bytes_max])
+        });
+        parts.collect()
+    }
+}
+
 /// The catalog relations at one version of the catalog.
 pub struct Catalogs {
     database: Arc<Database>,
@@ -170,6 +184,9 @@ impl SystemRows for Catalogs {
         }
         if relation == LATENCY {
             return Some(Ok(self.latency()));
+        }
+        if relation == MEMORY {
+            return Some(Ok(self.memory()));
         }
         Some(Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())))
     }

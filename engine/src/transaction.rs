@@ -9,8 +9,10 @@ use crate::database::Database;
 use crate::holders::{Hold, Holder};
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
+use crate::ownership::Derivation;
 use crate::overlay::{Mark, Overlay};
 use crate::published::Published;
+use crate::reader::Reader;
 use crate::write::foreign_key::{self, DeferredCheck, KeptParents};
 use planner::catalog::ConstraintName;
 use std::sync::Arc;
@@ -48,6 +50,16 @@ enum OneSnapshot {
     Ended,
 }
 
+/// Owners derived for a transaction's changes, and from what.
+pub struct Derived {
+    /// The state without them.
+    pub old: Layered,
+    /// The changes.
+    pub overlay: Arc<Overlay>,
+    /// The owners.
+    pub derivation: Derivation,
+}
+
 /// A transaction under way.
 pub struct Transaction {
     database: Arc<Database>,
@@ -56,6 +68,8 @@ pub struct Transaction {
     pub modes: Modes,
     overlay: Arc<Overlay>,
     snapshot: OneSnapshot,
+    /// Kept by a statement that is the transaction's last.
+    derived: Option<Derived>,
     /// The session that it is of.
     holder: Arc<Holder>,
     savepoints: Vec<Savepoint>,
@@ -81,6 +95,7 @@ impl Transaction {
             database: database.clone(),
             modes,
             overlay: Arc::new(Overlay::new(schema)),
+            derived: None,
             snapshot: OneSnapshot::Open,
             holder: holder.clone(),
             savepoints: Vec::new(),
@@ -114,6 +129,16 @@ impl Transaction {
     /// Whether a statement has taken the transaction's one snapshot, or anything was written.
     pub fn has_begun(&self) -> bool {
         !matches!(self.snapshot, OneSnapshot::Open) || !self.overlay.is_empty()
+    }
+
+    /// Keeps owners that were derived for the changes as they are now, for COMMIT.
+    pub fn keep_derived(&mut self, derived: Derived) {
+        self.derived = Some(derived);
+    }
+
+    /// The owners of the changes as they are now, if they were kept.
+    pub fn take_derived(&mut self) -> Option<Derived> {
+        self.derived.take().filter(|derived| Arc::ptr_eq(&derived.overlay, &self.overlay))
     }
 
     /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
@@ -223,10 +248,19 @@ impl Transaction {
         }
         foreign_key::check_deferred(&mut self, patience)?;
         for _ in 0..PREPARE_ATTEMPTS_MAX {
-            let base = self.database.latest();
-            let time = base.time;
-            let old = Layered::new(self.database.store.clone(), base);
-            let prepared = match commit::prepare(&old, &self.overlay, time) {
+            // What is derived stands as long as what it was derived from; that is validated like all else.
+            let (time, prepared) = match self.take_derived() {
+                Some(Derived { old, derivation, .. }) => {
+                    (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()))
+                }
+                None => {
+                    let base = self.database.latest();
+                    let time = base.time;
+                    let old = Layered::new(self.database.store.clone(), base);
+                    (time, commit::prepare(&old, &self.overlay, time))
+                }
+            };
+            let prepared = match prepared {
                 // An erasure of somebody else took the state away under it.
                 Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => continue,
                 prepared => prepared?,

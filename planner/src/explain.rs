@@ -101,13 +101,16 @@ pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Ope
 impl Lifted {
     /// Which keys are asked for: `t.g = $1 and t.x = $2`.
     pub fn asked(&self) -> Option<String> {
-        let named = self.key_names.iter().zip(&self.values).map(|(name, values)| match values {
-            KeyValues::One(value) => format!("{name} = {}", expr::scalar(value)),
-            KeyValues::Several(values) => format!("{name} in ({})", expr::scalars(values)),
-            KeyValues::Elements(array) => format!("{name} = any ({})", expr::scalar(array)),
-        });
-        let asked: Vec<String> = named.collect();
-        (!asked.is_empty()).then(|| asked.join(" and "))
+        let one = |asked: &Vec<KeyValues>| {
+            let named = self.key_names.iter().zip(asked).map(|(name, values)| match values {
+                KeyValues::One(value) => format!("{name} = {}", expr::scalar(value)),
+                KeyValues::Several(values) => format!("{name} in ({})", expr::scalars(values)),
+                KeyValues::Elements(array) => format!("{name} = any ({})", expr::scalar(array)),
+            });
+            named.collect::<Vec<_>>().join(" and ")
+        };
+        let asked: Vec<String> = self.asked.iter().map(one).filter(|asked| !asked.is_empty()).collect();
+        (!asked.is_empty()).then(|| asked.join(" or "))
     }
 }
 

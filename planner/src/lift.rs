@@ -17,8 +17,11 @@ use crate::physical::{self, MaintainedPlan};
 use crate::plan::{Finishing, MatchKind};
 use crate::scalar::{Order, ScalarExpr, Volatility};
 use crate::transform::{self, shape};
-use repr::{ColumnType, RelationId};
+use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::collections::BTreeSet;
+
+// Alternatives of one query. Unions of unions multiply them.
+const ALTERNATIVES_MAX: usize = 64;
 
 /// A query as a view that is asked by key.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +34,8 @@ pub struct Lifted {
     pub key: Vec<usize>,
     /// What they are called where they come from.
     pub key_names: Vec<String>,
-    /// Which keys are asked for.
-    pub values: Vec<KeyValues>,
+    /// Which keys are asked for: those of each alternative (the branches of a UNION ALL may ask for different ones).
+    pub asked: Vec<Vec<KeyValues>>,
     /// How the rows of those keys become the result.
     pub finishing: Finishing,
     /// The tables and maintained views that it reads.
@@ -71,7 +74,8 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     }
     let mut lifting = Lifting {
         literals: !mentions_parameters(&query.relation),
-        values: Vec::new(),
+        count: 0,
+        asked: vec![Vec::new()],
         several: true,
         through_scalar: absent == AbsentKeys::Computed,
         scalar: false,
@@ -95,7 +99,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         limit: finishing.limit,
         offset: finishing.offset,
     };
-    let count = lifting.values.len();
+    let count = lifting.count;
     let kept: Vec<usize> = own.iter().copied().chain(arity..arity + count).collect();
     let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, project: kept };
     let optimized =
@@ -108,7 +112,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         identity,
         key: (own.len()..own.len() + count).collect(),
         key_names,
-        values: lifting.values,
+        asked: lifting.asked,
         finishing: outer,
         reads: read,
         absent_has_result: lifting.scalar,
@@ -209,11 +213,15 @@ fn mentions_parameter(expr: &ScalarExpr) -> bool {
     matches!(expr, ScalarExpr::Param(..)) || expr.children().into_iter().any(mentions_parameter)
 }
 
-/// Lifting under way. Lifted columns stand behind the relation's own, in the order of `values`.
+/// Lifting under way. Lifted columns stand behind the relation's own, in the order of each alternative's values.
+#[derive(Clone)]
 struct Lifting {
     /// Literals are lifted.
     literals: bool,
-    values: Vec<KeyValues>,
+    /// How many columns were lifted.
+    count: usize,
+    /// Their values, one list for each alternative.
+    asked: Vec<Vec<KeyValues>>,
     /// A column may have several values here: nothing above tells rows of different keys apart.
     several: bool,
     /// Conditions may be lifted through a group that is there without rows.
@@ -225,7 +233,7 @@ struct Lifting {
 impl Lifting {
     /// The relation without liftable conditions, its columns followed by what was lifted in it.
     fn lift(&mut self, mir: Mir) -> Mir {
-        let before = self.values.len();
+        let before = self.count;
         match mir {
             Mir::Filter { input, predicates } => {
                 let input = self.lift(*input);
@@ -235,7 +243,7 @@ impl Lifting {
                     match self.condition(&predicate, &types) {
                         Some((column, values)) => {
                             lifted.push(column);
-                            self.values.push(values);
+                            self.ask(&values);
                         }
                         None => kept.push(predicate),
                     }
@@ -245,7 +253,7 @@ impl Lifting {
             Mir::Map { input, exprs } => {
                 let arity = input.arity();
                 let input = self.lift(*input);
-                let lifted = self.values.len() - before;
+                let lifted = self.count - before;
                 let count = exprs.len();
                 let moved = |column: usize| if column < arity { column } else { column + lifted };
                 let exprs = exprs.iter().map(|own| expr::renumber(own, moved)).collect();
@@ -255,14 +263,14 @@ impl Lifting {
             Mir::Project { input, columns } => {
                 let arity = input.arity();
                 let input = self.lift(*input);
-                let lifted = self.values.len() - before;
+                let lifted = self.count - before;
                 input.project(columns.into_iter().chain(arity..arity + lifted).collect())
             }
             Mir::Join { inputs, on, same } => self.join(inputs, &on, &same),
             Mir::Match { left, right, kind, on, same } => {
                 let (arity, width) = (left.arity(), right.arity());
                 let left = self.lift(*left);
-                let lifted = self.values.len() - before;
+                let lifted = self.count - before;
                 let moved = |column: usize| if column < arity { column } else { column + lifted };
                 let matched = Mir::Match {
                     left: Box::new(left),
@@ -285,7 +293,7 @@ impl Lifting {
             Mir::Reduce { input, mut keys, aggregates, scalar } => {
                 let arity = input.arity();
                 let input = Box::new(self.within_groups(*input));
-                let lifted = self.values.len() - before;
+                let lifted = self.count - before;
                 let (own, calls) = (keys.len(), aggregates.len());
                 keys.extend((arity..arity + lifted).map(ScalarExpr::Column));
                 let keyed = scalar && lifted > 0;
@@ -297,20 +305,20 @@ impl Lifting {
             Mir::TopK { input, mut keys, order, limit, offset } => {
                 let arity = input.arity();
                 let input = Box::new(self.within_groups(*input));
-                keys.extend(arity..arity + self.values.len() - before);
+                keys.extend(arity..arity + self.count - before);
                 Mir::TopK { input, keys, order, limit, offset }
             }
             Mir::AtMostOne { input, mut keys } => {
                 let arity = input.arity();
                 let input = Box::new(self.within_groups(*input));
-                keys.extend(arity..arity + self.values.len() - before);
+                keys.extend(arity..arity + self.count - before);
                 Mir::AtMostOne { input, keys }
             }
             Mir::Window { input, mut partition, order, calls } => {
                 let arity = input.arity();
                 let count = calls.len();
                 let input = Box::new(self.within_groups(*input));
-                let lifted = self.values.len() - before;
+                let lifted = self.count - before;
                 partition.extend(arity..arity + lifted);
                 // Calls see the input's columns only, which have kept their places.
                 let windowed = Mir::Window { input, partition, order, calls };
@@ -322,11 +330,63 @@ impl Lifting {
             | Mir::Get { .. }
             | Mir::GetLocal { .. }
             | Mir::TableFunction { .. }
-            | Mir::Union(_)
             | Mir::Negate(_)
             | Mir::Threshold(_)
             | Mir::LetRec { .. }) => other,
+            Mir::Union(inputs) => self.union(inputs),
         }
+    }
+
+    /// One more lifted column, with the same values whatever else is asked for.
+    fn ask(&mut self, values: &KeyValues) {
+        self.count += 1;
+        self.asked.iter_mut().for_each(|alternative| alternative.push(values.clone()));
+    }
+
+    /// Branches that ask for the same values are asked by them; those that ask for different ones by the branch's number too,
+    /// unless rows of different keys are told apart above. Else nothing is lifted in them.
+    fn union(&mut self, inputs: Vec<Mir>) -> Mir {
+        let mut branches = Vec::with_capacity(inputs.len());
+        for input in &inputs {
+            // A branch that has a row without rows of its key would be missed where another branch has rows.
+            let mut own = Lifting { count: 0, asked: vec![Vec::new()], through_scalar: false, ..self.clone() };
+            let lifted = own.lift(input.clone());
+            branches.push((lifted, own));
+        }
+        let arity = inputs.first().map_or(0, Mir::arity);
+        let lifted_types = |branch: &Mir| branch.types()[arity..].iter().map(|own| own.scalar.clone()).collect::<Vec<_>>();
+        let Some((first, asked)) = branches.first().map(|(branch, own)| (lifted_types(branch), own.asked.clone())) else {
+            return Mir::Union(inputs);
+        };
+        if branches.iter().any(|(branch, _)| lifted_types(branch) != first) {
+            return Mir::Union(inputs);
+        }
+        if branches.iter().all(|(_, own)| own.asked == asked) {
+            self.alternatives(first.len(), asked);
+            return Mir::Union(branches.into_iter().map(|(branch, _)| branch).collect());
+        }
+        let count: usize = branches.iter().map(|(_, own)| own.asked.len()).sum();
+        if !self.several || self.asked.len() * count > ALTERNATIVES_MAX {
+            return Mir::Union(inputs);
+        }
+        let (mut numbered, mut all) = (Vec::with_capacity(branches.len()), Vec::with_capacity(count));
+        for (number, (branch, own)) in (0..).zip(branches) {
+            let number = ScalarExpr::Literal(Datum::Int4(number), ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) });
+            numbered.push(branch.map(vec![number.clone()]));
+            all.extend(own.asked.into_iter().map(|mut asked| {
+                asked.push(KeyValues::One(number.clone()));
+                asked
+            }));
+        }
+        self.alternatives(first.len() + 1, all);
+        Mir::Union(numbered)
+    }
+
+    /// More lifted columns: each alternative so far with each of these.
+    fn alternatives(&mut self, columns: usize, more: Vec<Vec<KeyValues>>) {
+        self.count += columns;
+        let with = |asked: &Vec<KeyValues>| more.iter().map(|more| [asked.as_slice(), more].concat()).collect::<Vec<_>>();
+        self.asked = self.asked.iter().flat_map(with).collect();
     }
 
     /// Below an operator that looks at rows of one key together.

@@ -1,8 +1,9 @@
 //! The data ownership graph: who owns and who may access what, read from the catalog's annotated foreign keys.
 //!
-//! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `compliance` what a
-//! data-protection officer should know about it. Pure: knows declarations, never rows.
+//! `graph` is the DOG itself, `path` its paths to people, `check` whether it is well formed, `blanking` what erasures may
+//! blank, `compliance` what a data-protection officer should know about it. Pure: knows declarations, never rows.
 
+pub mod blanking;
 pub mod check;
 pub mod compliance;
 pub mod graph;

@@ -55,6 +55,7 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
          bytes int8, dataflow_bytes int8, failing_rows int8, subscriptions int8, groups int8, busy_us int8, \
          busiest_us int8, definition text",
     ),
+    ("memory", MEMORY.0, "part text, within text, bytes int8, bytes_max int8"),
     (
         "operators",
         OPERATORS.0,
@@ -73,6 +74,8 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
 pub const VIEWS: RelationId = RelationId(15_003);
 /// `dogwood.latency`: how long the stages of the commit pipeline take; microseconds, within a factor of two.
 pub const LATENCY: RelationId = RelationId(15_004);
+/// `dogwood.memory`: the process's memory by part, each within another, against the resident set.
+pub const MEMORY: RelationId = RelationId(15_005);
 /// `dogwood.operators`: what the dataflows of views are made of, and what each part took.
 pub const OPERATORS: RelationId = RelationId(15_011);
 /// `dogwood.arrangements`: what they hold.

@@ -314,7 +314,10 @@ fn compliance_says_what_a_person_should_know() {
          CREATE TABLE fassoc (file int NOT NULL OWNS files(id), gid int NOT NULL OWNED_BY grps(gid));
          CREATE DATA_SUBJECT TABLE invitations (id int PRIMARY KEY, by int OWNED_BY users(id));
          CREATE TABLE gifts (id int PRIMARY KEY, i int NOT NULL OWNED_BY invitations(id));
-         CREATE TABLE profile (uid int PRIMARY KEY OWNED_BY users(id), bio text)",
+         CREATE TABLE profile (uid int PRIMARY KEY OWNED_BY users(id), boss int NOT NULL OWNED_BY users(id), bio text);
+         CREATE TABLE posts (id int PRIMARY KEY, author int NOT NULL OWNED_BY users(id));
+         CREATE TABLE ribbons (u int OWNED_BY users(id), post int REFERENCES ONLY posts(id) ON DELETE CASCADE, PRIMARY KEY (u, post));
+         CREATE TABLE notes (id int PRIMARY KEY, grp int NOT NULL OWNED_BY grps(gid))",
     );
     let rows = ownership::compliance(&catalog);
     let has = |table: &str, severity: Severity, text: &str| {
@@ -336,6 +339,11 @@ fn compliance_says_what_a_person_should_know() {
     has("files", Severity::Severe, "2 variable-ownership edges on one path");
     has("gifts", Severity::Notice, "passes data subject \"invitations\"");
     has("profile", Severity::Notice, "erases this row for everyone");
+    has("profile", Severity::Notice, "\"boss\" is NOT NULL");
+    // What goes with its only owner, by declared CASCADE, or after what it owns, is never blanked.
+    for (table, text) in [("posts", "is NOT NULL"), ("ribbons", "erases this row"), ("notes", "no ON DEL rule"), ("notes", "is NOT NULL"), ("member", "\"gid\" is NOT NULL")] {
+        assert!(!rows.iter().any(|row| row.table_name == table && row.message.contains(text)), "{table} {text}\n{rows:#?}");
+    }
     assert!(!rows.iter().any(|row| row.path.as_deref().is_some_and(|path| path.contains("quiet")) && row.severity == Severity::Warning));
     assert!(ownership::dot(&catalog).contains("\"m\" -> \"users\" [label=\"sender OWNED_BY\", style=solid];"));
     assert!(ownership::json(&catalog).contains("\"annotation\": \"OWNED_BY\""));

@@ -14,7 +14,7 @@
 //! Slots are made in bulk, flushed, and only then given out; unused ones are abandoned at the next start. A
 //! slot is never used twice. Raw keys stay in locked memory (keyring/cache) and nowhere else.
 
-mod cache;
+pub(crate) mod cache;
 pub(crate) mod header;
 mod permutation;
 pub(crate) mod root;

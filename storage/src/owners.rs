@@ -52,7 +52,15 @@ impl Snapshot {
             let (_, owner, derivations) = entry.ok_or(malformed(relation))?;
             owners.push((owner, derivations));
         }
+        self.hint(relation, key, &owners);
         Ok(owners)
+    }
+
+    // Whoever asks for a row's owners mostly reads the row next.
+    fn hint(&self, relation: RelationId, key: &RowKey, owners: &[(MicroDbId, u32)]) {
+        if let Some((canonical, _)) = owners.first() {
+            self.store().hints().set(relation, key, *canonical);
+        }
     }
 
     /// The owner whose copy is canonical; nothing when the row is absent.
@@ -65,7 +73,7 @@ impl Snapshot {
         }
     }
 
-    /// Asks for many rows whether they are there.
+    /// Asks for the owners of many rows.
     pub fn owner_probe(&self) -> OwnerProbe {
         OwnerProbe { cursor: Cursor::probe(self, Family::Owners) }
     }
@@ -125,6 +133,17 @@ impl OwnerProbe {
     pub fn exists(&mut self, relation: RelationId, key: &RowKey) -> Result<bool, StorageError> {
         let found = self.cursor.find(&keyspace::owners_of(relation, key), "read owners", |_, _| ())?;
         Ok(found.is_some())
+    }
+
+    /// The row's owners and their derivations, smallest µDB id first; none when the row is absent.
+    pub fn owners(&mut self, relation: RelationId, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, StorageError> {
+        let mut owners = Vec::with_capacity(1);
+        let mut parsed = true;
+        self.cursor.find_all(&keyspace::owners_of(relation, key), "read owners", |key, value| match parse(key, value) {
+            Some((_, owner, derivations)) => owners.push((owner, derivations)),
+            None => parsed = false,
+        })?;
+        if parsed { Ok(owners) } else { Err(malformed(relation)) }
     }
 }
 

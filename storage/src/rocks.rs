@@ -31,6 +31,8 @@ pub(crate) enum Family {
     Audit,
 }
 
+/// Write buffers of all families, those being written to files included.
+pub(crate) const WRITE_BUFFER_BYTES_MAX: usize = 128 << 20;
 // What a start after a crash replays at most, and so what bounds its time.
 const WAL_BYTES_MAX: u64 = 32 << 20;
 
@@ -60,7 +62,12 @@ impl Family {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
         blocks.set_block_size(16 << 10);
-        blocks.set_index_type(BlockBasedIndexType::BinarySearch);
+        // One index and one filter of a 64 MB file are over a megabyte: more than a shard of a small cache holds, so that
+        // each read would fetch them anew. In parts they are cached as rows are.
+        blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+        blocks.set_partition_filters(true);
+        blocks.set_metadata_block_size(16 << 10);
+        blocks.set_pin_top_level_index_and_filter(true);
         blocks.set_format_version(6);
         blocks.set_hybrid_ribbon_filter(10.0, 1);
         blocks.set_optimize_filters_for_memory(true);
@@ -108,7 +115,7 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
-    options.set_db_write_buffer_size(128 << 20);
+    options.set_db_write_buffer_size(WRITE_BUFFER_BYTES_MAX);
     options.set_max_total_wal_size(WAL_BYTES_MAX);
     options.set_manifest_preallocation_size(64 << 10);
     options.set_max_background_jobs(2);

@@ -27,7 +27,7 @@ use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
 use crate::hints::Hints;
-use crate::keyring::{Keyring, root};
+use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::snapshot::Snapshot;
@@ -70,6 +70,12 @@ pub struct StoreStatistics {
     pub family_bytes: Vec<(&'static str, u64)>,
     /// Write buffers of all families.
     pub memtable_bytes: u64,
+    /// What they may hold.
+    pub memtable_bytes_max: u64,
+    /// Data keys in locked memory, and where each stands.
+    pub key_cache_bytes: u64,
+    /// What they may hold.
+    pub key_cache_bytes_max: u64,
     /// Blocks in the cache.
     pub block_cache_bytes: u64,
     /// Blocks in the cache that cannot be evicted now.
@@ -317,6 +323,9 @@ impl Store {
                 .map(|family| number(family, rocksdb::properties::CUR_SIZE_ALL_MEM_TABLES))
                 .iter()
                 .sum(),
+            memtable_bytes_max: rocks::WRITE_BUFFER_BYTES_MAX as u64,
+            key_cache_bytes: slots.cached * cache::ENTRY_BYTES,
+            key_cache_bytes_max: cache::KEYS_MAX * cache::ENTRY_BYTES,
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),

@@ -11,7 +11,8 @@ Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 
 Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
-                [--tls-cert FILE --tls-key FILE]
+                [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
+                [--connections N]
   dogwood check --data DIR
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
@@ -24,6 +25,10 @@ serve    Opens the data folder (made at first start) and listens, on
   --insecure   no TLS and no password: any user connects with full rights; on a loopback address only
   --tls-cert, --tls-key
                your own certificate chain and private key, in PEM
+  --block-cache-mb
+               memory for blocks of the data files; 256 by default
+  --connections
+               clients at once, each served by a thread; 200 by default
 check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is.
 verify   Checks an exported audit log or a receipt against the public key
@@ -58,6 +63,10 @@ pub struct Serve {
     pub listen: SocketAddr,
     /// Plain text on loopback.
     pub insecure: bool,
+    /// Clients at once, unless as many as usual.
+    pub connections_max: Option<usize>,
+    /// The block cache, unless it has its usual size.
+    pub block_cache_bytes: Option<usize>,
     /// The operator's certificate and key.
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -88,6 +97,10 @@ pub enum ArgumentError {
     MissingOption(&'static str),
     /// An option was given twice.
     Repeated(&'static str),
+    /// Not a number of connections.
+    Connections(String),
+    /// Not a number of megabytes.
+    Megabytes(String),
     /// Not an address and port.
     Address(String),
     /// Not a head.
@@ -105,6 +118,12 @@ impl fmt::Display for ArgumentError {
             ArgumentError::MissingValue(option) => write!(f, "{option} needs a value"),
             ArgumentError::MissingOption(option) => write!(f, "{option} is needed"),
             ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
+            ArgumentError::Connections(text) => {
+                write!(f, "\"{text}\" is not a number of connections from 1 to 100000")
+            }
+            ArgumentError::Megabytes(text) => {
+                write!(f, "\"{text}\" is not a number of megabytes from 1 to 1048576")
+            }
             ArgumentError::Address(text) => write!(f, "\"{text}\" is not an address and port"),
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
@@ -155,6 +174,7 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
+    let (mut block_cache_bytes, mut connections_max) = (None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -166,6 +186,14 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--insecure") => set("--insecure", &mut insecure, true)?,
             Some("--tls-cert") => options.path("--tls-cert", &mut certificate)?,
             Some("--tls-key") => options.path("--tls-key", &mut key)?,
+            Some("--connections") => {
+                let value = options.value("--connections")?;
+                set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
+            }
+            Some("--block-cache-mb") => {
+                let value = options.value("--block-cache-mb")?;
+                set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
+            }
             _ => return Err(unknown(&word)),
         }
     }
@@ -178,8 +206,22 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         data: data.ok_or(ArgumentError::MissingOption("--data"))?,
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
         insecure: insecure.is_some(),
+        block_cache_bytes,
+        connections_max,
         certificate,
     }))
+}
+
+/// A number of connections: each is a thread.
+fn connections(text: &str) -> Result<usize, ArgumentError> {
+    let number = text.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
+    number.ok_or_else(|| ArgumentError::Connections(text.to_string()))
+}
+
+/// A number of megabytes, in bytes: from one to a terabyte.
+fn megabytes(text: &str) -> Result<usize, ArgumentError> {
+    let number = text.parse::<usize>().ok().filter(|number| (1..=1 << 20).contains(number));
+    number.map(|number| number << 20).ok_or_else(|| ArgumentError::Megabytes(text.to_string()))
 }
 
 fn address(text: &str) -> Result<SocketAddr, ArgumentError> {
@@ -262,6 +304,8 @@ mod tests {
             ("serve --data a --data b", "--data is given twice"),
             ("serve --data a --listen here", "\"here\" is not an address and port"),
             ("serve --data a --trust", "unknown option \"--trust\""),
+            ("serve --data a --block-cache-mb 0", "\"0\" is not a number of megabytes from 1 to 1048576"),
+            ("serve --data a --connections x", "\"x\" is not a number of connections from 1 to 100000"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),

@@ -9,12 +9,16 @@ mod verify;
 use arguments::{Command, Serve};
 use engine::Engine;
 use engine::config::Config;
+use engine::memory::Allocated;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use wire::server::{CONNECTIONS_MAX, Server, ServerConfig};
 use wire::shutdown;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(log_panic));
@@ -54,18 +58,32 @@ fn run_server(serve: Serve) -> Result<(), String> {
         .mode(0o700)
         .create(&serve.data)
         .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
-    let config = Config::new(serve.data.clone());
+    let mut config = Config::new(serve.data.clone());
+    config.allocator = Some(allocated);
+    if let Some(bytes) = serve.block_cache_bytes {
+        config.block_cache_bytes = bytes;
+    }
     let engine = Engine::open(config).map_err(|error| error.to_string())?;
     let config = ServerConfig {
         data: serve.data,
         listen: serve.listen,
         insecure: serve.insecure,
         certificate: serve.certificate,
-        connections_max: CONNECTIONS_MAX,
+        connections_max: serve.connections_max.unwrap_or(CONNECTIONS_MAX),
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
     served.and(stopped)
+}
+
+/// What the allocator counts. It keeps counts by thread and adds them up when its epoch advances.
+fn allocated() -> Allocated {
+    let advanced = tikv_jemalloc_ctl::epoch::advance();
+    let read = |count: tikv_jemalloc_ctl::Result<usize>| advanced.and(count).unwrap_or(0);
+    Allocated {
+        allocated_bytes: read(tikv_jemalloc_ctl::stats::allocated::read()),
+        resident_bytes: read(tikv_jemalloc_ctl::stats::resident::read()),
+    }
 }
 
 fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<(), String> {

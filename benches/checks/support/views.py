@@ -130,6 +130,12 @@ AUTOMATIC = [
     ("SELECT id FROM users u WHERE city = %s AND NOT EXISTS (SELECT 1 FROM stories s WHERE s.author = u.id)", (CITY,)),
     ("SELECT DISTINCT s.category FROM stories s JOIN users u ON u.id = s.author WHERE u.city = %s", (CITY,)),
     ("SELECT author FROM stories WHERE category = %s UNION SELECT a FROM memberships WHERE level = %s", (number(0, 6), number(0, 9))),
+    ("SELECT id, title FROM stories WHERE author = %s UNION ALL SELECT id, word FROM tags WHERE story = %s", (USER, STORY)),
+    ("SELECT voter, id FROM votes WHERE voter IN (%s, %s) UNION ALL SELECT author, id FROM comments WHERE author = ANY(%s::int[]) ORDER BY 1, 2 LIMIT 5", (USER, USER, USERS)),
+    ("SELECT author, count(*) FROM stories WHERE author = %s GROUP BY author UNION ALL SELECT category, count(*) FROM stories WHERE category = %s GROUP BY category", (USER, number(0, 6))),
+    ("SELECT 'v' AS kind, count(*) FROM votes WHERE voter = %s UNION ALL SELECT 's', count(*) FROM stories WHERE author = %s", (USER, USER)),
+    ("""SELECT x.id, u.name FROM (SELECT id, author FROM stories WHERE category = %s UNION ALL SELECT id, author FROM comments WHERE story = %s) x
+        JOIN users u ON u.id = x.author WHERE u.city = %s""", (number(0, 6), STORY, CITY)),
     ("SELECT a.id, b.id FROM stories a JOIN stories b ON b.category = a.category AND b.id > a.id WHERE a.author = %s", (USER,)),
     ("""WITH RECURSIVE b(id) AS (SELECT id FROM comments WHERE id = %s UNION SELECT c.id FROM b JOIN comments c ON c.parent = b.id)
         SELECT id FROM b""", (number(1, 60),)),

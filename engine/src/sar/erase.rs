@@ -11,6 +11,7 @@ use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode};
 use crate::ownership::{self, Between, Derivation};
 use crate::shape::{Edge, Referrer, TableShape};
+use crate::transaction::Derived;
 use crate::write::{Writer, foreign_key};
 use planner::catalog::{EdgeKind, ReferentialAction, RuleAction, RuleEvent};
 use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, key};
@@ -40,7 +41,9 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError>
         let view = writer.transaction.latest_view();
         return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
     }
-    let mut eraser = Eraser { writer, erased: BTreeSet::new(), open: Vec::new() };
+    // Owners that the transaction itself has given are not derived yet.
+    let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
+    let mut eraser = Eraser { writer, by_owner, erased: BTreeSet::new(), open: Vec::new() };
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
         while let Some((shape, row)) = eraser.open.pop() {
@@ -54,6 +57,8 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError>
 
 struct Eraser<'a, 'b> {
     writer: &'a mut Writer<'b>,
+    /// The subject, if what it owns alone can be told by its committed owners.
+    by_owner: Option<MicroDbId>,
     erased: BTreeSet<Place>,
     /// Rows that went and whose edges have not fired yet, as they were committed.
     open: Vec<(Arc<TableShape>, Row)>,
@@ -121,6 +126,14 @@ impl Eraser<'_, '_> {
     }
 
     fn fire_edge(&mut self, near: &Arc<TableShape>, edge: &Edge, place: Place) -> Result<(), SqlError> {
+        // What only the subject owns goes whatever the rules blank in it.
+        if let Some(subject) = self.by_owner
+            && near.personal
+            && let [(only, _)] = self.committed().owners_of(place.0, &place.1)?.as_slice()
+            && *only == subject
+        {
+            return self.remove(near, place);
+        }
         let mut blanked: BTreeSet<ColumnIndex> = BTreeSet::new();
         for rule in &near.table().rules {
             if rule.event == RuleEvent::Del && rule.edge == edge.reference {
@@ -254,10 +267,10 @@ impl Eraser<'_, '_> {
     /// Rows that all this leaves without an owner. True if there were any.
     fn remove_orphans(&mut self) -> Result<bool, SqlError> {
         let transaction = &mut *self.writer.transaction;
-        let base = transaction.database().published.load_full();
-        let old = Layered::new(transaction.database().store.clone(), base);
-        let new = transaction.latest_view();
-        let derivation = ownership::derive(&Between { old: &old, new: &new, overlay: transaction.overlay() })?;
+        let old = Layered::new(transaction.database().store.clone(), transaction.database().latest());
+        let overlay = transaction.shared_overlay();
+        let new = old.clone().under(overlay.clone());
+        let derivation = ownership::derive(&Between { old: &old, new: &new, overlay: &overlay })?;
         let mut orphans: Vec<(Arc<TableShape>, Place)> = Vec::new();
         for (relation, rows) in &derivation.tables {
             for (row_key, row) in rows {
@@ -266,12 +279,15 @@ impl Eraser<'_, '_> {
                 }
             }
         }
-        drop(new);
-        let any = !orphans.is_empty();
+        if orphans.is_empty() {
+            transaction.keep_derived(Derived { old, overlay, derivation });
+            return Ok(false);
+        }
+        drop((new, overlay));
         for (shape, place) in orphans {
             self.remove(&shape, place)?;
         }
-        Ok(any)
+        Ok(true)
     }
 }
 

@@ -5,12 +5,13 @@ use super::utility::text_columns;
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::one_shot::QueryRows;
-use crate::ownership::{self, Between};
+use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::sar::access::AccessRow;
 use crate::sar::erase::Counts;
 use crate::sar::{self, Subject, access, erase, traverse};
+use crate::transaction::Derived;
 use crate::write::Writer;
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
@@ -184,13 +185,11 @@ impl Session {
     /// Erases in the transaction's overlay and counts what a commit of it would do.
     fn plan_forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Counts, SqlError> {
         let microdb = self.erase(table, key, params)?;
-        let transaction = self.transaction();
-        let old = Layered::new(transaction.database().store.clone(), transaction.database().latest());
-        let overlay = transaction.shared_overlay();
+        let derived = self.transaction().take_derived();
+        let Derived { old, overlay, derivation } =
+            derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
         let new = old.clone().under(overlay.clone());
-        let between = Between { old: &old, new: &new, overlay: &overlay };
-        let derivation = ownership::derive(&between)?;
-        Ok(erase::counts(&between, &derivation, microdb))
+        Ok(erase::counts(&Between { old: &old, new: &new, overlay: &overlay }, &derivation, microdb))
     }
 
     /// GDPR EXPORT: one self-describing, signed document, a line at a time.

@@ -9,14 +9,23 @@ use repr::{IndexId, RelationId, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// All maintained views at one commit.
+/// All maintained views at one commit, some of one id after another in a part: a commit copies the parts of the views
+/// that it changes, and pointers to the others.
 #[derive(Clone, Default)]
-pub struct Views(Arc<BTreeMap<RelationId, Arc<ViewState>>>);
+pub struct Views(Arc<BTreeMap<u32, Arc<Part>>>);
+
+type Part = BTreeMap<RelationId, Arc<ViewState>>;
+
+const PART_IDS: u32 = 32;
+
+fn part(view: RelationId) -> u32 {
+    view.0 / PART_IDS
+}
 
 impl Views {
     /// One view.
     pub fn get(&self, view: RelationId) -> Option<&Arc<ViewState>> {
-        self.0.get(&view)
+        self.0.get(&part(view))?.get(&view)
     }
     /// The view, if it can be read.
     pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
@@ -24,15 +33,19 @@ impl Views {
     }
     /// All views.
     pub fn iter(&self) -> impl Iterator<Item = (&RelationId, &Arc<ViewState>)> {
-        self.0.iter()
+        self.0.values().flat_map(|views| views.iter())
     }
     /// Sets a view's state.
     pub fn set(&mut self, view: RelationId, state: ViewState) {
-        Arc::make_mut(&mut self.0).insert(view, Arc::new(state));
+        let part = Arc::make_mut(&mut self.0).entry(part(view)).or_default();
+        Arc::make_mut(part).insert(view, Arc::new(state));
     }
     /// Forgets a view.
     pub fn remove(&mut self, view: RelationId) {
-        Arc::make_mut(&mut self.0).remove(&view);
+        if self.get(view).is_some() {
+            let views = Arc::make_mut(&mut self.0).entry(part(view)).or_default();
+            Arc::make_mut(views).remove(&view);
+        }
     }
 }
 

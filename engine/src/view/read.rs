@@ -13,8 +13,19 @@ use std::collections::BTreeSet;
 
 /// The keys that an execution asks for, each once; NULL equals nothing.
 pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
+    let alternatives: Vec<Vec<Vec<u8>>> =
+        lifted.asked.iter().map(|asked| keys_of(asked, eval)).collect::<Result<_, _>>()?;
+    if alternatives.len() == 1 {
+        return Ok(alternatives.concat());
+    }
+    let keys: BTreeSet<Vec<u8>> = alternatives.into_iter().flatten().collect();
+    Ok(keys.into_iter().collect())
+}
+
+/// One alternative's.
+fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
     let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
-    for values in &lifted.values {
+    for values in asked {
         let values = match values {
             KeyValues::One(value) => vec![value.eval(&[], eval)?],
             KeyValues::Several(values) => values.iter().map(|value| value.eval(&[], eval)).collect::<Result<_, _>>()?,

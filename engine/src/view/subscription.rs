@@ -140,6 +140,16 @@ impl Subscriptions {
         hub.iter().map(|(view, watched)| (*view, count(watched))).collect()
     }
 
+    /// What waits in all queues.
+    pub fn queued_bytes(&self) -> usize {
+        let hub = self.hub.lock();
+        let mut queues: Vec<_> = hub.values().flat_map(|watched| watched.by_key.values().flatten()).collect();
+        // One subscription may stand at several keys.
+        queues.sort_by_key(|queue| Arc::as_ptr(queue));
+        queues.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        queues.iter().map(|queue| queue.state.lock().bytes).sum()
+    }
+
     /// Begins to collect the changes of some keys of a view's first arrangement, each given once.
     pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>) -> Subscription {
         let queue = Arc::new(Queue::default());

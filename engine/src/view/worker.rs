@@ -1,8 +1,8 @@
 //! The view thread: owns the timely worker and every maintained view.
 //!
 //! ```text
-//! commit thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ Line
-//!                                     └─▶ between groups: one chunk of a hydration
+//! flush thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ Line
+//!                                    └─▶ between groups: one chunk of a hydration
 //! ```
 //!
 //! A group is fed to the views that read a table it wrote, and to no other. A view that reads views comes
@@ -26,6 +26,7 @@ use crate::render::delta::{Feed, Group};
 use crate::render::rendered::OperatorLog;
 use crate::settings::server::ServerSettings;
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError};
+use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
@@ -39,16 +40,16 @@ use timely::communication::Allocator;
 use timely::communication::allocator::thread::Thread;
 use timely::worker::Worker;
 
-/// What the commit thread tells the view thread, in commit order.
+/// What the flush thread tells the view thread, in commit order.
 pub enum Message {
-    /// A commit group was written.
+    /// Commit groups were written. Only one by itself erases people, truncates tables or changes the catalog.
     Group {
-        /// The state before it; its views are not looked at.
+        /// The state before them; its views are not looked at.
         before: Arc<Published>,
-        /// The state after it; likewise.
+        /// The state after them; likewise.
         after: Arc<Published>,
-        /// The changes.
-        layer: Arc<Overlay>,
+        /// The changes, in order.
+        layers: Vec<Arc<Overlay>>,
     },
     /// A view that no DDL made is wanted from this state on.
     Create(Box<Definition>, Arc<Published>),
@@ -76,6 +77,14 @@ struct Maintained {
     since: CommitTime,
 }
 
+/// What a group need not look for among all views.
+struct Overview {
+    /// By relation, the views that read it.
+    readers: BTreeMap<RelationId, Vec<RelationId>>,
+    waiting: Vec<RelationId>,
+    hydrating: Vec<RelationId>,
+}
+
 enum Progress {
     /// For views that it reads.
     Waiting,
@@ -93,6 +102,8 @@ pub struct ViewWorker {
     settings: Arc<ServerSettings>,
     logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
+    /// None after it has changed.
+    overview: Option<Rc<Overview>>,
     /// As of `state`.
     current: Views,
     /// A group is under way: `current` is that of its beginning for views that it has not reached.
@@ -121,6 +132,7 @@ impl ViewWorker {
             settings,
             logs,
             views: BTreeMap::new(),
+            overview: None,
             current: Views::default(),
             amid_group: false,
             state,
@@ -132,8 +144,7 @@ impl ViewWorker {
         self.follow_catalog();
         self.republish();
         loop {
-            let hydrating = self.views.values().any(|view| matches!(view.progress, Progress::Hydrating(_)));
-            let message = if hydrating {
+            let message = if !self.overview().hydrating.is_empty() {
                 match messages.try_recv() {
                     Ok(message) => Some(message),
                     Err(TryRecvError::Empty) => None,
@@ -146,7 +157,7 @@ impl ViewWorker {
                 }
             };
             match message {
-                Some(Message::Group { before, after, layer }) => self.group(&before, after, &layer),
+                Some(Message::Group { before, after, layers }) => self.group(&before, after, &layers),
                 Some(Message::Create(definition, state)) => {
                     self.state = state;
                     self.create_automatic(*definition);
@@ -157,6 +168,7 @@ impl ViewWorker {
                     if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
                         flow.end(&mut self.worker);
                     }
+                    self.overview = None;
                     self.current.remove(view);
                     self.statistics.dropped(view);
                     self.republish();
@@ -175,6 +187,23 @@ impl ViewWorker {
         }
     }
 
+    fn overview(&mut self) -> Rc<Overview> {
+        let views = &self.views;
+        let make = || {
+            let mut overview = Overview { readers: BTreeMap::new(), waiting: Vec::new(), hydrating: Vec::new() };
+            for (id, view) in views {
+                view.reads().for_each(|read| overview.readers.entry(read).or_default().push(*id));
+                match view.progress {
+                    Progress::Waiting => overview.waiting.push(*id),
+                    Progress::Hydrating(_) => overview.hydrating.push(*id),
+                    Progress::Ready | Progress::Failed => {}
+                }
+            }
+            Rc::new(overview)
+        };
+        self.overview.get_or_insert_with(make).clone()
+    }
+
     /// A failed view of the catalog, from the newest state.
     fn refill(&mut self, id: RelationId) {
         let failed = |view: &Maintained| matches!(view.progress, Progress::Failed) && !view.automatic;
@@ -183,6 +212,7 @@ impl ViewWorker {
         }
         let catalog = self.state.catalog().clone();
         if let Some(table) = catalog.table(id) {
+            self.overview = None;
             self.views.remove(&id);
             self.create(table, &catalog);
         }
@@ -207,7 +237,7 @@ impl ViewWorker {
         Arc::new(Layered::new(self.store.clone(), Arc::new(state)))
     }
 
-    fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layer: &Arc<Overlay>) {
+    fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layers: &[Arc<Overlay>]) {
         let started = Instant::now();
         let old_views = self.current.clone();
         self.state = after.clone();
@@ -218,14 +248,14 @@ impl ViewWorker {
         }
         // Keys go once this group is through: what is hydrated from an older state would miss rows that it must
         // take back later.
-        if layer.subjects().any(|(_, microdb)| microdb.is_none()) {
-            let hydrating = self.views.iter().filter(|(_, view)| matches!(view.progress, Progress::Hydrating(_)));
-            let hydrating = hydrating.map(|(id, _)| *id).collect();
+        if layers.iter().any(|layer| layer.subjects().any(|(_, microdb)| microdb.is_none())) {
+            let hydrating = self.overview().hydrating.iter().copied().collect();
             self.fill_anew(hydrating);
         }
         // What is truncated is filled anew rather than taken back row by row.
+        let tables = layers.iter().flat_map(|layer| layer.tables());
         let truncated: BTreeSet<RelationId> =
-            layer.tables().filter(|(_, changes)| changes.truncated).map(|(relation, _)| relation).collect();
+            tables.filter(|(_, changes)| changes.truncated).map(|(relation, _)| relation).collect();
         if !truncated.is_empty() {
             let readers = self.readers_of(&truncated);
             for id in &readers {
@@ -233,32 +263,53 @@ impl ViewWorker {
             }
             self.fill_anew(readers);
         }
-        let wanted: BTreeSet<RelationId> = self.views.values().flat_map(Maintained::reads).collect();
-        let before_reader = self.reader(before, &old_views);
-        let mut changes = BTreeMap::new();
-        for (relation, _) in layer.tables().filter(|(relation, _)| wanted.contains(relation)) {
-            let rows = table_changes(layer, relation);
-            if !rows.is_empty() {
-                changes.insert(relation, Arc::new(rows));
-            }
-        }
-        let affected: Vec<RelationId> = self.views.keys().copied().collect();
-        for id in affected {
-            let Some(mut view) = self.views.remove(&id) else { continue };
-            if view.reads().any(|relation| changes.contains_key(&relation)) {
-                let group = Arc::new(Group {
-                    before: before_reader.clone(),
-                    after: self.reader(&after, &self.current),
-                    changes: changes.clone(),
-                });
-                self.follow(id, &mut view, group, wanted.contains(&id), &mut changes, &mut deltas);
-            }
-            self.views.insert(id, view);
-        }
+        self.follow_all(before, &after, &old_views, layers, &mut deltas);
         self.amid_group = false;
         self.wake_waiting();
         self.statistics.views.record(started.elapsed());
         self.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
+    }
+
+    /// Takes the views that read what was written through it, those that they are read by after them.
+    fn follow_all(
+        &mut self,
+        before: &Arc<Published>,
+        after: &Arc<Published>,
+        old_views: &Views,
+        layers: &[Arc<Overlay>],
+        deltas: &mut Deltas,
+    ) {
+        let overview = self.overview();
+        let mut affected: BTreeSet<RelationId> = BTreeSet::new();
+        let mut changes = BTreeMap::new();
+        let written: BTreeSet<RelationId> =
+            layers.iter().flat_map(|layer| layer.tables().map(|(relation, _)| relation)).collect();
+        for relation in written {
+            let Some(readers) = overview.readers.get(&relation) else { continue };
+            let rows = table_changes(layers, relation);
+            if !rows.is_empty() {
+                changes.insert(relation, Arc::new(rows));
+                affected.extend(readers);
+            }
+        }
+        if affected.is_empty() {
+            return;
+        }
+        let before = self.reader(before, old_views);
+        while let Some(id) = affected.pop_first() {
+            let Some(mut view) = self.views.remove(&id) else { continue };
+            let group = Arc::new(Group {
+                before: before.clone(),
+                after: self.reader(after, &self.current),
+                changes: changes.clone(),
+            });
+            let readers = overview.readers.get(&id);
+            self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas);
+            if changes.contains_key(&id) {
+                affected.extend(readers.into_iter().flatten());
+            }
+            self.views.insert(id, view);
+        }
     }
 
     /// Takes one view through a group.
@@ -329,6 +380,7 @@ impl ViewWorker {
         let mut stale: BTreeSet<RelationId> = stale.into_iter().collect();
         stale.extend(self.readers_of(&stale));
         for id in stale {
+            self.overview = None;
             // Queries plan again after DDL, and ask for what they need.
             if let Some(flow) = self.views.remove(&id).and_then(|view| view.flow) {
                 flow.end(&mut self.worker);
@@ -353,6 +405,7 @@ impl ViewWorker {
             Ok(definition) => self.start(&mut view, definition),
             Err(error) => self.fail(table.id, &mut view, error),
         }
+        self.overview = None;
         self.views.insert(table.id, view);
     }
 
@@ -369,12 +422,14 @@ impl ViewWorker {
             since: self.time(),
         };
         self.start(&mut view, definition);
+        self.overview = None;
         self.views.insert(id, view);
     }
 
     /// Renders a view, and begins to hydrate it if all that it reads is there.
     fn start(&mut self, view: &mut Maintained, definition: Definition) {
         let id = definition.id;
+        self.overview = None;
         let catalog = self.state.catalog().clone();
         let eval = EvalContext::without_session(catalog.clone());
         match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.logs.clone()) {
@@ -402,6 +457,7 @@ impl ViewWorker {
 
     /// These views from the newest state again.
     fn fill_anew(&mut self, ids: BTreeSet<RelationId>) {
+        self.overview = None;
         // All are unreadable before the first looks at the others.
         for id in &ids {
             self.current.set(*id, ViewState::at(Stage::Waiting));
@@ -420,6 +476,7 @@ impl ViewWorker {
     }
 
     fn begin(&mut self, id: RelationId, view: &mut Maintained) {
+        self.overview = None;
         let Some(flow) = &view.flow else { return };
         let catalog = self.state.catalog();
         let is_view = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
@@ -445,12 +502,7 @@ impl ViewWorker {
     }
 
     fn wake_waiting(&mut self) {
-        let waiting: Vec<RelationId> = self
-            .views
-            .iter()
-            .filter(|(_, view)| matches!(view.progress, Progress::Waiting))
-            .map(|(id, _)| *id)
-            .collect();
+        let waiting = self.overview().waiting.clone();
         for id in waiting {
             if let Some(mut view) = self.views.remove(&id) {
                 self.begin(id, &mut view);
@@ -461,14 +513,7 @@ impl ViewWorker {
 
     /// One chunk of the first view that is being filled, or one group of its backlog.
     fn hydrate(&mut self) {
-        let Some(id) = self
-            .views
-            .iter()
-            .find(|(_, view)| matches!(view.progress, Progress::Hydrating(_)))
-            .map(|(id, _)| *id)
-        else {
-            return;
-        };
+        let Some(&id) = self.overview().hydrating.first() else { return };
         let Some(mut view) = self.views.remove(&id) else { return };
         if let Err(error) = self.hydrate_some(id, &mut view) {
             self.fail(id, &mut view, error);
@@ -478,6 +523,8 @@ impl ViewWorker {
             return;
         }
         self.views.insert(id, view);
+        // It may have been drawn up while the view was out.
+        self.overview = None;
     }
 
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
@@ -499,6 +546,7 @@ impl ViewWorker {
         flow.take_fresh();
         let state = flow.state(Stage::Ready);
         view.progress = Progress::Ready;
+        self.overview = None;
         self.current.set(id, state);
         self.wake_waiting();
         self.republish();
@@ -506,6 +554,7 @@ impl ViewWorker {
     }
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
+        self.overview = None;
         if let Some(flow) = view.flow.take() {
             flow.end(&mut self.worker);
         }
@@ -551,12 +600,18 @@ pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, S
 }
 
 /// The changed rows of a table that was not truncated.
-fn table_changes(layer: &Overlay, relation: RelationId) -> Vec<(Row, isize)> {
+fn table_changes(layers: &[Arc<Overlay>], relation: RelationId) -> Vec<(Row, isize)> {
     let mut rows = Vec::new();
-    let Some(changes) = layer.table(relation).filter(|changes| !changes.truncated) else { return rows };
-    for change in changes.rows.values().filter(|change| change.before != change.after) {
-        rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
-        rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
+    for layer in layers {
+        let Some(changes) = layer.table(relation).filter(|changes| !changes.truncated) else { continue };
+        for change in changes.rows.values().filter(|change| change.before != change.after) {
+            rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
+            rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
+        }
+    }
+    // A row that several groups changed counts as what became of it.
+    if layers.len() > 1 {
+        consolidate(&mut rows);
     }
     rows
 }

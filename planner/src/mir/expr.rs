@@ -125,6 +125,14 @@ pub fn visit_columns<C>(expr: &ScalarExpr<C>, visit: &mut impl FnMut(&C)) {
     }
 }
 
+/// The number of its nodes, a column counting as what `weigh` says it stands for.
+pub fn weight(expr: &ScalarExpr, weigh: &impl Fn(usize) -> usize) -> usize {
+    match expr {
+        ScalarExpr::Column(column) => weigh(*column),
+        other => other.children().into_iter().fold(1, |sum: usize, part| sum.saturating_add(weight(part, weigh))),
+    }
+}
+
 /// Whether every column that it reads satisfies a condition.
 pub fn reads_only(expr: &ScalarExpr, mut within: impl FnMut(usize) -> bool) -> bool {
     let mut all = true;

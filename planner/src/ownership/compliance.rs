@@ -3,6 +3,7 @@
 //!
 //! Reports on declarations only: it never reads rows, and refuses nothing.
 
+use super::blanking::{blanked_columns, is_sole_ownership, outlives};
 use super::check::erasable_tables;
 use super::graph::{Dog, Edge};
 use super::path::Path;
@@ -250,7 +251,7 @@ impl Report<'_> {
         }
         for edge in edges {
             let ruled = self.table.rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference);
-            if ruled {
+            if ruled || is_sole_ownership(self.dog, self.table, edge.reference) {
                 continue;
             }
             let text = self.edge_text(edge);
@@ -312,25 +313,9 @@ impl Report<'_> {
 
     /// NOT NULL columns that an erasure may blank.
     fn blanked_columns(&mut self) {
-        let mut blanked: Vec<(usize, String)> = Vec::new();
-        for rule in self.table.rules.iter().filter(|rule| rule.event == RuleEvent::Del) {
-            if let RuleAction::Anon(columns) = &rule.action {
-                let edge = describe_edge_ref(self.catalog, rule.edge);
-                blanked.extend(columns.iter().map(|&column| (column, format!("ON DEL on edge {edge}"))));
-            }
-        }
-        let primary_key = self.table.primary_key_columns().unwrap_or_default();
-        for key in self.table.foreign_keys.iter().filter(|key| self.erasable.contains(&key.target)) {
-            let cascades = key.annotation.is_none() && key.on_delete == ReferentialAction::Cascade;
-            if !cascades {
-                let edge = describe_edge(self.catalog, self.table, key);
-                blanked.extend(key.columns.iter().map(|&column| (column, format!("erasure through {edge}"))));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        for (column, why) in blanked {
+        for (column, why) in blanked_columns(self.catalog, self.dog, self.erasable, self.table) {
             let entry = &self.table.columns[column];
-            if entry.column_type.nullable || primary_key.contains(&column) || !seen.insert(column) {
+            if entry.column_type.nullable {
                 continue;
             }
             let name = entry.name.clone();
@@ -354,6 +339,7 @@ impl Report<'_> {
             .filter(|key| {
                 self.erasable.contains(&key.target)
                     && key.target != self.table.id
+                    && outlives(self.catalog, self.dog, self.erasable, self.table, key)
                     && key.columns.iter().all(|column| primary_key.contains(column))
             })
             .map(|key| describe_edge(self.catalog, self.table, key))

@@ -7,6 +7,10 @@ use crate::plan::MatchKind;
 use crate::scalar::ScalarExpr;
 use repr::Datum;
 
+// What an expression may grow to when others are put in the place of its columns. Expressions of expressions would
+// double with every level: above this size, evaluating them once above is cheaper than carrying them down.
+const NODES_MAX: usize = 256;
+
 /// Rewrites a relation under predicates over its columns; the result satisfies them.
 pub fn push(mir: Mir, predicates: Vec<ScalarExpr>) -> Mir {
     let mut conjuncts = Vec::with_capacity(predicates.len());
@@ -99,7 +103,15 @@ fn push_map(input: Mir, exprs: Vec<ScalarExpr>, predicates: Vec<ScalarExpr>) -> 
     let arity = input.arity();
     let over_input = unfolded(arity, &exprs);
     let movable = |column: usize| column < arity || over_input[column - arity].is_some();
-    let (below, above) = split(predicates, movable);
+    let (below, mut above) = split(predicates, movable);
+    let weigh = |column: usize| match column.checked_sub(arity) {
+        None => 1,
+        Some(index) => over_input[index].as_ref().map_or(1, |mapped| expr::weight(mapped, &|_| 1)),
+    };
+    let (below, heavy): (Vec<_>, Vec<_>) = below.into_iter().partition(|predicate| {
+        reads_no_mapped(predicate, arity) || expr::weight(predicate, &weigh) <= NODES_MAX
+    });
+    above.extend(heavy);
     let replace = |column: usize| match column.checked_sub(arity) {
         None => ScalarExpr::Column(column),
         Some(index) => over_input[index].clone().unwrap_or(ScalarExpr::Column(column)),
@@ -108,11 +120,19 @@ fn push_map(input: Mir, exprs: Vec<ScalarExpr>, predicates: Vec<ScalarExpr>) -> 
     push(input, below).map(exprs).filter(above)
 }
 
-/// Mapped expressions over the input's columns alone; `None` for what depends on a volatile one.
+fn reads_no_mapped(predicate: &ScalarExpr, arity: usize) -> bool {
+    expr::reads_only(predicate, |column| column < arity)
+}
+
+/// Mapped expressions over the input's columns alone; `None` for what depends on a volatile one or would grow too large.
 fn unfolded(arity: usize, exprs: &[ScalarExpr]) -> Vec<Option<ScalarExpr>> {
     let mut over_input: Vec<Option<ScalarExpr>> = Vec::with_capacity(exprs.len());
+    let mut weights: Vec<usize> = Vec::with_capacity(exprs.len());
     for mapped in exprs {
-        let unfolded = if expr::is_volatile(mapped) {
+        let weight = expr::weight(mapped, &|column| column.checked_sub(arity).map_or(1, |index| weights[index]));
+        weights.push(weight);
+        let grows = weight > NODES_MAX && !reads_no_mapped(mapped, arity);
+        let unfolded = if grows || expr::is_volatile(mapped) {
             None
         } else {
             expr::replace_if(mapped, |column| match column.checked_sub(arity) {

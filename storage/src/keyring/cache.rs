@@ -17,6 +17,11 @@ use crate::microdb::MICRODB_BYTES;
 const SHARDS: usize = 16;
 // 16 × 8192 keys are 4 MiB, half of the usual RLIMIT_MEMLOCK.
 const KEYS_IN_SHARD_MAX: usize = 8192;
+/// Keys in all shards at most.
+pub(crate) const KEYS_MAX: u64 = (SHARDS * KEYS_IN_SHARD_MAX) as u64;
+/// A key, its entry, and its place in the map.
+pub(crate) const ENTRY_BYTES: u64 =
+    (KEY_BYTES + size_of::<Entry>() + size_of::<(u64, usize)>() + 1) as u64;
 
 type Id = [u8; MICRODB_BYTES];
 

@@ -89,6 +89,26 @@ impl Cursor {
         })
     }
 
+    /// Visits the entries with this prefix, in order, wherever the cursor stood before.
+    pub(crate) fn find_all(
+        &mut self,
+        prefix: &[u8],
+        tried: &'static str,
+        mut visit: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), StorageError> {
+        self.position.with_dependent_mut(|_, iterator| {
+            iterator.seek(prefix);
+            while let Some((key, value)) = iterator.item() {
+                if !key.starts_with(prefix) {
+                    return Ok(());
+                }
+                visit(key, value);
+                iterator.next();
+            }
+            iterator.status().map_err(rocks::failed(tried))
+        })
+    }
+
     /// The entries with any prefix, in order.
     pub(crate) fn all(snapshot: &Snapshot, family: Family, prefix: &[u8]) -> Cursor {
         Cursor::range(snapshot, family, prefix, Bound::Unbounded, Bound::Unbounded, Direction::Forward)

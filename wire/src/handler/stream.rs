@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 // A row of a slow query waits at most this long for company.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
-// How often a quiet stream looks up.
-const WAIT: Duration = Duration::from_millis(100);
+// How soon a stream that has fallen quiet looks up, and how seldom once it stays so: thousands may wait at once.
+const WAIT_MIN: Duration = Duration::from_millis(50);
+const WAIT_MAX: Duration = Duration::from_millis(800);
 
 /// How far a stream was sent.
 pub(super) struct Sent {
@@ -50,7 +51,9 @@ impl Handler<'_> {
             && !wait(Duration::ZERO)
         {
             self.connection.flush().await?;
-            while !wait(WAIT) {
+            let mut pause = WAIT_MIN;
+            while !wait(pause) {
+                pause = WAIT_MAX.min(pause * 2);
                 if self.connection.shutdown().is_requested() {
                     return Err(Stop::Connection(WireError::Fatal(admin_shutdown())));
                 }

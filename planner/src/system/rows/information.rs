@@ -3,6 +3,7 @@
 use super::object::default_text;
 use super::{Rows, Source, optional, text};
 use crate::catalog::{Column, DefaultValue, ReferentialAction, Table};
+use crate::ownership::blanking;
 use repr::{Datum, ScalarType};
 
 fn yes(value: bool) -> Datum {
@@ -39,9 +40,11 @@ impl Source<'_> {
             }
             "tables" => self.information_tables(&database, rows),
             "columns" => {
+                let blanked = blanking::all_blanked(self.catalog);
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
-                    for (ordinal, (_, column)) in table.live_columns().enumerate() {
-                        self.information_column(&database, table, ordinal, column, rows);
+                    for (ordinal, (place, column)) in table.live_columns().enumerate() {
+                        let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
+                        self.information_column(&database, table, ordinal, (column, nullable), rows);
                     }
                 }
             }
@@ -132,7 +135,7 @@ impl Source<'_> {
         }
     }
 
-    fn information_column(&self, database: &str, table: &Table, ordinal: usize, column: &Column, rows: &mut Rows) {
+    fn information_column(&self, database: &str, table: &Table, ordinal: usize, (column, nullable): (&Column, bool), rows: &mut Rows) {
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
         let (data_type, schema, udt) = match scalar {
@@ -179,7 +182,7 @@ impl Source<'_> {
             ("column_name", text(&column.name)),
             ("ordinal_position", number(ordinal + 1)),
             ("column_default", optional(default.as_deref())),
-            ("is_nullable", yes(column.column_type.nullable)),
+            ("is_nullable", yes(nullable)),
             ("data_type", text(&data_type)),
             ("character_maximum_length", length),
             ("numeric_precision", precision),

@@ -3,6 +3,7 @@
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
 use super::{BTREE, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
+use crate::ownership::blanking;
 use crate::scalar::env::names::CatalogNames;
 use crate::system::{SystemRelation, relations};
 use repr::{ColumnType, Datum, ScalarType};
@@ -131,10 +132,12 @@ impl Source<'_> {
                 attribute(rows, relation.id.0, place, column.name, &ColumnType::nullable(column.scalar.clone()), &[]);
             }
         }
+        let blanked = blanking::all_blanked(self.catalog);
         for table in self.catalog.relations.values() {
             for (place, column) in table.columns.iter().enumerate() {
+                let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
                 let mut more = vec![
-                    ("attnotnull", flag(!column.column_type.nullable && !column.dropped)),
+                    ("attnotnull", flag(!nullable && !column.dropped)),
                     ("attisdropped", flag(column.dropped)),
                     ("atthasmissing", flag(column.missing.is_some())),
                 ];

@@ -1,0 +1,163 @@
+//! The flush thread: makes what is written durable, has the views follow meanwhile, publishes, answers.
+//!
+//! ```text
+//! written ─▶ all that has come ─┬─▶ views: its groups, as one where that tells nobody less ─┐
+//!                               └─▶ fdatasync ──────────────────────────────────────────────┴─▶ publish, answer
+//! ```
+//! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
+//! erasure keeps its own time in subscriptions, so its group goes alone.
+
+use super::{Committed, Flushes, Outcome, answer};
+use crate::overlay::Overlay;
+use crate::published::Published;
+use crate::sar::receipt::Erasure;
+use crate::view::line::Line;
+use crate::view::published::Views;
+use crate::view::statistics::Statistics;
+use crate::view::subscription::{Deltas, Subscriptions};
+use crate::view::worker::Message;
+use arc_swap::ArcSwap;
+use crossbeam_channel::{Receiver, Sender};
+use repr::{CommitTime, MicroDbId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use storage::Store;
+
+/// What the commit thread hands on, in its order.
+pub(super) enum Work {
+    /// A group was written.
+    Group(Written),
+    /// Something for the view thread, at this place in the order.
+    View(Message),
+}
+
+/// A group that was written.
+pub(super) struct Written {
+    /// The state after it, without views.
+    pub(super) state: Arc<Published>,
+    /// What views need to follow it, if there are any.
+    pub(super) changes: Option<GroupChanges>,
+    /// Whose keys go.
+    pub(super) destroyed: Vec<MicroDbId>,
+    /// Who waits.
+    pub(super) replies: Vec<(Sender<Outcome>, Vec<Erasure>)>,
+}
+
+/// What a group changed.
+pub(super) struct GroupChanges {
+    /// The state before it, without views.
+    pub(super) before: Arc<Published>,
+    /// The changes.
+    pub(super) layer: Arc<Overlay>,
+    /// The catalog is among them.
+    pub(super) changes_schema: bool,
+}
+
+/// See the module.
+pub(super) struct Flusher {
+    pub(super) store: Store,
+    pub(super) published: Arc<ArcSwap<Published>>,
+    pub(super) line: Arc<Line>,
+    pub(super) views: Sender<Message>,
+    pub(super) forgotten_at: Arc<AtomicU64>,
+    pub(super) subscriptions: Arc<Subscriptions>,
+    pub(super) statistics: Arc<Statistics>,
+}
+
+impl Flusher {
+    /// Runs until the commit thread is gone.
+    pub(super) fn run(&self, written: &Receiver<Work>) {
+        while let Ok(first) = written.recv() {
+            let mut groups = Vec::new();
+            for work in std::iter::once(first).chain(written.try_iter()) {
+                match work {
+                    Work::Group(group) => groups.push(group),
+                    Work::View(message) => {
+                        self.flush(std::mem::take(&mut groups));
+                        self.tell_views(message);
+                    }
+                }
+            }
+            self.flush(groups);
+        }
+    }
+
+    fn tell_views(&self, message: Message) {
+        self.views.send(message).expect("the view thread outlives the flush thread or aborts the process");
+    }
+
+    fn flush(&self, mut groups: Vec<Written>) {
+        let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
+        let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
+        let followed = self.have_followed(&mut groups);
+        let started = Instant::now();
+        let mut flushes = Flushes::default();
+        let mut flushed = self.store.flush();
+        flushes.log = started.elapsed();
+        self.statistics.flush.record(flushes.log);
+        let (views, deltas) = self.views_at(followed);
+        self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log));
+        if flushed.is_ok() && !destroyed.is_empty() {
+            // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
+            self.forgotten_at.fetch_max(last.time.0, Ordering::SeqCst);
+            // Views have read what they retract.
+            let started = Instant::now();
+            flushed = self.store.destroy_keys(&destroyed);
+            flushes.keys = started.elapsed();
+        }
+        if let Err(error) = flushed {
+            eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
+            std::process::abort();
+        }
+        self.line.publish(Published { views, ..Published::clone(&last) });
+        self.subscriptions.tell(deltas);
+        for group in groups {
+            for (reply, erasures) in group.replies {
+                answer(&reply, Outcome::Committed(Committed { erasures, flushes }));
+            }
+        }
+    }
+
+    /// Tells the view thread of these groups. The time up to which it follows them.
+    fn have_followed(&self, groups: &mut [Written]) -> Option<CommitTime> {
+        let mut followed = None;
+        let mut together: Option<Message> = None;
+        for group in groups {
+            let Some(GroupChanges { before, layer, changes_schema }) = group.changes.take() else { continue };
+            let after = group.state.clone();
+            followed = Some(after.time);
+            let alone = changes_schema
+                || layer.subjects().any(|(_, microdb)| microdb.is_none())
+                || layer.tables().any(|(_, changes)| changes.truncated);
+            if !alone && let Some(Message::Group { after: last, layers, .. }) = &mut together {
+                *last = after;
+                layers.push(layer);
+                continue;
+            }
+            together.take().into_iter().for_each(|message| self.tell_views(message));
+            let message = Message::Group { before, after, layers: vec![layer] };
+            if alone {
+                self.tell_views(message);
+            } else {
+                together = Some(message);
+            }
+        }
+        together.into_iter().for_each(|message| self.tell_views(message));
+        followed
+    }
+
+    /// The views as of a time, and what changed in them since the last one.
+    fn views_at(&self, followed: Option<CommitTime>) -> (Views, Vec<(CommitTime, Deltas)>) {
+        let Some(time) = followed else {
+            return (self.published.load().views.clone(), Vec::new());
+        };
+        let mut views = Views::default();
+        let mut deltas = Vec::new();
+        for made in self.line.fetch(time) {
+            views = made.views;
+            deltas.push((made.time, made.deltas));
+        }
+        (views, deltas)
+    }
+}
