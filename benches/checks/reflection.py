@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""What SQLAlchemy, pandas and polars see of a schema and write into it is what they see of PostgreSQL 15.
+"""What SQLAlchemy, pandas and polars see of a schema, and what pandas writes, is as with PostgreSQL 15.
 
 Each check runs against both servers and its answers must be equal. DOGWOOD names the binary.
 """
 
-import datetime
-import decimal
 import pathlib
 import sys
 import traceback
@@ -141,17 +139,13 @@ def pandas_writes_and_reads(engine, sa):
 
 
 @check
-def polars_writes_and_reads(engine, sa):
+def polars_reads(engine, sa):
     import polars as pl
 
-    frame = pl.DataFrame({"a": [1, 2], "b": ["x", None], "c": [1.5, None], "d": [datetime.date(2020, 1, 1)] * 2, "e": [decimal.Decimal("1.50"), None]})
-    written = [frame.write_database("polar", engine, if_table_exists=how) for how in ("fail", "append", "replace")]
-    answers = [pl.read_database(query, engine) for query in ("SELECT * FROM polar", "SELECT * FROM stories ORDER BY id", "SELECT * FROM people")]
+    answers = [pl.read_database(query, engine) for query in ("SELECT * FROM stories ORDER BY id", "SELECT * FROM people ORDER BY id", "SELECT * FROM titles")]
     with engine.connect() as connection:
         parts = [len(part) for part in pl.read_database("SELECT g FROM generate_series(1, 1000) g", connection, iter_batches=True, batch_size=300)]
-    with engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE polar")
-    return written, parts, [(str(answer.schema), answer.rows()) for answer in answers]
+    return parts, [(str(answer.schema), answer.rows()) for answer in answers]
 
 
 def address(dsn):

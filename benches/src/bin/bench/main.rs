@@ -48,7 +48,7 @@ fn run() -> Result<(), Failure> {
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };
-    let place = Place::new(options.binary.clone(), 3_000_000_000)?;
+    let place = Place::new(options.binary.clone(), options.bytes_wanted())?;
     let outcome = bench(&options, &place);
     let cleared = place.clear();
     outcome?;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use postgres::Client;
 
-use crate::server::{Failure, Server};
+use crate::server::{Failure, Meter, Server};
 
 /// A small generator: the same seeds give the same keys on all systems.
 pub struct Random(u64);
@@ -64,6 +64,8 @@ pub struct Samples {
     pub latencies: Vec<f64>,
     /// Operations a second of each slice.
     pub rates: Vec<f64>,
+    /// Microseconds of the servers' processor time for an operation, over all classes: it does not count other work of the machine.
+    pub processor_us: Option<f64>,
 }
 
 impl Samples {
@@ -71,7 +73,7 @@ impl Samples {
     pub fn of(system: &str, mut latencies: Vec<f64>, seconds: f64) -> Samples {
         latencies.sort_by(f64::total_cmp);
         let rates = vec![latencies.len() as f64 / seconds];
-        Samples { system: system.into(), latencies, rates }
+        Samples { system: system.into(), latencies, rates, processor_us: None }
     }
 
     /// A quantile of the latencies in microseconds.
@@ -121,21 +123,40 @@ pub struct Lane<'a> {
     pub system: String,
     /// Opens a connection.
     pub open: Box<dyn Fn() -> Result<Operation<'a>, Failure> + Sync + 'a>,
+    /// Of its servers.
+    meters: Vec<Meter>,
 }
 
 impl<'a> Lane<'a> {
     /// A system by name, and how it is connected to.
-    pub fn new(system: &str, open: impl Fn() -> Result<Operation<'a>, Failure> + Sync + 'a) -> Lane<'a> {
-        Lane { system: system.into(), open: Box::new(open) }
+    pub fn new(
+        system: &str,
+        meters: &[Meter],
+        open: impl Fn() -> Result<Operation<'a>, Failure> + Sync + 'a,
+    ) -> Lane<'a> {
+        Lane { system: system.into(), open: Box::new(open), meters: meters.to_vec() }
+    }
+
+    /// Processor seconds of its servers, once its connections' processes have ended.
+    fn processor_seconds(&self) -> Result<f64, Failure> {
+        std::thread::sleep(Duration::from_millis(50));
+        self.meters.iter().map(|meter| meter.seconds()).sum()
     }
 }
 
 /// Runs all lanes, slice by slice in turn; for each of so many classes of operations the samples of each lane.
 pub fn race(lanes: &[Lane<'_>], classes: usize, plan: Plan) -> Result<Vec<Vec<Samples>>, Failure> {
-    let fresh = |lane: &Lane<'_>| Samples { system: lane.system.clone(), latencies: Vec::new(), rates: Vec::new() };
+    let fresh = |lane: &Lane<'_>| Samples {
+        system: lane.system.clone(),
+        latencies: Vec::new(),
+        rates: Vec::new(),
+        processor_us: None,
+    };
     let mut all: Vec<Vec<Samples>> = (0..classes).map(|_| lanes.iter().map(fresh).collect()).collect();
+    let mut processor = vec![0.0; lanes.len()];
     for round in 0..plan.rounds {
         for (place, lane) in lanes.iter().enumerate() {
+            let before = lane.processor_seconds()?;
             let slices = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..plan.connections)
                     .map(|connection| scope.spawn(move || slice(lane, classes, plan, round, connection)))
@@ -146,6 +167,7 @@ pub fn race(lanes: &[Lane<'_>], classes: usize, plan: Plan) -> Result<Vec<Vec<Sa
                     .collect::<Result<Vec<_>, Failure>>()
             })
             .map_err(|failure| format!("{}: {}", lane.system, told(&*failure)))?;
+            processor[place] += lane.processor_seconds()? - before;
             for (class, samples) in all.iter_mut().enumerate() {
                 let rate =
                     slices.iter().map(|(latencies, took)| latencies[class].len() as f64 / took.as_secs_f64()).sum();
@@ -154,8 +176,12 @@ pub fn race(lanes: &[Lane<'_>], classes: usize, plan: Plan) -> Result<Vec<Vec<Sa
             }
         }
     }
-    for samples in all.iter_mut().flatten() {
-        samples.latencies.sort_by(f64::total_cmp);
+    for (place, seconds) in processor.into_iter().enumerate() {
+        let operations: usize = all.iter().map(|samples| samples[place].latencies.len()).sum();
+        for samples in &mut all {
+            samples[place].processor_us = Some(seconds * 1e6 / operations.max(1) as f64);
+            samples[place].latencies.sort_by(f64::total_cmp);
+        }
     }
     Ok(all)
 }
@@ -204,7 +230,7 @@ pub trait Workload: Sync {
 
 /// A lane of a workload on a server.
 pub fn lane<'a, W: Workload>(server: &'a Server, workload: &'a W) -> Lane<'a> {
-    Lane::new(server.kind.name(), move || {
+    Lane::new(server.kind.name(), &[server.meter()], move || {
         let mut client = server.connect()?;
         let state = workload.prepare(&mut client)?;
         Ok(Box::new(move |random: &mut Random, unique| {

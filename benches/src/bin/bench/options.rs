@@ -93,6 +93,17 @@ impl Options {
         Plan { connections, rounds: self.rounds, slice: Duration::from_secs_f64(self.seconds), seed: self.seed }
     }
 
+    /// What may come to stand on the disk: generously, with logs and preallocated files.
+    pub fn bytes_wanted(&self) -> u64 {
+        let gigabytes = match self.command.as_str() {
+            "owncloud" => 12.0 * self.scale,
+            "ycsb" => 8.0 * self.scale,
+            "sar" => 3.0 * self.scale,
+            _ => self.people as f64 / 20_000.0,
+        };
+        ((2.0 + gigabytes) * 1e9) as u64
+    }
+
     /// Is this part wanted?
     pub fn wants(&self, part: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|wanted| wanted == part)

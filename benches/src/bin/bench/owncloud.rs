@@ -180,7 +180,9 @@ struct Statements {
 }
 
 fn lane(setup: Setup<'_>) -> Lane<'_> {
-    Lane::new(setup.system, move || {
+    let mut meters = vec![setup.server.meter()];
+    meters.extend(setup.cache.map(CacheServer::meter));
+    Lane::new(setup.system, &meters, move || {
         let mut client = setup.server.connect()?;
         if setup.system == WITHOUT_VIEWS {
             client.batch_execute("SET dogwood.auto_views = off")?;

@@ -78,7 +78,8 @@ impl Report {
                 all.quantile(0.95),
                 all.quantile(0.99)
             );
-            (all.system.as_str(), cell)
+            let processor = all.processor_us.map(|time| format!("; CPU {time:.0} µs")).unwrap_or_default();
+            (all.system.as_str(), cell + &processor)
         });
         let cells: Vec<_> = cells.collect();
         let ours = samples.iter().find(|all| all.system == self.systems[0]);
@@ -86,21 +87,27 @@ impl Report {
             let ours = ours?;
             let part = |part| ours.quantile(part) / peer.quantile(part);
             let rate = ours.rate() / peer.rate();
-            Some((peer.system.as_str(), format!("rate {rate:.2}, p50 {:.2}, p95 {:.2}", part(0.5), part(0.95))))
+            let processor = match (ours.processor_us, peer.processor_us) {
+                (Some(ours), Some(peers)) if peers > 0.0 => format!(", CPU {:.2}", ours / peers),
+                _ => String::new(),
+            };
+            let ratio = format!("rate {rate:.2}, p50 {:.2}, p95 {:.2}{processor}", part(0.5), part(0.95));
+            Some((peer.system.as_str(), ratio))
         });
         let ratios: Vec<_> = ratios.collect();
         self.line(name, &cells, &ratios);
         for all in samples {
             let rates: Vec<String> = all.rates.iter().map(|rate| format!("{rate:.1}")).collect();
             self.json.push(format!(
-                "{{\"name\":{},\"system\":{},\"operations\":{},\"rates\":[{}],\"p50_us\":{:.1},\"p95_us\":{:.1},\"p99_us\":{:.1}}}",
+                "{{\"name\":{},\"system\":{},\"operations\":{},\"rates\":[{}],\"p50_us\":{:.1},\"p95_us\":{:.1},\"p99_us\":{:.1},\"processor_us\":{}}}",
                 quoted(name),
                 quoted(&all.system),
                 all.latencies.len(),
                 rates.join(","),
                 all.quantile(0.5),
                 all.quantile(0.95),
-                all.quantile(0.99)
+                all.quantile(0.99),
+                all.processor_us.map_or("null".into(), |time| format!("{time:.2}"))
             ));
         }
         self.write(true)

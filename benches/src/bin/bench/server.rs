@@ -282,14 +282,9 @@ impl Server {
         Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1_024)
     }
 
-    /// Seconds of processor time that it has used.
-    pub fn processor_seconds(&self) -> Result<f64, Failure> {
-        let path = format!("/proc/{}/stat", self.process.child.id());
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        // After the program's name, which may hold anything: user and system time are the 12th and 13th, in hundredths.
-        let words: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let hundredths = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok()).unwrap_or(0.0);
-        Ok((hundredths(11) + hundredths(12)) / 100.0)
+    /// Its processor time.
+    pub fn meter(&self) -> Meter {
+        Meter(self.process.child.id())
     }
 
     /// How many threads it has.
@@ -311,11 +306,27 @@ impl Server {
     }
 }
 
+/// The processor time of a server with its children, those that have ended included: PostgreSQL has one for each connection.
+#[derive(Clone, Copy)]
+pub struct Meter(u32);
+
+impl Meter {
+    /// Seconds until now.
+    pub fn seconds(self) -> Result<f64, Failure> {
+        let path = format!("/proc/{}/stat", self.0);
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        // After the program's name, which may hold anything, user and system time stand from the 12th word on, then the children's.
+        let words = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let hundredths = words.skip(11).take(4).map(|word| word.parse::<f64>().unwrap_or(0.0));
+        Ok(hundredths.sum::<f64>() / 100.0)
+    }
+}
+
 /// A running memcached.
 pub struct CacheServer {
     /// Its port.
     pub port: u16,
-    _process: Process,
+    process: Process,
 }
 
 impl CacheServer {
@@ -335,7 +346,12 @@ impl CacheServer {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(CacheServer { port, _process: process })
+        Ok(CacheServer { port, process })
+    }
+
+    /// Its processor time.
+    pub fn meter(&self) -> Meter {
+        Meter(self.process.child.id())
     }
 }
 

@@ -1,5 +1,5 @@
-//! `bench votes`: articles with the number of their votes, nineteen reads to a vote, in three setups: PostgreSQL alone, PostgreSQL with memcached
-//! filled on demand and invalidated by whoever writes, and Dogwood.
+//! `bench votes`: articles with the number of their votes, nineteen reads to a vote, in four setups: PostgreSQL alone, PostgreSQL with memcached
+//! filled on demand and invalidated by whoever writes, PostgreSQL with a counter that a trigger keeps, and Dogwood.
 //!
 //! A read must count every vote that was acknowledged before it began, and none that was not begun when it ended. Only the cache may break the
 //! first half (its filler may be slower than the writer who invalidates): such reads are counted and told.
@@ -19,10 +19,20 @@ use crate::server::{CacheServer, Failure, Place, Server};
 const OURS: &str = "Dogwood";
 const PEER: &str = "PostgreSQL 15";
 const CACHED: &str = "PostgreSQL 15 and memcached";
+const COUNTER: &str = "PostgreSQL 15, counter by trigger";
 const EXPONENT: f64 = 0.6;
 /// Of a hundred operations.
 const READS: u64 = 95;
 const CLASSES: [&str; 2] = ["read", "vote"];
+
+/// What one would write by hand in PostgreSQL: a column that a trigger keeps.
+const COUNT_BY_TRIGGER: &str = "
+    ALTER TABLE articles ADD COLUMN votes bigint NOT NULL DEFAULT 0;
+    UPDATE articles SET votes = (SELECT count(*) FROM votes WHERE article = articles.id);
+    CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN UPDATE articles SET votes = votes + 1 WHERE id = NEW.article; RETURN NULL; END';
+    CREATE TRIGGER counted AFTER INSERT ON votes FOR EACH ROW EXECUTE FUNCTION counted()";
+const COUNTED: &str = "SELECT id, title, votes FROM articles WHERE id = $1";
 
 /// What votes each system has been sent and has acknowledged, by article.
 struct Tally {
@@ -57,21 +67,25 @@ impl Tally {
     }
 }
 
-/// All three in turn, at one connection and at as many as were asked for.
+/// All in turn, at one connection and at as many as were asked for.
 pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let articles = Articles::new(options.people);
     let data = format!("{0} articles, {1} votes, Zipf {EXPONENT}, {READS} % reads", options.people, articles.votes());
-    let mut report = Report::new("votes", &data, options.plan(options.connections), &[OURS, PEER, CACHED])?;
+    let mut report = Report::new("votes", &data, options.plan(options.connections), &[OURS, PEER, CACHED, COUNTER])?;
     let ours = Server::dogwood(place, "dogwood")?;
     let peer = Server::postgresql(place, "postgresql")?;
     let backed = Server::postgresql(place, "postgresql-cached")?;
+    let counted = Server::postgresql(place, "postgresql-counted")?;
     let cache = CacheServer::start(place)?;
-    for server in [&ours, &peer, &backed] {
+    for server in [&ours, &peer, &backed, &counted] {
         eprintln!("filling {}", server.kind.name());
         articles.fill(server)?;
     }
+    let mut client = counted.connect()?;
+    client.batch_execute(COUNT_BY_TRIGGER)?;
+    client.batch_execute("VACUUM FULL ANALYZE articles")?;
     let zipf = Zipf::new(options.people, EXPONENT);
-    let tallies = [Tally::new(options.people), Tally::new(options.people), Tally::new(options.people)];
+    let tallies = [(); 4].map(|()| Tally::new(options.people));
     let mut client = ours.connect()?;
     let count = client.prepare(COUNT)?;
     match earned(&mut client, |client| Ok(client.query(&count, &[&1_i32]).map(drop)?))? {
@@ -86,16 +100,19 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     connections.dedup();
     for connections in connections {
         let lanes = [
-            setup.sql(OURS, &ours, &tallies[0]),
-            setup.sql(PEER, &peer, &tallies[1]),
+            setup.sql(OURS, &ours, COUNT, &tallies[0]),
+            setup.sql(PEER, &peer, COUNT, &tallies[1]),
             setup.cached(&backed, &cache, &tallies[2]),
+            setup.sql(COUNTER, &counted, COUNTED, &tallies[3]),
         ];
         let samples = race(&lanes, CLASSES.len(), options.plan(connections))?;
         for (class, samples) in CLASSES.iter().zip(samples) {
             report.samples(&format!("{class}, {connections} conn."), &samples)?;
         }
     }
-    for ((server, tally), name) in [&ours, &peer, &backed].into_iter().zip(&tallies).zip([OURS, PEER, CACHED]) {
+    for ((server, tally), name) in
+        [&ours, &peer, &backed, &counted].into_iter().zip(&tallies).zip([OURS, PEER, CACHED, COUNTER])
+    {
         let votes = number(&mut server.connect()?, "SELECT count(*) FROM votes")?;
         let acknowledged: i64 = tally.acknowledged.iter().map(|votes| votes.load(Ordering::SeqCst)).sum();
         if votes != acknowledged {
@@ -105,7 +122,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let (reads, hits, stale) = (&tallies[2].reads, &tallies[2].hits, &tallies[2].stale);
     let reads = reads.load(Ordering::Relaxed).max(1);
     report.note(&format!(
-        "memcached had {:.1} % of what was asked; {} of {reads} reads lacked a vote acknowledged before they began. The other two: none",
+        "memcached had {:.1} % of what was asked; {} of {reads} reads lacked a vote acknowledged before they began. The others: none",
         hits.load(Ordering::Relaxed) as f64 * 100.0 / reads as f64,
         stale.load(Ordering::Relaxed)
     ))?;
@@ -170,10 +187,10 @@ impl<'a> Setup<'a> {
     }
 
     /// A database alone.
-    fn sql(&'a self, system: &str, server: &'a Server, tally: &'a Tally) -> Lane<'a> {
-        Lane::new(system, move || {
+    fn sql(&'a self, system: &str, server: &'a Server, count: &'static str, tally: &'a Tally) -> Lane<'a> {
+        Lane::new(system, &[server.meter()], move || {
             let mut client = server.connect()?;
-            let (count, insert) = (client.prepare(COUNT)?, client.prepare(VOTE)?);
+            let (count, insert) = (client.prepare(count)?, client.prepare(VOTE)?);
             let operation: Operation<'a> = Box::new(move |random, _unique| {
                 let article = self.zipf.draw(random);
                 if random.below(100) < READS {
@@ -192,7 +209,7 @@ impl<'a> Setup<'a> {
 
     /// A database behind a cache.
     fn cached(&'a self, server: &'a Server, cache: &'a CacheServer, tally: &'a Tally) -> Lane<'a> {
-        Lane::new(CACHED, move || {
+        Lane::new(CACHED, &[server.meter(), cache.meter()], move || {
             let mut client = server.connect()?;
             let mut cache = Cache::connect(cache.port)?;
             let (count, insert) = (client.prepare(COUNT)?, client.prepare(VOTE)?);

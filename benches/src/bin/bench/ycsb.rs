@@ -170,7 +170,7 @@ struct Statements {
 }
 
 fn lane<'a>(store: &'a Store<'a>, mix: &'a Mix, zipf: &'a Zipf) -> Lane<'a> {
-    Lane::new(store.server.kind.name(), move || {
+    Lane::new(store.server.kind.name(), &[store.server.meter()], move || {
         let mut client = store.server.connect()?;
         let fields: Vec<String> = (0..FIELDS).map(|field| format!("field{field}")).collect();
         let all = fields.join(", ");

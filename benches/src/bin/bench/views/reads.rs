@@ -132,7 +132,7 @@ fn value(article: u64) -> String {
 
 /// Gets values that are there.
 fn cache_lane<'a>(cache: &'a CacheServer, values: &'a [(String, Vec<u8>)]) -> Lane<'a> {
-    Lane::new(CACHE, move || {
+    Lane::new(CACHE, &[cache.meter()], move || {
         let mut client = Cache::connect(cache.port)?;
         let operation: Operation<'a> = Box::new(move |random, _unique| {
             let (key, value) = &values[random.below(values.len() as u64) as usize];

@@ -75,9 +75,9 @@ fn open(report: &mut Report, server: &Server, subscribers: &mut Vec<Subscriber>,
     report.single(&format!("growth of the resident set for each of {total} subscriptions"), "kB", growth)?;
     let threads = server.threads().saturating_sub(threads) as f64 / came;
     report.single(&format!("threads of the server for each of {total} subscriptions"), "threads", threads)?;
-    let busy = server.processor_seconds()?;
+    let busy = server.meter().seconds()?;
     std::thread::sleep(IDLE);
-    let busy = (server.processor_seconds()? - busy) / IDLE.as_secs_f64();
+    let busy = (server.meter().seconds()? - busy) / IDLE.as_secs_f64();
     report.single(
         &format!("the server's processor time while nothing happens, {total} subscriptions"),
         "s a second",
@@ -115,7 +115,7 @@ fn one_key(report: &mut Report, server: &Server, subscribers: &mut [Subscriber])
     let begun = Instant::now();
     for change in 0..CHANGES {
         let key = random.below(subscribers.len() as u64);
-        let body = format!("changed {change}");
+        let body = format!("changed with {} {change}", subscribers.len());
         let started = Instant::now();
         client.execute(&update, &[&i32::try_from(key)?, &body])?;
         let answered = started.elapsed();

@@ -98,7 +98,7 @@ fn definition(affected: u64, view: u64) -> String {
 
 fn lane<'a>(server: &'a Server, affected: u64, fresh: &'a AtomicI64) -> Lane<'a> {
     let system = if server.kind == Kind::Dogwood { OURS } else { PEER };
-    Lane::new(system, move || {
+    Lane::new(system, &[server.meter()], move || {
         let mut client = server.connect()?;
         let insert = client
             .prepare(&format!("INSERT INTO events_{affected} (id, person, kind, amount) VALUES ($1, $2, $3, $4)"))?;
