@@ -34,8 +34,8 @@ impl Marks {
     }
 }
 
-// 1 M marks are some 24 MB. Transactions older than those remembered are derived again.
-const RECENT_MARKS_MAX: usize = 1 << 20;
+// 256 k marks are some 9 MB. Transactions older than those remembered are derived again.
+const RECENT_MARKS_MAX: usize = 1 << 18;
 
 /// The marks that recent commits wrote, each with its latest commit.
 #[derive(Default)]
