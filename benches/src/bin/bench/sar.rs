@@ -33,6 +33,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let mut client = server.connect()?;
 
     let (mut gets, mut rows) = (Vec::new(), Vec::new());
+    let used = server.meter().seconds()?;
     for (place, &person) in people.iter().enumerate() {
         let started = Instant::now();
         let messages = client.simple_query(&format!("GDPR GET users {person}"))?;
@@ -57,7 +58,9 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     told(&mut report, "rows of a person", "rows", &rows, 1.0)?;
     told(&mut report, "GDPR GET, each answer equal to the walk over all rows", "ms", &gets, 1e3)?;
     per_row(&mut report, "GDPR GET", &gets, &rows)?;
+    processor(&mut report, "GDPR GET", server.meter().seconds()? - used, count)?;
 
+    let used = server.meter().seconds()?;
     let (mut whole, mut flushes, mut work) = (Vec::new(), Vec::new(), Vec::new());
     for (place, &person) in people.iter().enumerate() {
         let started = Instant::now();
@@ -75,6 +78,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     told(&mut report, "of it waiting for the disk, as the server says", "ms", &flushes, 1e3)?;
     told(&mut report, "of it work", "ms", &work, 1e3)?;
     per_row(&mut report, "GDPR FORGET without the disk", &work, &rows)?;
+    processor(&mut report, "GDPR FORGET", server.meter().seconds()? - used, count)?;
     left(&mut client, &lobsters, people.iter().copied().collect())?;
     report.note("Every GET equals the walk; after all erasures every table holds exactly the rows that it must; a second FORGET is refused")?;
     report.print()
@@ -121,6 +125,11 @@ fn per_row(report: &mut Report, name: &str, microseconds: &[f64], rows: &[f64]) 
         "µs",
         microseconds.iter().sum::<f64>() / rows.iter().sum::<f64>().max(1.0),
     )
+}
+
+/// The server's processor time, which does not count other work of the machine.
+fn processor(report: &mut Report, name: &str, seconds: f64, count: usize) -> Result<(), Failure> {
+    report.single(&format!("{name}: the server's processor time, mean"), "ms", seconds * 1e3 / count as f64)
 }
 
 /// Is exactly that left which has an owner left and names no erased row that it must go with?
