@@ -377,6 +377,15 @@ impl Reader for Layered {
         self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
     }
 
+    fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
+        if !table.is_stored() || !self.layers.is_empty() {
+            return Ok(!self.index(table, index, values)?.is_empty());
+        }
+        // Without opening their seals.
+        let found = self.located_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))?;
+        Ok(!found.is_empty())
+    }
+
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError> {
         let shape = self.shape(table.id)?.clone();
         assert!(shape.key_form == KeyForm::Ordered, "only ordered tables are read by range");

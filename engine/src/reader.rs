@@ -36,6 +36,10 @@ pub trait Reader: Send + Sync {
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
     /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix will do).
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// Whether there is such a row. `values` are those of all columns.
+    fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
+        Ok(!self.index(table, index, values)?.is_empty())
+    }
     /// A range of the primary key (`index` None) or of an index, in order: tables with ordered keys only.
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError>;
     /// All rows, each logical row once.

@@ -20,7 +20,7 @@ use planner::delta::{Entry, JoinStep, Pipeline, Seed, SeedStart, Step, lookup_co
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp};
 use repr::{Datum, RelationId, Row, ValueError, key};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Pipeline as Local;
@@ -126,6 +126,48 @@ impl DeltaJoin {
         Run { reader, eval: &self.eval, watch: &self.watch, ticker: Ticker::default(), changes }
     }
 
+    /// What changes for a left row whose matches need no further condition: the matches that came and went, and what there is
+    /// of it when there is none. A row has as many as it likes; only those that changed are looked at.
+    fn matched(
+        &self,
+        group: &Group,
+        changed: &ChangedRows,
+        (row, diff): (&Row, isize),
+        join: &JoinStep,
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
+        let left = row.unpack();
+        // A key that cannot be computed is an error in both states.
+        let Ok(values) = join.key.iter().map(|key| key.eval(&left, &self.eval)).collect::<Result<Vec<_>, _>>() else {
+            return Ok(());
+        };
+        let any = |reader: &dyn Reader| {
+            Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?.any(reader, &values)
+        };
+        let (before, after) = (any(group.before.as_ref())?, any(group.after.as_ref())?);
+        let mut run = self.run(group.after.as_ref(), changes);
+        if join.kind == MatchKind::Left {
+            for (right, times) in changed.rows.get(&key::encode_all(&values)).into_iter().flatten() {
+                let mut joined = [left.as_slice(), right].concat();
+                run.filtered(&mut joined, diff * times, &join.mfp, steps)?;
+            }
+        }
+        let by_match = isize::from(after) - isize::from(before);
+        match join.kind {
+            _ if by_match == 0 => Ok(()),
+            MatchKind::Inner => Ok(()),
+            MatchKind::Semi => run.filtered(&mut left.clone(), diff * by_match, &join.mfp, steps),
+            MatchKind::Anti => run.filtered(&mut left.clone(), -diff * by_match, &join.mfp, steps),
+            MatchKind::Left => {
+                let arity = Leaf::open(group.after.catalog(), join.relation, Some(join.lookup))?.arity();
+                let mut padded = left;
+                padded.resize(padded.len() + arity, Datum::Null);
+                run.filtered(&mut padded, -diff * by_match, &join.mfp, steps)
+            }
+        }
+    }
+
     /// Left rows whose matches may have changed: their rows after, minus their rows before.
     fn matches(
         &self,
@@ -135,9 +177,13 @@ impl DeltaJoin {
         steps: &[Step],
         changes: &mut Changes,
     ) -> Result<(), SqlError> {
-        let values = changed_keys(group, join, changed)?;
+        let changed = ChangedRows::read(group, join, changed)?;
         let mut left = Changes::default();
-        self.run(group.before.as_ref(), &mut left).seeds(seeds, &values)?;
+        self.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+        if join.condition.is_empty() && join.kind != MatchKind::Inner {
+            let left = left.oks.iter();
+            return left.map(|(row, diff)| self.matched(group, &changed, (row, *diff), join, steps, changes)).collect();
+        }
         // The group may move a left row out of reach of both keys; what both states agree on cancels later.
         let mut before = Changes::default();
         for (row, diff) in &left.oks {
@@ -155,23 +201,36 @@ impl DeltaJoin {
     }
 }
 
-/// The distinct values of the looked-up columns in changed rows; NULLs match nothing.
-fn changed_keys(group: &Group, join: &JoinStep, changed: &[(Row, isize)]) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let mut seen = BTreeSet::new();
-    let mut values = Vec::new();
-    for (row, diff) in changed {
-        // A row is read by the catalog of its own time.
-        let reader = if *diff < 0 { &group.before } else { &group.after };
-        let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
-        let columns = lookup_columns(leaf.table(), join.lookup).unwrap_or_default();
-        let mut datums = Vec::new();
-        leaf.append(row, &mut datums);
-        let key: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
-        if !key.iter().any(Datum::is_null) && seen.insert(key::encode_all(&key)) {
-            values.push(key);
+/// Changed rows of the right side, by the looked-up columns; NULLs match nothing.
+struct ChangedRows {
+    /// Each key once.
+    keys: Vec<Vec<Datum>>,
+    /// By encoded key.
+    rows: HashMap<Vec<u8>, Vec<(Vec<Datum>, isize)>>,
+}
+
+impl ChangedRows {
+    fn read(group: &Group, join: &JoinStep, changed: &[(Row, isize)]) -> Result<Self, SqlError> {
+        let (mut keys, mut rows) = (Vec::new(), HashMap::new());
+        for (row, diff) in changed {
+            // A row is read by the catalog of its own time.
+            let reader = if *diff < 0 { &group.before } else { &group.after };
+            let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
+            let columns = lookup_columns(leaf.table(), join.lookup).unwrap_or_default();
+            let mut datums = Vec::new();
+            leaf.append(row, &mut datums);
+            let key: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
+            if key.iter().any(Datum::is_null) {
+                continue;
+            }
+            let rows: &mut Vec<_> = rows.entry(key::encode_all(&key)).or_default();
+            if rows.is_empty() {
+                keys.push(key);
+            }
+            rows.push((datums, *diff));
         }
+        Ok(ChangedRows { keys, rows })
     }
-    Ok(values)
 }
 
 /// Rows on their way through one pipeline, over one state.

@@ -64,6 +64,14 @@ impl Leaf {
         }
     }
 
+    /// Whether there is a row whose key equals `values`.
+    pub fn any(&self, reader: &dyn Reader, values: &[Datum]) -> Result<bool, SqlError> {
+        match self.index() {
+            Some(index) if !values.iter().any(Datum::is_null) => reader.index_any(&self.table, index, values),
+            Some(_) | None => Ok(!self.find(reader, values)?.is_empty()),
+        }
+    }
+
     /// Appends a stored row's columns, those included that were added since it was stored.
     pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
         let start = datums.len();
