@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Commits wait for no chunk longer than this takes to read, and then for its way through the dataflow.
 const CHUNK_ROWS_MAX: usize = 500;
 const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
+/// Chunks are made as large as takes this long in the dataflow: one row may bring thousands.
+const CHUNK_AIM: Duration = Duration::from_millis(2);
+const FIRST_CHUNK_ROWS: usize = 16;
 
 /// A hydration under way.
 pub struct Hydration {
@@ -22,6 +25,8 @@ pub struct Hydration {
     /// (chain, pipeline, where its rows come from): what is left, from the last to the next.
     left: Vec<(usize, usize, Option<RelationId>)>,
     current: Option<(usize, usize, RowIterator)>,
+    /// Rows of the next chunk.
+    chunk_rows: usize,
     /// Rows read so far.
     pub rows: u64,
     /// Groups that wait.
@@ -47,7 +52,15 @@ impl Hydration {
         // Even over empty tables there may be a row, such as a count of zero: something is always fed.
         left.push((0, usize::MAX, None));
         left.reverse();
-        Hydration { reader, left, current: None, rows: 0, backlog: VecDeque::new() }
+        let chunk_rows = FIRST_CHUNK_ROWS;
+        Hydration { reader, left, current: None, chunk_rows, rows: 0, backlog: VecDeque::new() }
+    }
+
+    /// So long the last chunk took in the dataflow.
+    pub fn took(&mut self, took: Duration) {
+        let fitting = self.chunk_rows as u128 * CHUNK_AIM.as_micros() / took.as_micros().max(1);
+        let fitting = usize::try_from(fitting).unwrap_or(CHUNK_ROWS_MAX);
+        self.chunk_rows = fitting.clamp(1, CHUNK_ROWS_MAX.min(self.chunk_rows * 2));
     }
 
     /// The next rows to feed; none once all are read.
@@ -56,7 +69,7 @@ impl Hydration {
             if let Some((chain, pipeline, rows)) = &mut self.current {
                 let started = Instant::now();
                 let mut read = Vec::new();
-                while read.len() < CHUNK_ROWS_MAX && started.elapsed() < CHUNK_READ_MAX {
+                while read.len() < self.chunk_rows && started.elapsed() < CHUNK_READ_MAX {
                     match rows.next() {
                         Some(row) => read.push(row?.1),
                         None => break,

@@ -530,7 +530,9 @@ impl ViewWorker {
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
+            let started = Instant::now();
             flow.apply(&mut self.worker, [feed], self.settings.view_memory_bytes())?;
+            hydration.took(started.elapsed());
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
             return Ok(());
