@@ -3,6 +3,7 @@
 //! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog
 //! when a query reads them. Never stored, never written.
 
+pub(crate) mod comments;
 mod information_schema;
 mod pg_catalog;
 mod rows;
