@@ -209,7 +209,10 @@ def parts_of_a_database_are_dumped(source, _):
 
 @check
 def the_applications_move(_, postgres):
-    """Each application of benches/apps: dumped, restored, the same; and without labels into PostgreSQL."""
+    """Each application of benches/apps: dumped, restored, the same; and without labels into PostgreSQL.
+
+    But for NOT NULL on columns that an erasure may blank: the catalog says that they may be NULL, and so does a dump.
+    """
     for application in sorted(path.parent for path in APPLICATIONS.glob("*/schema.sql")):
         with Dogwood() as source, Dogwood() as target:
             # Rows may find their owners later in the same transaction.
@@ -219,16 +222,19 @@ def the_applications_move(_, postgres):
             restore(target, "controller", f"SET dogwood.restoring = on;\n{dump}\nSET dogwood.restoring = off;\n")
             differing = difference(dump, program(target, "controller", "pg_dump"))
             assert not differing, f"{application.name}:\n{differing}"
-            assert compliance(source) == compliance(target), application.name
+            assert ownership(source) == ownership(target), application.name
             program(postgres, "postgres", "psql", "-qXc", f"CREATE DATABASE {application.name}")
             plain = program(source, "controller", "pg_dump", "--no-owner", "--no-security-labels")
             restore(postgres, "postgres", f"\\connect {application.name}\n{plain}")
 
 
-def compliance(server):
-    """EXPLAIN COMPLIANCE without its order, which is that of the keys' making."""
-    rows = answers(server.dsn, ["EXPLAIN COMPLIANCE"])["EXPLAIN COMPLIANCE"]
-    return sorted(str([sorted(str(part).split("; ")) for part in row]) for row in rows)
+def ownership(server):
+    """The ownership graph without its order, which is that of the keys' making."""
+    import json
+
+    question = "EXPLAIN (FORMAT JSON) COMPLIANCE"
+    found = answers(server.dsn, [question])[question][0][0]
+    return {part: sorted(map(str, rows)) for part, rows in (json.loads(found) if isinstance(found, str) else found).items()}
 
 
 def difference(dump, again):
