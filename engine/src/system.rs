@@ -10,7 +10,7 @@ use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use crate::view::automatic;
 use crate::view::published::Stage;
-use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, VIEWS};
+use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS};
 use std::collections::BTreeMap;
 use repr::{Array, Datum, RelationId, Row};
 use std::sync::Arc;
@@ -178,6 +178,9 @@ impl SystemRows for Catalogs {
         }
         if relation == ARRANGEMENTS {
             return Some(self.arrangements());
+        }
+        if relation == SUBSCRIPTIONS {
+            return Some(Ok(self.subscriptions()));
         }
         if relation == SNAPSHOTS {
             return Some(Ok(self.snapshots()));

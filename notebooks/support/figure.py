@@ -38,7 +38,8 @@ def plain_numbers(axis):
 
 
 def logarithmic(axis):
-    """1, 2, 5, 10 as plain numbers, on an axis that is logarithmic already."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    """1, 2, 5, 10 as plain numbers, on an axis that is logarithmic already and has its data."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < low * 500 else (1,)))
     axis.set_minor_formatter(NullFormatter())
     plain_numbers(axis)

@@ -36,12 +36,6 @@ def scaled(count, least=1):
     return max(least, round(count * SCALE))
 
 
-def has_relation(connection, name):
-    """Whether this server has that relation of schema `dogwood`."""
-    found = connection.execute("SELECT to_regclass(%s)", ["dogwood." + name]).fetchone()
-    return found[0] is not None
-
-
 def table(connection, query, parameters=None):
     """A query's rows as a polars frame."""
     with connection.cursor() as cursor:

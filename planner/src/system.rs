@@ -3,6 +3,7 @@
 //! Read by `resolve` like any table; the engine asks for their rows, which are computed from the catalog
 //! when a query reads them. Never stored, never written.
 
+pub(crate) mod comments;
 mod information_schema;
 mod pg_catalog;
 mod rows;
@@ -66,6 +67,12 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         ARRANGEMENTS.0,
         "view text, relation oid, operator int8, name text, renders text, rows int8, batches int8, bytes int8",
     ),
+    (
+        "subscriptions",
+        SUBSCRIPTIONS.0,
+        "id int8, backend int4, view text, relation oid, since int8, queued_changes int8, queued_bytes int8, \
+         delivered_changes int8, message text",
+    ),
     ("snapshots", SNAPSHOTS.0, "backend int4, dogwood_time int8, commits_behind int8, age_us int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
@@ -82,6 +89,8 @@ pub const OPERATORS: RelationId = RelationId(15_011);
 pub const ARRANGEMENTS: RelationId = RelationId(15_012);
 /// `dogwood.snapshots`: which sessions read from which snapshots.
 pub const SNAPSHOTS: RelationId = RelationId(15_013);
+/// `dogwood.subscriptions`: who watches which view, and what waits for them.
+pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.

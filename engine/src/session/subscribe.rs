@@ -17,7 +17,7 @@ use crate::protocol::{CancelFlag, RowStream, RowTag, RowWait};
 use crate::view::automatic::Entry;
 use crate::view::published::{Stage, ViewState};
 use crate::view::read;
-use crate::view::subscription::Subscription;
+use crate::view::subscription::{Begun, Subscription};
 use parking_lot::Mutex;
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
@@ -93,6 +93,7 @@ impl Session {
             }
             stopped?;
         }
+        subscription.begin(Begun { backend: self.backend, since: published.time });
         let columns: Arc<[OutputColumn]> = plan.columns.as_slice().into();
         let project = plan.lifted.finishing.project.clone();
         ready.push_back(row(published.time, None, None, &project));

@@ -1,10 +1,10 @@
-//! What goes on inside: the operators and arrangements of views, and who reads from which snapshot.
+//! What goes on inside: the operators and arrangements of views, who watches them, and who reads which snapshot.
 
 use super::Catalogs;
 use crate::SqlError;
 use crate::view::automatic;
 use crate::view::inspection::{Inspected, inspect};
-use repr::{Datum, Row};
+use repr::{Datum, RelationId, Row};
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.into())
@@ -40,10 +40,34 @@ impl Catalogs {
 
     /// Which operator of which view, and what it stands for.
     fn operator(&self, found: &Inspected) -> Vec<Datum> {
-        let table = self.catalog.table(found.view);
-        let view = table.map_or_else(|| automatic::name(found.view), |table| table.name.clone());
-        let operator = number(found.operator);
-        vec![text(&view), Datum::Oid(found.view.0), operator, text(&found.name), text(&found.renders)]
+        let [view, relation] = self.view(found.view);
+        vec![view, relation, number(found.operator), text(&found.name), text(&found.renders)]
+    }
+
+    /// A view's name and id.
+    fn view(&self, view: RelationId) -> [Datum; 2] {
+        let table = self.catalog.table(view);
+        let name = table.map_or_else(|| automatic::name(view), |table| table.name.clone());
+        [text(&name), Datum::Oid(view.0)]
+    }
+
+    /// `dogwood.subscriptions`
+    pub(super) fn subscriptions(&self) -> Vec<Row> {
+        let listed = self.database.subscriptions.list().into_iter().map(|listed| {
+            let [view, relation] = self.view(listed.view);
+            Row::pack(&[
+                number(listed.number),
+                listed.begun.map_or(Datum::Null, |begun| Datum::Int4(begun.backend)),
+                view,
+                relation,
+                listed.begun.map_or(Datum::Null, |begun| number(begun.since.0)),
+                number(listed.queued_changes),
+                number(listed.queued_bytes),
+                number(listed.delivered_changes),
+                listed.ended.map_or(Datum::Null, |error| text(&error.message)),
+            ])
+        });
+        listed.collect()
     }
 
     /// `dogwood.snapshots`

@@ -15,6 +15,11 @@ use std::time::{Duration, Instant};
 /// Commits wait for no chunk longer than this takes to read, and then for its way through the dataflow.
 const CHUNK_ROWS_MAX: usize = 500;
 const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
+/// Groups of a backlog that are applied together. Two at least, or a view would never catch up with its writers.
+const BACKLOG_GROUPS_MIN: usize = 2;
+const BACKLOG_GROUPS_MAX: usize = 256;
+/// As much is fed at a time as takes this long in the dataflow: one row may bring thousands.
+const AIM: Duration = Duration::from_millis(2);
 
 /// A hydration under way.
 pub struct Hydration {
@@ -22,10 +27,33 @@ pub struct Hydration {
     /// (chain, pipeline, where its rows come from): what is left, from the last to the next.
     left: Vec<(usize, usize, Option<RelationId>)>,
     current: Option<(usize, usize, RowIterator)>,
+    /// Rows of the next chunk.
+    chunk_rows: Pace,
+    /// Groups that are applied next.
+    groups: Pace,
     /// Rows read so far.
     pub rows: u64,
     /// Groups that wait.
     pub backlog: VecDeque<Arc<Group>>,
+}
+
+/// How much comes next, by what the last took.
+struct Pace {
+    next: usize,
+    least: usize,
+    most: usize,
+}
+
+impl Pace {
+    fn new(least: usize, most: usize) -> Self {
+        Pace { next: least, least, most }
+    }
+
+    fn took(&mut self, took: Duration) {
+        let fitting = self.next as u128 * AIM.as_micros() / took.as_micros().max(1);
+        let fitting = usize::try_from(fitting).unwrap_or(self.most);
+        self.next = fitting.clamp(self.least, self.most.min(self.next * 2));
+    }
 }
 
 impl Hydration {
@@ -47,7 +75,30 @@ impl Hydration {
         // Even over empty tables there may be a row, such as a count of zero: something is always fed.
         left.push((0, usize::MAX, None));
         left.reverse();
-        Hydration { reader, left, current: None, rows: 0, backlog: VecDeque::new() }
+        Hydration {
+            reader,
+            left,
+            current: None,
+            chunk_rows: Pace::new(1, CHUNK_ROWS_MAX),
+            groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+            rows: 0,
+            backlog: VecDeque::new(),
+        }
+    }
+
+    /// So long the last chunk took in the dataflow.
+    pub fn chunk_took(&mut self, took: Duration) {
+        self.chunk_rows.took(took);
+    }
+
+    /// The next groups of the backlog.
+    pub fn next_groups(&mut self) -> Vec<Arc<Group>> {
+        self.backlog.drain(..self.groups.next.min(self.backlog.len())).collect()
+    }
+
+    /// So long they took.
+    pub fn groups_took(&mut self, took: Duration) {
+        self.groups.took(took);
     }
 
     /// The next rows to feed; none once all are read.
@@ -56,7 +107,7 @@ impl Hydration {
             if let Some((chain, pipeline, rows)) = &mut self.current {
                 let started = Instant::now();
                 let mut read = Vec::new();
-                while read.len() < CHUNK_ROWS_MAX && started.elapsed() < CHUNK_READ_MAX {
+                while read.len() < self.chunk_rows.next && started.elapsed() < CHUNK_READ_MAX {
                     match rows.next() {
                         Some(row) => read.push(row?.1),
                         None => break,
@@ -77,6 +128,8 @@ impl Hydration {
                         SqlError::new("42P01", "a table of the view has gone while the view was filled")
                     })?;
                     let rows = self.reader.scan(&table)?;
+                    // What the last table's rows brought says nothing of this one's.
+                    self.chunk_rows = Pace::new(1, CHUNK_ROWS_MAX);
                     self.current = Some((chain, pipeline, rows));
                 }
             }

@@ -15,9 +15,9 @@ use crate::render::top_k::OrderedRow;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 use repr::{CommitTime, RelationId, Row, ValueError};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Changed rows of one subscriber that nobody has taken.
@@ -74,6 +74,7 @@ pub struct Subscriptions {
     count: AtomicUsize,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
+    begun: AtomicU64,
 }
 
 /// The subscribers of one view.
@@ -87,6 +88,39 @@ struct Watched {
 struct Queue {
     state: Mutex<QueueState>,
     arrived: Condvar,
+    /// Its place among all that there were since the start.
+    number: u64,
+    begun: OnceLock<Begun>,
+    /// Changed rows that were taken.
+    delivered: AtomicU64,
+}
+
+/// Whose a subscription is, and from when on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The session's number.
+    pub backend: i32,
+    /// The time of its first rows: it has all changes after it.
+    pub since: CommitTime,
+}
+
+/// One subscription, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its number.
+    pub number: u64,
+    /// The view.
+    pub view: RelationId,
+    /// None before its first rows are found.
+    pub begun: Option<Begun>,
+    /// Changed rows that wait.
+    pub queued_changes: usize,
+    /// What they hold.
+    pub queued_bytes: usize,
+    /// Changed rows that were taken.
+    pub delivered_changes: u64,
+    /// Why it gets no more, if it does not.
+    pub ended: Option<SqlError>,
 }
 
 #[derive(Default)]
@@ -105,6 +139,7 @@ impl Subscriptions {
             hub: Mutex::new(HashMap::new()),
             count: AtomicUsize::new(0),
             frontier: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
         });
         let dispatcher = Arc::downgrade(&subscriptions);
         std::thread::Builder::new()
@@ -140,6 +175,23 @@ impl Subscriptions {
         hub.iter().map(|(view, watched)| (*view, count(watched))).collect()
     }
 
+    /// All subscriptions, in the order in which they began.
+    pub fn list(&self) -> Vec<Listed> {
+        let mut listed = BTreeMap::new();
+        for (view, watched) in self.hub.lock().iter() {
+            for queue in watched.by_key.values().flatten() {
+                // One subscription may stand at several keys.
+                listed.entry(queue.number).or_insert_with(|| queue.listed(*view));
+            }
+        }
+        listed.into_values().collect()
+    }
+
+    fn queue(&self) -> Arc<Queue> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        Arc::new(Queue { number, ..Queue::default() })
+    }
+
     /// What waits in all queues.
     pub fn queued_bytes(&self) -> usize {
         let hub = self.hub.lock();
@@ -152,7 +204,7 @@ impl Subscriptions {
 
     /// Begins to collect the changes of some keys of a view's first arrangement, each given once.
     pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>) -> Subscription {
-        let queue = Arc::new(Queue::default());
+        let queue = self.queue();
         let mut hub = self.hub.lock();
         let watched = hub.entry(view).or_default();
         for key in &keys {
@@ -230,6 +282,19 @@ impl Queue {
         self.arrived.notify_one();
     }
 
+    fn listed(&self, view: RelationId) -> Listed {
+        let state = self.state.lock();
+        Listed {
+            number: self.number,
+            view,
+            begun: self.begun.get().copied(),
+            queued_changes: state.changes.iter().map(|change| change.rows.len()).sum(),
+            queued_bytes: state.bytes,
+            delivered_changes: self.delivered.load(Ordering::Relaxed),
+            ended: state.ended.clone(),
+        }
+    }
+
     fn end(&self, error: SqlError) {
         self.state.lock().ended.get_or_insert(error);
         self.arrived.notify_one();
@@ -262,9 +327,18 @@ impl Subscription {
         let mut state = self.queue.state.lock();
         if let Some(change) = state.changes.pop_front() {
             state.bytes -= change.bytes();
+            // What its first rows show already is not told again.
+            if self.queue.begun.get().is_some_and(|begun| change.time > begun.since) {
+                self.queue.delivered.fetch_add(change.rows.len() as u64, Ordering::Relaxed);
+            }
             return Ok(Some(change));
         }
         state.ended.clone().map_or(Ok(None), Err)
+    }
+
+    /// Its first rows have been found.
+    pub fn begin(&self, begun: Begun) {
+        self.queue.begun.get_or_init(|| begun);
     }
 
     /// A time up to which all changes have been queued.

@@ -61,9 +61,6 @@ pub enum Message {
     Inspect(Sender<Vec<Inspected>>),
 }
 
-/// Groups of a backlog that are applied together.
-const BACKLOG_GROUPS_MAX: usize = 256;
-
 /// A view and how far it is.
 struct Maintained {
     /// None while it waits, or after it failed.
@@ -530,16 +527,18 @@ impl ViewWorker {
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
+            let started = Instant::now();
             flow.apply(&mut self.worker, [feed], self.settings.view_memory_bytes())?;
+            hydration.chunk_took(started.elapsed());
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
             return Ok(());
         }
         if !hydration.backlog.is_empty() {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
-            let groups = hydration.backlog.len().min(BACKLOG_GROUPS_MAX);
-            let backlog = hydration.backlog.drain(..groups).map(Feed::Group);
-            flow.apply(&mut self.worker, backlog, self.settings.view_memory_bytes())?;
+            let (groups, started) = (hydration.next_groups(), Instant::now());
+            flow.apply(&mut self.worker, groups.into_iter().map(Feed::Group), self.settings.view_memory_bytes())?;
+            hydration.groups_took(started.elapsed());
             flow.take_fresh();
             return Ok(());
         }

@@ -58,3 +58,36 @@ SELECT commits_behind, age_us > 0, dogwood_time > 0, backend > 0 FROM dogwood.sn
 SELECT count(*) FROM dogwood.snapshots WHERE commits_behind > 0
 ----
 0
+
+=== who watches which view, and what waits for them
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)
+
+SELECT count(*) FROM dogwood.subscriptions
+----
+0
+
+@watcher BEGIN; DECLARE c CURSOR FOR SUBSCRIBE (SELECT id, x FROM t WHERE g = 1); FETCH ALL c WITH (timeout = '100ms')
+
+INSERT INTO t VALUES (3, 1, 3), (4, 2, 4)
+
+INSERT INTO t VALUES (5, 1, 5)
+
+eventually SELECT id, backend > 0, view, since > 0, queued_changes, queued_bytes > 10, delivered_changes, message FROM dogwood.subscriptions
+----
+1 | t | auto_1 | t | 2 | t | 0 | NULL
+
+@watcher FETCH ALL c WITH (timeout = '2s')
+
+SELECT queued_changes, queued_bytes, delivered_changes FROM dogwood.subscriptions
+----
+0 | 0 | 2
+
+SELECT v.name, v.subscriptions FROM dogwood.views v JOIN dogwood.subscriptions s ON s.relation = v.relation
+----
+auto_1 | 1
+
+@watcher COMMIT
+
+SELECT count(*) FROM dogwood.subscriptions
+----
+0

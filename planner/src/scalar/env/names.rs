@@ -40,6 +40,16 @@ impl CatalogNames {
         if self.public_is_searched { name } else { format!("public.{name}") }
     }
 
+    /// Whether `public` has an enum of that name.
+    pub(crate) fn has_enum(&self, name: &str) -> bool {
+        self.catalog.enums.values().any(|found| found.name == name)
+    }
+
+    /// Whether `public` has a relation, index or sequence that SQL names so.
+    pub(crate) fn has_public_class(&self, name: &str) -> bool {
+        parse_identifier(name, true).is_ok_and(|parts| matches!(parts.as_slice(), [name] if self.public_class(name).is_some()))
+    }
+
     /// The name of a relation, index or sequence as SQL must spell it to be found.
     fn spelled_class(&self, oid: Id) -> Option<String> {
         match system::find_by_id(RelationId(oid)) {

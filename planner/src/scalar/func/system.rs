@@ -2,12 +2,13 @@
 
 mod definition;
 mod privilege;
+mod spelling;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
 use super::{Definition, lenient, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::env::names::{SCHEMAS, searched};
-use crate::system;
+use crate::system::{self, comments::comments};
 use repr::{Datum, RelationId, ScalarType, ValueError};
 use std::time::Duration;
 
@@ -114,11 +115,12 @@ fn type_visible(ctx: &EvalContext, arg: &Datum) -> Answer {
 }
 
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
-    if args.len() > 1 && text(&args[1])? != "pg_class" {
-        return Ok(Datum::Null);
-    }
-    let table = ctx.environment.catalog().table(RelationId(oid(&args[0])?));
-    table.and_then(|table| table.comment.clone()).map_or(Ok(Datum::Null), string)
+    let id = oid(&args[0])?;
+    let class = args.get(1).map(text).transpose()?;
+    let is_meant = |found: u32| class.is_none_or(|class| system::find_by_id(RelationId(found)).is_some_and(|relation| relation.name == class));
+    let all = comments(ctx.environment.catalog());
+    let found = all.iter().find(|comment| comment.object == id && comment.number == 0 && is_meant(comment.class));
+    found.map_or(Ok(Datum::Null), |comment| string(comment.text))
 }
 
 fn column_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {

@@ -1,10 +1,10 @@
 //! pg_constraint, and pg_seclabels with the annotations of tables and columns.
 
 use super::{PUBLIC, Rows, Source, array, flag, small, text};
-use crate::catalog::{ConstraintName, EdgeKind, ForeignKey, ReferentialAction, Rule, RuleAction, RuleEvent, Table};
-use crate::ownership::{foreign_key, quote_identifier};
+use crate::catalog::{ConstraintName, ReferentialAction, Table};
+use crate::ownership::quote_identifier;
+use crate::resolve::ddl::security_labels;
 use repr::{ColumnIndex, Datum};
-use std::collections::BTreeMap;
 
 fn action(action: ReferentialAction) -> &'static str {
     match action {
@@ -75,64 +75,18 @@ impl Source<'_> {
 
     /// Labels that give the same annotations when they are run, as pg_dump does.
     pub(super) fn labels(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values() {
-            let mut whole = Vec::new();
-            if table.data_subject {
-                whole.push("DATA_SUBJECT".to_owned());
-            }
-            let mut columns: BTreeMap<ColumnIndex, Vec<String>> = BTreeMap::new();
-            for key in &table.foreign_keys {
-                let Some(annotation) = self.annotation(key) else { continue };
-                match key.columns.as_slice() {
-                    [column] => columns.entry(*column).or_default().push(annotation),
-                    composite => whole.push(format!("FOREIGN KEY ({}) {annotation}", names(table, composite))),
+        for found in security_labels(self.catalog) {
+            let Some(table) = self.catalog.table(found.table) else { continue };
+            let name = quote_identifier(&table.name);
+            match found.column {
+                None => label(rows, table, 0, "table", &name, &found.label),
+                Some(column) => {
+                    let name = format!("{name}.{}", quote_identifier(&table.columns[column].name));
+                    label(rows, table, column + 1, "column", &name, &found.label);
                 }
-            }
-            whole.extend(table.rules.iter().filter_map(|rule| self.rule(table, rule)));
-            if !whole.is_empty() {
-                label(rows, table, 0, "table", &quote_identifier(&table.name), &whole.join("; "));
-            }
-            for (column, annotations) in columns {
-                let name = format!("{}.{}", quote_identifier(&table.name), names(table, &[column]));
-                label(rows, table, column + 1, "column", &name, &annotations.join("; "));
             }
         }
     }
-
-    fn annotation(&self, key: &ForeignKey) -> Option<String> {
-        let word = match key.annotation {
-            Some(EdgeKind::OwnedBy) => "OWNED_BY",
-            Some(EdgeKind::Owns) => "OWNS",
-            Some(EdgeKind::AccessedBy) => "ACCESSED_BY",
-            Some(EdgeKind::Accesses) => "ACCESSES",
-            None if key.only => "REFERENCES ONLY",
-            None => return None,
-        };
-        let target = self.catalog.table(key.target)?;
-        Some(format!("{word} {}({})", quote_identifier(&target.name), names(target, &key.target_columns)))
-    }
-
-    fn rule(&self, table: &Table, rule: &Rule) -> Option<String> {
-        let event = match rule.event {
-            RuleEvent::Get => "GET",
-            RuleEvent::Del => "DEL",
-        };
-        let (holder, key) = foreign_key(self.catalog, rule.edge)?;
-        let columns = names(holder, &key.columns);
-        let edge = match key.columns.as_slice() {
-            _ if holder.id != table.id => format!("{}({columns})", quote_identifier(&holder.name)),
-            [_] => columns,
-            _ => format!("({columns})"),
-        };
-        Some(match &rule.action {
-            RuleAction::Anon(blanked) => format!("ON {event} {edge} ANON ({})", names(table, blanked)),
-            RuleAction::DeleteRow => format!("ON {event} {edge} DELETE_ROW"),
-        })
-    }
-}
-
-fn names(table: &Table, columns: &[ColumnIndex]) -> String {
-    columns.iter().map(|&column| quote_identifier(&table.columns[column].name)).collect::<Vec<_>>().join(", ")
 }
 
 fn same(left: &[ColumnIndex], right: &[ColumnIndex]) -> bool {

@@ -1,7 +1,8 @@
 //! pg_class, pg_attribute, pg_attrdef, pg_index, pg_sequence, pg_description, pg_depend, pg_rewrite.
 
+use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
-use super::{BTREE, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, optional, small, text, vector};
+use super::{BTREE, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
 use crate::scalar::env::names::CatalogNames;
@@ -223,18 +224,13 @@ impl Source<'_> {
     }
 
     pub(super) fn descriptions(&self, rows: &mut Rows) {
-        for table in self.catalog.relations.values() {
-            let columns = table.live_columns().map(|(place, column)| (place + 1, &column.comment));
-            for (number, comment) in std::iter::once((0, &table.comment)).chain(columns) {
-                if comment.is_some() {
-                    rows.add(&[
-                        ("objoid", Datum::Oid(table.id.0)),
-                        ("classoid", Datum::Oid(PG_CLASS)),
-                        ("objsubid", Datum::Int4(number as i32)),
-                        ("description", optional(comment.as_deref())),
-                    ]);
-                }
-            }
+        for comment in comments(self.catalog) {
+            rows.add(&[
+                ("objoid", Datum::Oid(comment.object)),
+                ("classoid", Datum::Oid(comment.class)),
+                ("objsubid", Datum::Int4(i32::try_from(comment.number).unwrap_or(i32::MAX))),
+                ("description", text(comment.text)),
+            ]);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::super::arguments::{integer, oid, string, text};
 use super::super::text::{parse_identifier, quote_identifier};
 use super::super::{Definition, strict};
+use super::spelling::spelled;
 use super::{Answer, EvalContext};
 use crate::resolve::qualified_definition;
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
@@ -56,7 +57,7 @@ fn constraint(ctx: &EvalContext, id: u32) -> Option<String> {
             }
         }
         if let Some(check) = table.checks.iter().find(|check| check.constraint.id == id) {
-            return Some(format!("CHECK (({}))", check.expression));
+            return Some(format!("CHECK (({}))", spelled(&check.expression, &ctx.names())));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
             return Some(foreign_key(ctx, table, key));
@@ -116,8 +117,8 @@ fn view(ctx: &EvalContext, id: u32) -> Answer {
     let catalog = ctx.environment.catalog();
     match catalog.table(RelationId(id)) {
         Some(table) => string(table.view.as_ref().map_or_else(String::new, |view| {
-            let names_public = ctx.names().public_is_searched();
-            if names_public { view.definition() } else { qualified_definition(view, catalog) }
+            let names = ctx.names();
+            if names.public_is_searched() { view.definition() } else { spelled(&qualified_definition(view, catalog), &names) }
         })),
         None => Ok(Datum::Null),
     }
@@ -134,7 +135,7 @@ fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
 
 pub(in super::super) const DEFINITIONS: &[Definition] = &[
     // Expressions are kept as SQL.
-    strict("pg_get_expr(text, oid, bool?) text", |_, a, _| Ok(a[0].clone())).stable(),
+    strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| string(spelled(text(&a[0])?, &ctx.names()))).stable(),
     strict("pg_get_constraintdef(oid, bool?) text", |ctx, a, _| {
         constraint(ctx, oid(&a[0])?).map_or(Ok(Datum::Null), string)
     })

@@ -1,0 +1,51 @@
+//! Comments, by what they are about: the rows of pg_description, and what obj_description finds.
+
+use super::schemas::PUBLIC;
+use crate::catalog::Catalog;
+use repr::{Id, IndexId, SequenceId};
+
+const PG_TYPE: Id = 1247;
+const PG_CLASS: Id = 1259;
+const PG_CONSTRAINT: Id = 2606;
+const PG_NAMESPACE: Id = 2615;
+
+/// One comment.
+pub(crate) struct Comment<'a> {
+    /// The OID of the catalog relation that the object stands in.
+    pub(crate) class: Id,
+    /// The object.
+    pub(crate) object: Id,
+    /// The column from 1, or 0 for the object itself.
+    pub(crate) number: usize,
+    /// What it says.
+    pub(crate) text: &'a str,
+}
+
+/// All comments. Schema `public` has PostgreSQL's unless it was given another.
+pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
+    let mut found = Vec::new();
+    for table in catalog.relations.values() {
+        let columns = table.live_columns().map(|(place, column)| (place + 1, column.comment.as_deref()));
+        let all = std::iter::once((0, table.comment.as_deref())).chain(columns);
+        found.extend(all.filter_map(|(number, text)| Some(Comment { class: PG_CLASS, object: table.id.0, number, text: text? })));
+    }
+    found.extend(catalog.comments.iter().map(|(object, text)| Comment { class: class(catalog, *object), object: *object, number: 0, text }));
+    if !catalog.comments.contains_key(&PUBLIC) {
+        found.push(Comment { class: PG_NAMESPACE, object: PUBLIC, number: 0, text: "standard public schema" });
+    }
+    found
+}
+
+/// Of what is no table or column: OIDs are handed out once for all kinds.
+fn class(catalog: &Catalog, object: Id) -> Id {
+    let is_index = || catalog.relations.values().any(|table| table.index(IndexId(object)).is_some());
+    if object == PUBLIC {
+        PG_NAMESPACE
+    } else if catalog.enums.contains_key(&object) {
+        PG_TYPE
+    } else if catalog.sequences.contains_key(&SequenceId(object)) || is_index() {
+        PG_CLASS
+    } else {
+        PG_CONSTRAINT
+    }
+}
