@@ -8,13 +8,16 @@
 //! subscription  who watches, and how changes reach them          statistics  what is counted
 //! automatic     views that queries earn, by their parameters     keeper      drops them again
 //! read          answering a query from published batches         reason      why a query is not
+//! below         what became of what a view reads                 history     changes to go on from
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
 //! cannot be looked up is arranged. Publication is one pointer with the leaves of the same commit.
 
 pub mod automatic;
+pub mod below;
 pub mod dataflow;
+pub mod history;
 pub mod hydrate;
 pub mod inspection;
 pub mod keeper;
