@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
-//! inspection    what dataflows hold and took
+//! inspection    what dataflows hold and took                     maintained  a view as the thread keeps it
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
 //! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
@@ -22,6 +22,7 @@ pub mod hydrate;
 pub mod inspection;
 pub mod keeper;
 pub mod line;
+pub mod maintained;
 pub mod published;
 pub mod read;
 pub mod reason;

@@ -11,10 +11,11 @@
 
 use super::automatic::AutomaticViews;
 use super::below::{SourceChange, change, is_truncated, table_changes};
-use super::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
+use super::dataflow::{Definition, Logs, ViewDataflow};
 use super::hydrate::Hydration;
 use super::inspection::Inspected;
 use super::line::{Line, Made};
+use super::maintained::{Maintained, Overview, Progress, definition};
 use super::published::{Stage, ViewState, Views};
 use super::statistics::Statistics;
 use super::subscription::{Deltas, Subscriptions};
@@ -66,35 +67,6 @@ pub enum Message {
 const TRUNCATED_ROWS_MAX: usize = 1_000;
 /// … and their subscriptions end.
 const TRUNCATED_WATCHED_ROWS_MAX: usize = 20_000;
-
-/// A view and how far it is.
-struct Maintained {
-    /// None while it waits, or after it failed.
-    flow: Option<ViewDataflow>,
-    progress: Progress,
-    /// The tables and views that it reads, as they were when it was made.
-    sources: Vec<Arc<Table>>,
-    /// Not a catalog's, but made for queries.
-    automatic: bool,
-    /// The state that it is hydrated from has all up to here.
-    since: CommitTime,
-}
-
-/// What a group need not look for among all views.
-struct Overview {
-    /// By relation, the views that read it.
-    readers: BTreeMap<RelationId, Vec<RelationId>>,
-    waiting: Vec<RelationId>,
-    hydrating: Vec<RelationId>,
-}
-
-enum Progress {
-    /// For views that it reads.
-    Waiting,
-    Hydrating(Box<Hydration>),
-    Ready,
-    Failed,
-}
 
 /// Whom the view thread tells, and what it may take.
 pub struct Surroundings {
@@ -614,22 +586,4 @@ impl ViewWorker {
         view.progress = Progress::Failed;
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }
-}
-
-impl Maintained {
-    fn reads(&self) -> impl Iterator<Item = RelationId> {
-        self.flow.iter().flat_map(|flow| flow.reads.iter().copied())
-    }
-}
-
-/// A materialized view's definition, planned.
-pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, SqlError> {
-    let planned = planner::plan_view(catalog, table.id)?;
-    let arrangements = table
-        .indexes
-        .iter()
-        .map(|index| ArrangedBy { index: index.id, key: index.columns.clone(), order: planned.order.clone() })
-        .collect();
-    let plan = Arc::new(planned.plan);
-    Ok(Definition { id: table.id, name: table.name.clone(), plan, arrangements, planned_over: Vec::new() })
 }
