@@ -22,13 +22,14 @@ use crate::published::Published;
 use crate::sar::receipt::{self, Erasure};
 use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
+use crate::view::automatic::AutomaticViews;
 use crate::view::dataflow::Definition;
 use crate::view::inspection::Inspected;
 use crate::view::line::Line;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
-use crate::view::worker::{Message, ViewWorker};
+use crate::view::worker::{Message, Surroundings, ViewWorker};
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
@@ -169,9 +170,16 @@ impl Pipeline {
             asked_for_views: false,
             failed: None,
         };
-        let (view_store, view_line) = (store.clone(), line.clone());
-        let ViewThread { statistics, settings, subscriptions } = views;
+        let view_store = store.clone();
+        let ViewThread { statistics, settings, subscriptions, automatic } = views;
         let flush_statistics = statistics.clone();
+        let around = Surroundings {
+            line: line.clone(),
+            statistics,
+            subscriptions: subscriptions.clone(),
+            automatic,
+            settings,
+        };
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
@@ -188,7 +196,7 @@ impl Pipeline {
             spawn(
                 "views",
                 Box::new(move || {
-                    ViewWorker::new(view_store, view_line, statistics, settings, state).run(&view_messages);
+                    ViewWorker::new(view_store, around, state).run(&view_messages);
                 }),
             ),
             spawn(
@@ -248,6 +256,8 @@ pub struct ViewThread {
     pub settings: Arc<ServerSettings>,
     /// Whom it tells.
     pub subscriptions: Arc<Subscriptions>,
+    /// Which views queries have.
+    pub automatic: Arc<AutomaticViews>,
 }
 
 /// Whether a catalog's views make the view thread follow its commits.

@@ -42,7 +42,7 @@ pub struct Database {
     /// What the view thread counts.
     pub view_statistics: Arc<Statistics>,
     /// Views that queries have earned.
-    pub automatic_views: AutomaticViews,
+    pub automatic_views: Arc<AutomaticViews>,
     /// Settings that all sessions share.
     pub settings: Arc<ServerSettings>,
     /// Who watches views.
@@ -95,18 +95,20 @@ impl Database {
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));
         let statistics = Arc::new(Statistics::default());
-        let subscriptions = Subscriptions::start();
+        let subscriptions = Subscriptions::start(CommitTime(time));
+        let automatic_views = Arc::new(AutomaticViews::default());
         let settings = Arc::new(ServerSettings::new(config.view_memory_bytes_max));
         let views = ViewThread {
             statistics: statistics.clone(),
             settings: settings.clone(),
             subscriptions: subscriptions.clone(),
+            automatic: automatic_views.clone(),
         };
         let database = Arc::new(Database {
             sequences: Sequences::open(store.clone())?,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
-            automatic_views: AutomaticViews::default(),
+            automatic_views,
             settings,
             subscriptions,
             config,

@@ -2,23 +2,27 @@
 //!
 //! ```text
 //! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
-//! inspection    what dataflows hold and took
+//! inspection    what dataflows hold and took                     maintained  a view as the thread keeps it
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
 //! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
 //! automatic     views that queries earn, by their parameters     keeper      drops them again
 //! read          answering a query from published batches         reason      why a query is not
+//! below         what became of what a view reads                 history     changes to go on from
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
 //! cannot be looked up is arranged. Publication is one pointer with the leaves of the same commit.
 
 pub mod automatic;
+pub mod below;
 pub mod dataflow;
+pub mod history;
 pub mod hydrate;
 pub mod inspection;
 pub mod keeper;
 pub mod line;
+pub mod maintained;
 pub mod published;
 pub mod read;
 pub mod reason;

@@ -23,7 +23,7 @@ use crate::resolve::{
 };
 use crate::scalar::ScalarExpr;
 use crate::transform;
-use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use repr::{ColumnIndex, ColumnType, CommitTime, RelationId, ScalarType};
 use std::sync::Arc;
 
 /// A statement, ready to run.
@@ -89,6 +89,10 @@ pub struct SubscribePlan {
     pub snapshot: bool,
     /// Says from time to time that nothing more will come up to a time.
     pub progress: bool,
+    /// Goes on after this time.
+    pub as_of: Option<CommitTime>,
+    /// The query's text.
+    pub text: String,
 }
 
 /// COPY FROM, ready to run.
@@ -164,8 +168,9 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
             Planned::Subscribe(plan) => Planned::SubscribeCursor(cursor, plan),
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
         },
-        Resolved::Subscribe { query, snapshot, progress } => {
-            Planned::Subscribe(Arc::new(subscribe(&query, catalog, snapshot, progress)?))
+        Resolved::Subscribe { query, snapshot, progress, as_of, text } => {
+            let (lifted, columns) = subscribe(&query, catalog)?;
+            Planned::Subscribe(Arc::new(SubscribePlan { lifted, columns, snapshot, progress, as_of, text }))
         }
         Resolved::Gdpr { request, table, key } => {
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)
@@ -175,12 +180,8 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
     })
 }
 
-fn subscribe(
-    query: &HirQuery,
-    catalog: &Catalog,
-    snapshot: bool,
-    progress: bool,
-) -> Result<SubscribePlan, PlanError> {
+/// What is watched, and its columns after `dogwood_time` and `dogwood_diff`.
+fn subscribe(query: &HirQuery, catalog: &Catalog) -> Result<(Lifted, Vec<OutputColumn>), PlanError> {
     let mut lowered = lower_query(query, catalog)?;
     // The first rows are watched, rather than the rows and then cut.
     if lowered.finishing.limit.is_some() || lowered.finishing.offset.is_some() {
@@ -202,7 +203,7 @@ fn subscribe(
         origin: None,
     };
     let columns = [number("dogwood_time"), number("dogwood_diff")].into_iter().chain(query.columns.clone());
-    Ok(SubscribePlan { lifted, columns: columns.collect(), snapshot, progress })
+    Ok((lifted, columns.collect()))
 }
 
 fn copy_in(

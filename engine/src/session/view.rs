@@ -12,7 +12,7 @@ use crate::one_shot::QueryRows;
 use crate::one_shot::watch::Watch;
 use crate::protocol::Prepared;
 use crate::reader::Reader;
-use crate::view::automatic::Entry;
+use crate::view::automatic::{Entry, PlannedShape};
 use crate::view::published::ViewState;
 use crate::view::read;
 use crate::view::reason::NoView;
@@ -37,7 +37,7 @@ pub enum Automatic {
 
 /// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
 pub struct Shape {
-    lifted: Arc<Lifted>,
+    planned: PlannedShape,
     /// Known once it was executed.
     entry: OnceLock<Arc<Entry>>,
 }
@@ -136,13 +136,13 @@ impl Session {
             Automatic::Shape(shape) => shape,
             Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
         };
-        let lifted = &shape.lifted;
+        let lifted = &shape.planned.lifted;
         let view = self.view()?;
         let database = self.database.clone();
         let wanted = match asking {
             Asking::ToRead => {
-                let entry = shape.entry.get_or_init(|| database.automatic_views.entry(lifted, &prepared.text));
-                let wanted = database.automatic_views.executed(entry, view.views(), &database.pipeline)?;
+                let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
+                let wanted = database.automatic_views.executed(entry, &database.pipeline)?;
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }
@@ -179,12 +179,16 @@ impl Session {
             return Ok(known);
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
-        let found = match planner::plan_lifted(&prepared.parsed, &self.catalog(), &known)? {
+        let catalog = self.catalog();
+        let found = match planner::plan_lifted(&prepared.parsed, &catalog, &known)? {
             None => Automatic::Never("it is no query".into()),
             Some(Err(reason)) => Automatic::Never(reason.into()),
             // Without a parameter that a column must equal it would be a copy of all there is.
             Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
-            Some(Ok(lifted)) => Automatic::Shape(Shape { lifted: Arc::new(lifted), entry: OnceLock::new() }),
+            Some(Ok(lifted)) => {
+                let planned = PlannedShape::new(Arc::new(lifted), &catalog);
+                Automatic::Shape(Shape { planned, entry: OnceLock::new() })
+            }
         };
         Ok(cached.automatic.get_or_init(|| found))
     }

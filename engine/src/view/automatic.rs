@@ -3,7 +3,7 @@
 //! A query that is no lookup and was executed five times within a minute gets a view keyed by its parameters;
 //! equal queries share it. It is filled in the background, and until it can be read the query is a one-shot.
 //! Whoever has not been asked for long goes, and the longest idle first when the budget is exceeded. A view
-//! that is subscribed to is held. Never blocks a query.
+//! that is subscribed to is held. DDL below ends a view; its query is counted anew. Never blocks a query.
 
 use super::dataflow::{ArrangedBy, Definition};
 use super::published::{Stage, Views};
@@ -11,9 +11,10 @@ use super::reason::NoView;
 use crate::SqlError;
 use crate::commit::{Pipeline, ViewRequest};
 use parking_lot::Mutex;
+use planner::catalog::{Catalog, Table};
 use planner::lift::Lifted;
 use repr::{IndexId, RelationId};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,31 +29,52 @@ const IDLE_MAX: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(60);
 /// Queries that are counted at once.
 const COUNTED_MAX: usize = 10_000;
-/// Seconds after which a view that is wanted is published, if only as being filled.
-const CREATION_MAX_S: u32 = 5;
 /// Above all catalog objects.
 const FIRST_ID: u32 = 0xF000_0000;
 
 /// All queries that are counted or have a view.
 pub struct AutomaticViews {
-    entries: Mutex<HashMap<String, Arc<Entry>>>,
+    entries: Mutex<Entries>,
     next: AtomicU32,
     started: Instant,
 }
 
+#[derive(Default)]
+struct Entries {
+    /// What queries find.
+    by_identity: HashMap<String, Arc<Entry>>,
+    /// What has a view, found by queries or no longer.
+    made: BTreeMap<RelationId, Arc<Entry>>,
+}
+
+/// A query shape as it was planned.
+#[derive(Clone)]
+pub struct PlannedShape {
+    /// What is maintained, and from what. Which keys are asked for, and how their rows are finished, is each
+    /// query's own.
+    pub lifted: Arc<Lifted>,
+    /// What it reads, as it was then.
+    over: Vec<Arc<Table>>,
+}
+
+impl PlannedShape {
+    /// Planned over this catalog.
+    pub fn new(lifted: Arc<Lifted>, catalog: &Catalog) -> Self {
+        let over = lifted.reads.iter().filter_map(|id| catalog.table(*id).cloned()).collect();
+        PlannedShape { lifted, over }
+    }
+}
+
 /// One query shape.
 pub struct Entry {
-    /// One query of this shape: what is maintained, and from what. Which keys are asked for, and how their rows
-    /// are finished, is each query's own.
-    pub lifted: Arc<Lifted>,
+    /// One query of this shape.
+    shape: PlannedShape,
     /// A statement of this shape, without values: what is shown of it.
     pub text: String,
     /// The view's id; zero while there is none.
     id: AtomicU32,
     /// Seconds after the start at which it was last asked.
     used_s: AtomicU32,
-    /// The same for when its view was made.
-    made_s: AtomicU32,
     /// Subscriptions that need it.
     holders: AtomicUsize,
     runs: Mutex<VecDeque<Instant>>,
@@ -98,61 +120,45 @@ impl Entry {
 
 impl Default for AutomaticViews {
     fn default() -> Self {
-        AutomaticViews {
-            entries: Mutex::default(),
-            next: AtomicU32::new(FIRST_ID),
-            started: Instant::now(),
-        }
+        AutomaticViews { entries: Mutex::default(), next: AtomicU32::new(FIRST_ID), started: Instant::now() }
     }
 }
 
 impl AutomaticViews {
     /// The entry of a query shape.
-    pub fn entry(&self, lifted: &Arc<Lifted>, text: &str) -> Arc<Entry> {
+    pub fn entry(&self, shape: &PlannedShape, text: &str) -> Arc<Entry> {
         let mut entries = self.entries.lock();
-        if let Some(entry) = entries.get(&lifted.identity) {
+        let known = entries.by_identity.get(&shape.lifted.identity);
+        // The same rows may be found by other indexes since.
+        if let Some(entry) = known.filter(|entry| entry.shape.lifted.view == shape.lifted.view) {
             return entry.clone();
         }
-        if entries.len() >= COUNTED_MAX {
-            entries.retain(|_, entry| entry.view().is_some());
+        if entries.by_identity.len() >= COUNTED_MAX {
+            entries.by_identity.retain(|_, entry| entry.view().is_some());
         }
         let entry = Arc::new(Entry {
             text: without_values(text),
             id: AtomicU32::new(0),
             used_s: AtomicU32::new(self.now_s()),
-            made_s: AtomicU32::new(0),
             holders: AtomicUsize::new(0),
             runs: Mutex::default(),
             over_budget: Mutex::default(),
-            lifted: lifted.clone(),
+            shape: shape.clone(),
         });
-        entries.insert(entry.lifted.identity.clone(), entry.clone());
+        entries.by_identity.insert(shape.lifted.identity.clone(), entry.clone());
         entry
     }
 
     /// The same, if it is counted already.
     pub fn find(&self, identity: &str) -> Option<Arc<Entry>> {
-        self.entries.lock().get(identity).cloned()
+        self.entries.lock().by_identity.get(identity).cloned()
     }
 
     /// One more execution; the view, if there is one. Makes it when it has been earned.
-    pub fn executed(
-        &self,
-        entry: &Arc<Entry>,
-        views: &Views,
-        pipeline: &Pipeline,
-    ) -> Result<Option<RelationId>, SqlError> {
-        let now_s = self.now_s();
-        entry.used_s.store(now_s, Ordering::Relaxed);
+    pub fn executed(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Result<Option<RelationId>, SqlError> {
+        entry.used_s.store(self.now_s(), Ordering::Relaxed);
         if let Some(view) = entry.view() {
-            let lost = views.get(view).is_none()
-                && now_s.saturating_sub(entry.made_s.load(Ordering::Relaxed)) > CREATION_MAX_S
-                && entry.holders() == 0;
-            if !lost {
-                return Ok(Some(view));
-            }
-            // DDL has dropped it: it has to be earned anew.
-            entry.id.store(0, Ordering::Release);
+            return Ok(Some(view));
         }
         let now = Instant::now();
         let earned = {
@@ -169,15 +175,15 @@ impl AutomaticViews {
     /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
     pub fn hold(
         &self,
-        lifted: &Arc<Lifted>,
+        shape: &PlannedShape,
         text: &str,
         pipeline: &Pipeline,
     ) -> Result<(Arc<Entry>, RelationId), SqlError> {
         loop {
-            let entry = self.entry(lifted, text);
+            let entry = self.entry(shape, text);
             entry.holders.fetch_add(1, Ordering::SeqCst);
             // Looked at again once it is held: whoever drops it either finds the holder or has taken it away.
-            if self.find(&lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
+            if self.find(&shape.lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
                 let made = self.make(&entry, pipeline);
                 if made.is_err() {
                     self.release(&entry);
@@ -198,7 +204,7 @@ impl AutomaticViews {
         // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
         let known = {
             let mut entries = self.entries.lock();
-            entries.entry(entry.lifted.identity.clone()).or_insert_with(|| entry.clone()).clone()
+            entries.by_identity.entry(entry.shape.lifted.identity.clone()).or_insert_with(|| entry.clone()).clone()
         };
         known.used_s.store(self.now_s(), Ordering::Relaxed);
         let entry = &known;
@@ -208,7 +214,7 @@ impl AutomaticViews {
             return Ok(view);
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let lifted = &entry.lifted;
+        let lifted = &entry.shape.lifted;
         let definition = Definition {
             id: RelationId(id),
             name: name(RelationId(id)),
@@ -218,19 +224,29 @@ impl AutomaticViews {
                 key: lifted.key.clone(),
                 order: lifted.view.order.clone(),
             }],
+            planned_over: entry.shape.over.clone(),
         };
-        pipeline.view(ViewRequest::Create(Box::new(definition)))?;
         runs.clear();
-        entry.made_s.store(self.now_s(), Ordering::Relaxed);
+        // Before the view thread hears of it, which may say at once that it has ended.
+        self.entries.lock().made.insert(RelationId(id), entry.clone());
         entry.id.store(id, Ordering::Release);
+        pipeline.view(ViewRequest::Create(Box::new(definition))).inspect_err(|_| self.ended(RelationId(id)))?;
         Ok(RelationId(id))
     }
 
-    /// Drops what is idle, what has gone, and what exceeds the budget. Called now and then.
+    /// The view thread has dropped a view, since DDL has changed what it reads: the query has to earn another.
+    pub fn ended(&self, view: RelationId) {
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.made.remove(&view) {
+            entry.id.store(0, Ordering::Release);
+            entries.by_identity.retain(|_, other| !Arc::ptr_eq(other, &entry));
+        }
+    }
+
+    /// Drops what is idle and what exceeds the budget. Called now and then.
     pub fn evict(&self, views: &Views, memory_bytes_max: usize, pipeline: &Pipeline) -> Result<(), SqlError> {
         let now = self.now_s();
-        let mut made: Vec<Arc<Entry>> =
-            self.entries.lock().values().filter(|entry| entry.view().is_some()).cloned().collect();
+        let mut made = self.all();
         made.sort_by_key(|entry| entry.used_s.load(Ordering::Relaxed));
         let bytes = |view: RelationId| views.get(view).map_or(0, |state| state.bytes());
         let mut total: usize = made.iter().filter_map(|entry| entry.view()).map(bytes).sum();
@@ -245,9 +261,7 @@ impl AutomaticViews {
             // Too much by itself.
             let exploded = failure == Some("53200");
             let over = exploded || (total > memory_bytes_max && bytes(view) > 0);
-            // DDL has dropped it: the shape is planned anew when it is asked for again.
-            let gone = idle > 1 && views.get(view).is_none();
-            if (gone || over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, over) {
+            if (over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, view, over) {
                 total = total.saturating_sub(bytes(view));
                 if over {
                     let pause = if exploded { IDLE_MAX } else { PAUSE };
@@ -262,31 +276,31 @@ impl AutomaticViews {
 
     /// There is more room: what was dropped for lack of it may come back.
     pub fn allow_again(&self, memory_bytes_max: usize) {
-        for entry in self.entries.lock().values() {
+        for entry in self.entries.lock().by_identity.values() {
             let mut over = entry.over_budget.lock();
             over.take_if(|over| over.budget_bytes < memory_bytes_max);
         }
     }
 
     /// Takes an entry's view away, unless somebody holds it. What is `counted` on stays known.
-    fn forget(&self, entry: &Arc<Entry>, counted: bool) -> bool {
+    fn forget(&self, entry: &Arc<Entry>, view: RelationId, counted: bool) -> bool {
         let mut entries = self.entries.lock();
         if entry.holders() > 0 {
             return false;
         }
+        if entries.made.remove(&view).is_none() {
+            return false;
+        }
         if !counted {
-            entries.retain(|_, other| !Arc::ptr_eq(other, entry));
+            entries.by_identity.retain(|_, other| !Arc::ptr_eq(other, entry));
         }
         entry.id.store(0, Ordering::Release);
         true
     }
 
-    /// Every entry that has a view.
+    /// Every entry that has a view, by the view's id.
     pub fn all(&self) -> Vec<Arc<Entry>> {
-        let mut made: Vec<Arc<Entry>> =
-            self.entries.lock().values().filter(|entry| entry.view().is_some()).cloned().collect();
-        made.sort_by_key(|entry| entry.view());
-        made
+        self.entries.lock().made.values().cloned().collect()
     }
 
     fn now_s(&self) -> u32 {

@@ -26,7 +26,7 @@ use crate::render::{Meter, children, render};
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::trace::{BatchReader, TraceReader};
-use planner::catalog::Catalog;
+use planner::catalog::{Catalog, Table};
 use planner::delta::{Entry, Pipeline, pipelines};
 use planner::plan::Plan;
 use planner::scalar::{EvalContext, Order};
@@ -56,6 +56,8 @@ pub struct Definition {
     pub plan: Arc<Plan>,
     /// The ways in which its rows are arranged.
     pub arrangements: Vec<ArrangedBy>,
+    /// Relations that it was planned over, as they were then.
+    pub planned_over: Vec<Arc<Table>>,
 }
 
 /// One way to arrange rows.
@@ -291,7 +293,13 @@ impl ViewDataflow {
             Arrangement { index: by.index, ordered: !by.order.is_empty(), batches: batches.into() }
         });
         let errors = self.errors.borrow().values().filter(|count| **count != 0).count();
-        ViewState { stage, arrangements: arrangements.collect(), errors, dataflow_bytes: self.bytes().1 }
+        ViewState {
+            stage,
+            arrangements: arrangements.collect(),
+            errors,
+            error: self.error(),
+            dataflow_bytes: self.bytes().1,
+        }
     }
 }
 

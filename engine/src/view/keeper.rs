@@ -22,6 +22,7 @@ pub fn start(database: &Arc<Database>) {
                 if database.automatic_views.evict(&views, budget, &database.pipeline).is_err() {
                     return;
                 }
+                database.subscriptions.trim();
             }
         })
         .expect("the process can start its view keeper");

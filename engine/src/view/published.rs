@@ -5,7 +5,7 @@
 use crate::render::shared::{ViewBatch, for_key, next_key};
 use crate::render::top_k::OrderedRow;
 use crate::SqlError;
-use repr::{IndexId, RelationId, Row};
+use repr::{IndexId, RelationId, Row, ValueError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,6 +74,8 @@ pub struct ViewState {
     pub arrangements: Vec<Arrangement>,
     /// Rows that could not be evaluated.
     pub errors: usize,
+    /// Why one of them could not.
+    pub error: Option<ValueError>,
     /// Bytes that its dataflow holds besides, as far as they are counted.
     pub dataflow_bytes: usize,
 }
@@ -81,7 +83,7 @@ pub struct ViewState {
 impl ViewState {
     /// Without rows.
     pub fn at(stage: Stage) -> Self {
-        ViewState { stage, arrangements: Vec::new(), errors: 0, dataflow_bytes: 0 }
+        ViewState { stage, arrangements: Vec::new(), errors: 0, error: None, dataflow_bytes: 0 }
     }
     /// Whether its rows are those of the commit. While a row fails, readers compute for themselves, so that
     /// the error is only theirs whose rows it concerns.

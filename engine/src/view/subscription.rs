@@ -7,16 +7,17 @@
 //!
 //! A subscriber registers first and takes its snapshot afterwards: changes up to the snapshot's time are then
 //! dropped from its queue, later ones arrive once each, in commit order. Whoever does not take its changes
-//! is cut; nobody ever waits for a subscriber.
+//! is cut; nobody ever waits for a subscriber. The latest changes are held for who comes back (`history`).
 
+use super::history::History;
 use crate::SqlError;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
-use repr::{CommitTime, RelationId, Row, ValueError};
+use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -28,14 +29,13 @@ const ROW_OVERHEAD_BYTES: usize = 48;
 /// What one commit group changed in views.
 #[derive(Clone, Default)]
 pub struct Deltas {
-    changed: Vec<Delta>,
+    changed: Vec<(RelationId, Arc<Delta>)>,
     ended: Vec<(RelationId, SqlError)>,
+    forgets: bool,
 }
 
 /// What one commit group changed in one view.
-#[derive(Clone)]
-struct Delta {
-    view: RelationId,
+pub struct Delta {
     /// The changes, by the key of its first arrangement.
     batches: Vec<ViewBatch>,
     /// Whether rows stand behind the codes of an order.
@@ -43,18 +43,42 @@ struct Delta {
 }
 
 impl Deltas {
-    /// Adds a view's changes. A row that cannot be evaluated ends its subscriptions.
-    pub fn push(&mut self, view: RelationId, batches: Vec<ViewBatch>, ordered: bool, error: Option<ValueError>) {
-        if let Some(error) = error {
-            self.end(view, error.into());
-        } else if !batches.is_empty() {
-            self.changed.push(Delta { view, batches, ordered });
+    /// Adds a view's changes.
+    pub fn push(&mut self, view: RelationId, batches: Vec<ViewBatch>, ordered: bool) {
+        if !batches.is_empty() {
+            self.changed.push((view, Arc::new(Delta { batches, ordered })));
         }
     }
 
-    /// The view is no more.
+    /// The view is no more, or its rows cannot be told.
     pub fn end(&mut self, view: RelationId, error: SqlError) {
         self.ended.push((view, error));
+    }
+
+    /// A person was forgotten: nobody may go on from before.
+    pub fn forget(&mut self) {
+        self.forgets = true;
+    }
+}
+
+impl Delta {
+    /// Bytes of its batches.
+    pub fn bytes(&self) -> usize {
+        self.batches.iter().map(ViewBatch::bytes).sum()
+    }
+
+    /// Its changes of some keys.
+    fn for_keys<'k>(&self, key: impl Fn(&[u8]) -> Option<&'k [u8]>) -> HashMap<&'k [u8], Vec<(Row, isize)>> {
+        let row = |bytes: &[u8]| Row::from_bytes(if self.ordered { OrderedRow::row(bytes) } else { bytes }.into());
+        let mut by_key: HashMap<&[u8], Vec<(Row, isize)>> = HashMap::new();
+        for batch in &self.batches {
+            batch.for_each(|found, bytes, diff| {
+                if let Some(key) = key(found) {
+                    by_key.entry(key).or_default().push((row(bytes), diff));
+                }
+            });
+        }
+        by_key
     }
 }
 
@@ -71,16 +95,18 @@ pub struct Change {
 pub struct Subscriptions {
     told: Sender<Vec<(CommitTime, Deltas)>>,
     hub: Mutex<HashMap<RelationId, Watched>>,
-    count: AtomicUsize,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
     begun: AtomicU64,
 }
 
-/// The subscribers of one view.
+/// A view that is or was subscribed to.
 #[derive(Default)]
 struct Watched {
     by_key: HashMap<Box<[u8]>, Vec<Arc<Queue>>>,
+    subscribers: usize,
+    /// None while its rows cannot be told.
+    history: Option<History>,
 }
 
 /// What a subscriber has not taken yet.
@@ -131,14 +157,13 @@ struct QueueState {
 }
 
 impl Subscriptions {
-    /// Starts the dispatch thread, which ends with the last `Arc`.
-    pub fn start() -> Arc<Subscriptions> {
+    /// Starts the dispatch thread, which ends with the last `Arc`. Nothing was told up to this time.
+    pub fn start(time: CommitTime) -> Arc<Subscriptions> {
         let (told, changes) = unbounded();
         let subscriptions = Arc::new(Subscriptions {
             told,
             hub: Mutex::new(HashMap::new()),
-            count: AtomicUsize::new(0),
-            frontier: AtomicU64::new(0),
+            frontier: AtomicU64::new(time.0),
             begun: AtomicU64::new(0),
         });
         let dispatcher = Arc::downgrade(&subscriptions);
@@ -163,16 +188,9 @@ impl Subscriptions {
         }
     }
 
-    /// How many subscriptions there are.
-    pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
     /// How many subscriptions each view has.
     pub fn by_view(&self) -> Vec<(RelationId, usize)> {
-        let hub = self.hub.lock();
-        let count = |watched: &Watched| watched.by_key.values().map(Vec::len).sum::<usize>();
-        hub.iter().map(|(view, watched)| (*view, count(watched))).collect()
+        self.hub.lock().iter().map(|(view, watched)| (*view, watched.subscribers)).collect()
     }
 
     /// All subscriptions, in the order in which they began.
@@ -202,53 +220,103 @@ impl Subscriptions {
         queues.iter().map(|queue| queue.state.lock().bytes).sum()
     }
 
-    /// Begins to collect the changes of some keys of a view's first arrangement, each given once.
-    pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>) -> Subscription {
-        let queue = self.queue();
+    /// Whether a view has subscribers.
+    pub fn is_watched(&self, view: RelationId) -> bool {
+        self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
+    }
+
+    /// Begins to collect the changes of some keys of a view's first arrangement, each given once. The view can
+    /// be read at this time, and is followed from there.
+    pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>, readable_at: CommitTime) -> Subscription {
         let mut hub = self.hub.lock();
         let watched = hub.entry(view).or_default();
+        watched.history.get_or_insert_with(|| History::after(readable_at));
+        self.enter(watched, view, keys, self.queue())
+    }
+
+    /// The same, with all changes after `time` first. An error if they are no longer held: the time from which on
+    /// they are.
+    pub fn resume(
+        self: &Arc<Self>,
+        view: RelationId,
+        keys: Vec<Vec<u8>>,
+        time: CommitTime,
+    ) -> Result<Subscription, Option<CommitTime>> {
+        let mut hub = self.hub.lock();
+        let watched = hub.get_mut(&view).ok_or(None)?;
+        let history = watched.history.as_ref().ok_or(None)?;
+        let changes = history.changes_after(time).ok_or(Some(history.since()))?;
+        let queue = self.queue();
+        for (time, delta) in changes {
+            let wanted = |found: &[u8]| keys.iter().find(|key| key.as_slice() == found).map(Vec::as_slice);
+            for rows in delta.for_keys(wanted).into_values() {
+                queue.push(&Change { time, rows: rows.into() });
+            }
+        }
+        Ok(self.enter(watched, view, keys, queue))
+    }
+
+    fn enter(
+        self: &Arc<Self>,
+        watched: &mut Watched,
+        view: RelationId,
+        keys: Vec<Vec<u8>>,
+        queue: Arc<Queue>,
+    ) -> Subscription {
         for key in &keys {
             watched.by_key.entry(key.as_slice().into()).or_default().push(queue.clone());
         }
-        self.count.fetch_add(1, Ordering::Relaxed);
+        watched.subscribers += 1;
         Subscription { subscriptions: self.clone(), view, keys, queue }
+    }
+
+    /// A view was dropped that nobody needs.
+    pub fn forget(&self, view: RelationId) {
+        let mut hub = self.hub.lock();
+        if hub.get(&view).is_some_and(|watched| watched.subscribers == 0) {
+            hub.remove(&view);
+        }
+    }
+
+    /// Lets go of changes that are too old. Called now and then.
+    pub fn trim(&self) {
+        self.hub.lock().values_mut().filter_map(|watched| watched.history.as_mut()).for_each(History::trim);
     }
 
     fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
         for (time, deltas) in groups {
-            if self.count() > 0 {
-                let hub = self.hub.lock();
-                for delta in &deltas.changed {
-                    if let Some(watched) = hub.get(&delta.view) {
-                        watched.dispatch(time, delta);
-                    }
-                }
-                for (view, error) in &deltas.ended {
-                    let watched = hub.get(view).into_iter();
-                    for queue in watched.flat_map(|watched| watched.by_key.values().flatten()) {
-                        queue.end(error.clone());
-                    }
+            let mut hub = self.hub.lock();
+            // First, so that nobody is told half of what cannot be told.
+            for (view, error) in &deltas.ended {
+                if let Some(watched) = hub.get_mut(view) {
+                    watched.history = None;
+                    watched.by_key.values().flatten().for_each(|queue| queue.end(error.clone()));
                 }
             }
+            for (view, delta) in &deltas.changed {
+                if let Some(watched) = hub.get_mut(view) {
+                    watched.dispatch(time, delta);
+                }
+            }
+            if deltas.forgets {
+                let histories = hub.values_mut().filter_map(|watched| watched.history.as_mut());
+                histories.for_each(|history| *history = History::after(time));
+            }
+            hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
             self.frontier.store(time.0, Ordering::Release);
         }
     }
 }
 
 impl Watched {
-    fn dispatch(&self, time: CommitTime, delta: &Delta) {
-        let row = |bytes: &[u8]| Row::from_bytes(if delta.ordered { OrderedRow::row(bytes) } else { bytes }.into());
-        let mut by_key: HashMap<&[u8], Vec<(Row, isize)>> = HashMap::new();
-        for batch in &delta.batches {
-            batch.for_each(|key, bytes, diff| {
-                if let Some((key, _)) = self.by_key.get_key_value(key) {
-                    by_key.entry(key).or_default().push((row(bytes), diff));
-                }
-            });
-        }
-        for (key, rows) in by_key {
+    fn dispatch(&mut self, time: CommitTime, delta: &Arc<Delta>) {
+        let known = |found: &[u8]| self.by_key.get_key_value(found).map(|(key, _)| key.as_ref());
+        for (key, rows) in delta.for_keys(known) {
             let change = Change { time, rows: rows.into() };
             self.by_key.get(key).into_iter().flatten().for_each(|queue| queue.push(&change));
+        }
+        if let Some(history) = &mut self.history {
+            history.record(time, delta.clone());
         }
     }
 }
@@ -345,11 +413,6 @@ impl Subscription {
     pub fn frontier(&self) -> CommitTime {
         CommitTime(self.subscriptions.frontier.load(Ordering::Acquire))
     }
-
-    /// The view.
-    pub fn view(&self) -> RelationId {
-        self.view
-    }
 }
 
 impl Drop for Subscription {
@@ -365,10 +428,7 @@ impl Drop for Subscription {
                     }
                 }
             }
-            if watched.by_key.is_empty() {
-                hub.remove(&self.view);
-            }
+            watched.subscribers -= 1;
         }
-        self.subscriptions.count.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -9,13 +9,16 @@
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
-use super::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
+use super::automatic::AutomaticViews;
+use super::below::{SourceChange, change, is_truncated, table_changes};
+use super::dataflow::{Definition, Logs, ViewDataflow};
 use super::hydrate::Hydration;
 use super::inspection::Inspected;
 use super::line::{Line, Made};
+use super::maintained::{Maintained, Overview, Progress, definition};
 use super::published::{Stage, ViewState, Views};
 use super::statistics::Statistics;
-use super::subscription::Deltas;
+use super::subscription::{Deltas, Subscriptions};
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::overlay::Overlay;
@@ -26,7 +29,6 @@ use crate::render::delta::{Feed, Group};
 use crate::render::rendered::OperatorLog;
 use crate::settings::server::ServerSettings;
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError};
-use differential_dataflow::consolidation::consolidate;
 use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
@@ -61,42 +63,30 @@ pub enum Message {
     Inspect(Sender<Vec<Inspected>>),
 }
 
-/// A view and how far it is.
-struct Maintained {
-    /// None while it waits, or after it failed.
-    flow: Option<ViewDataflow>,
-    progress: Progress,
-    /// The tables and views that it reads, as they were when it was made.
-    sources: Vec<Arc<Table>>,
-    /// Not a catalog's, but made for queries.
-    automatic: bool,
-    /// The state that it is hydrated from has all up to here.
-    since: CommitTime,
-}
+/// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
+const TRUNCATED_ROWS_MAX: usize = 1_000;
+/// … and their subscriptions end.
+const TRUNCATED_WATCHED_ROWS_MAX: usize = 20_000;
 
-/// What a group need not look for among all views.
-struct Overview {
-    /// By relation, the views that read it.
-    readers: BTreeMap<RelationId, Vec<RelationId>>,
-    waiting: Vec<RelationId>,
-    hydrating: Vec<RelationId>,
-}
-
-enum Progress {
-    /// For views that it reads.
-    Waiting,
-    Hydrating(Box<Hydration>),
-    Ready,
-    Failed,
+/// Whom the view thread tells, and what it may take.
+pub struct Surroundings {
+    /// Where groups go.
+    pub line: Arc<Line>,
+    /// Where it counts.
+    pub statistics: Arc<Statistics>,
+    /// Who watches views.
+    pub subscriptions: Arc<Subscriptions>,
+    /// Which views queries have.
+    pub automatic: Arc<AutomaticViews>,
+    /// What one view may hold stands there.
+    pub settings: Arc<ServerSettings>,
 }
 
 /// See the module.
 pub struct ViewWorker {
     worker: Worker,
     store: Store,
-    line: Arc<Line>,
-    statistics: Arc<Statistics>,
-    settings: Arc<ServerSettings>,
+    around: Surroundings,
     logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
     /// None after it has changed.
@@ -110,13 +100,7 @@ pub struct ViewWorker {
 
 impl ViewWorker {
     /// Over the state that the server starts with.
-    pub fn new(
-        store: Store,
-        line: Arc<Line>,
-        statistics: Arc<Statistics>,
-        settings: Arc<ServerSettings>,
-        state: Arc<Published>,
-    ) -> Self {
+    pub fn new(store: Store, around: Surroundings, state: Arc<Published>) -> Self {
         let allocator = Allocator::Thread(Thread::default());
         let worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
         let logs =
@@ -124,9 +108,7 @@ impl ViewWorker {
         ViewWorker {
             worker,
             store,
-            line,
-            statistics,
-            settings,
+            around,
             logs,
             views: BTreeMap::new(),
             overview: None,
@@ -167,7 +149,8 @@ impl ViewWorker {
                     }
                     self.overview = None;
                     self.current.remove(view);
-                    self.statistics.dropped(view);
+                    self.around.statistics.dropped(view);
+                    self.around.subscriptions.forget(view);
                     self.republish();
                 }
                 Some(Message::Refill(view, state)) => {
@@ -225,7 +208,7 @@ impl ViewWorker {
     }
 
     fn republish(&self) {
-        self.line.replace(self.time(), self.current.clone());
+        self.around.line.replace(self.time(), self.current.clone());
     }
 
     /// The leaves and views at a state.
@@ -246,25 +229,15 @@ impl ViewWorker {
         // Keys go once this group is through: what is hydrated from an older state would miss rows that it must
         // take back later.
         if layers.iter().any(|layer| layer.subjects().any(|(_, microdb)| microdb.is_none())) {
+            deltas.forget();
             let hydrating = self.overview().hydrating.iter().copied().collect();
             self.fill_anew(hydrating);
-        }
-        // What is truncated is filled anew rather than taken back row by row.
-        let tables = layers.iter().flat_map(|layer| layer.tables());
-        let truncated: BTreeSet<RelationId> =
-            tables.filter(|(_, changes)| changes.truncated).map(|(relation, _)| relation).collect();
-        if !truncated.is_empty() {
-            let readers = self.readers_of(&truncated);
-            for id in &readers {
-                deltas.end(*id, SqlError::new("55000", "a table of the subscribed query was truncated").hint("Subscribe again."));
-            }
-            self.fill_anew(readers);
         }
         self.follow_all(before, &after, &old_views, layers, &mut deltas);
         self.amid_group = false;
         self.wake_waiting();
-        self.statistics.views.record(started.elapsed());
-        self.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
+        self.around.statistics.views.record(started.elapsed());
+        self.around.line.arrive(Made { time: self.time(), views: self.current.clone(), deltas });
     }
 
     /// Takes the views that read what was written through it, those that they are read by after them.
@@ -277,22 +250,28 @@ impl ViewWorker {
         deltas: &mut Deltas,
     ) {
         let overview = self.overview();
-        let mut affected: BTreeSet<RelationId> = BTreeSet::new();
-        let mut changes = BTreeMap::new();
-        let written: BTreeSet<RelationId> =
-            layers.iter().flat_map(|layer| layer.tables().map(|(relation, _)| relation)).collect();
-        for relation in written {
-            let Some(readers) = overview.readers.get(&relation) else { continue };
-            let rows = table_changes(layers, relation);
-            if !rows.is_empty() {
-                changes.insert(relation, Arc::new(rows));
-                affected.extend(readers);
-            }
-        }
-        if affected.is_empty() {
+        let written = layers.iter().flat_map(|layer| layer.tables().map(|(relation, _)| relation));
+        let read: BTreeSet<RelationId> = written.filter(|relation| overview.readers.contains_key(relation)).collect();
+        if read.is_empty() {
             return;
         }
         let before = self.reader(before, old_views);
+        let (mut affected, mut changes, mut cleared) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+        for relation in read {
+            let rows_max = if is_truncated(layers, relation) { self.taken_back_rows_max(relation) } else { 0 };
+            match table_changes(before.as_ref(), layers, relation, rows_max) {
+                Some(rows) if rows.is_empty() => {}
+                Some(rows) => {
+                    changes.insert(relation, Arc::new(rows));
+                    affected.extend(overview.readers.get(&relation).into_iter().flatten());
+                }
+                None => {
+                    cleared.insert(relation);
+                }
+            }
+        }
+        self.refill_readers(&cleared, deltas);
+        let mut failing = BTreeMap::new();
         while let Some(id) = affected.pop_first() {
             let Some(mut view) = self.views.remove(&id) else { continue };
             let group = Arc::new(Group {
@@ -301,15 +280,44 @@ impl ViewWorker {
                 changes: changes.clone(),
             });
             let readers = overview.readers.get(&id);
-            self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas);
+            if let Err(error) = self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
+                failing.insert(id, error);
+            }
             if changes.contains_key(&id) {
                 affected.extend(readers.into_iter().flatten());
             }
             self.views.insert(id, view);
         }
+        // A row that fails is missing in the views above, too.
+        for (id, error) in failing {
+            for reader in self.readers_of(&BTreeSet::from([id])) {
+                deltas.end(reader, error.clone());
+            }
+            deltas.end(id, error);
+        }
     }
 
-    /// Takes one view through a group.
+    /// How many rows of a truncated table are taken back one by one: more where somebody watches.
+    fn taken_back_rows_max(&self, relation: RelationId) -> usize {
+        let readers = self.readers_of(&BTreeSet::from([relation]));
+        let watched = readers.iter().any(|view| self.around.subscriptions.is_watched(*view));
+        if watched { TRUNCATED_WATCHED_ROWS_MAX } else { TRUNCATED_ROWS_MAX }
+    }
+
+    /// What lost more rows than are taken back one by one is filled anew.
+    fn refill_readers(&mut self, cleared: &BTreeSet<RelationId>, deltas: &mut Deltas) {
+        if cleared.is_empty() {
+            return;
+        }
+        let readers = self.readers_of(cleared);
+        for id in &readers {
+            let ended = SqlError::new("55000", "a large table of the subscribed query was truncated");
+            deltas.end(*id, ended.hint("Subscribe again."));
+        }
+        self.fill_anew(readers);
+    }
+
+    /// Takes one view through a group. An error is why its rows are not those of the group's time.
     fn follow(
         &mut self,
         id: RelationId,
@@ -318,44 +326,45 @@ impl ViewWorker {
         read_by_others: bool,
         changes: &mut BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
         deltas: &mut Deltas,
-    ) {
+    ) -> Result<(), SqlError> {
         match &mut view.progress {
             Progress::Waiting | Progress::Failed => {}
             Progress::Hydrating(_) if view.since == self.time() => {}
             Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
             Progress::Ready => {
-                let Some(flow) = &mut view.flow else { return };
+                let Some(flow) = &mut view.flow else { return Ok(()) };
                 let started = Instant::now();
-                match flow.apply(&mut self.worker, [Feed::Group(group)], self.settings.view_memory_bytes()) {
-                    Err(error) => {
-                        deltas.end(id, error.clone());
-                        self.fail(id, view, error);
+                let budget_bytes = self.around.settings.view_memory_bytes();
+                if let Err(error) = flow.apply(&mut self.worker, [Feed::Group(group)], budget_bytes) {
+                    self.fail(id, view, error.clone());
+                    return Err(error);
+                }
+                let fresh = flow.take_fresh();
+                let state = flow.state(Stage::Ready);
+                self.around.statistics.view(id, started.elapsed());
+                if read_by_others {
+                    let mut rows = Vec::new();
+                    let first = state.arrangements.first();
+                    for batch in &fresh {
+                        batch.for_each(|_key, bytes, diff| {
+                            let bytes = first.map_or(bytes, |first| first.row(bytes));
+                            rows.push((Row::from_bytes(bytes.into()), diff));
+                        });
                     }
-                    Ok(()) => {
-                        let fresh = flow.take_fresh();
-                        let state = flow.state(Stage::Ready);
-                        self.statistics.view(id, started.elapsed());
-                        if read_by_others {
-                            let mut rows = Vec::new();
-                            let first = state.arrangements.first();
-                            for batch in &fresh {
-                                batch.for_each(|_key, bytes, diff| {
-                                    let bytes = first.map_or(bytes, |first| first.row(bytes));
-                                    rows.push((Row::from_bytes(bytes.into()), diff));
-                                });
-                            }
-                            if !rows.is_empty() {
-                                changes.insert(id, Arc::new(rows));
-                            }
-                        }
-                        let error = flow.error();
-                        let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
-                        self.current.set(id, state);
-                        deltas.push(id, fresh, ordered, error);
+                    if !rows.is_empty() {
+                        changes.insert(id, Arc::new(rows));
                     }
                 }
+                let error = flow.error();
+                let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
+                self.current.set(id, state);
+                if let Some(error) = error {
+                    return Err(error.into());
+                }
+                deltas.push(id, fresh, ordered);
             }
         }
+        Ok(())
     }
 
     fn follow_catalog(&mut self) {
@@ -365,25 +374,38 @@ impl ViewWorker {
     /// Makes, remakes and drops views until they are those of the catalog.
     fn follow_catalog_telling(&mut self, deltas: &mut Deltas) {
         let catalog = self.state.catalog().clone();
-        let stale: Vec<RelationId> = self
-            .views
-            .iter()
-            .filter(|(id, view)| {
-                let gone = !view.automatic && !catalog.table(**id).is_some_and(|table| table.is_maintained());
-                gone || view.sources.iter().any(|source| changed(source, catalog.table(source.id)))
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        let mut stale: BTreeSet<RelationId> = stale.into_iter().collect();
+        let (mut stale, mut improvable) = (BTreeSet::new(), Vec::new());
+        for (id, view) in &self.views {
+            let gone = !view.automatic && !catalog.table(*id).is_some_and(|table| table.is_maintained());
+            let changes = view.sources.iter().map(|source| (source.id, change(source, catalog.table(source.id))));
+            let worst = changes.map(|(source, change)| if source == *id { change.of_itself() } else { change }).max();
+            if gone || worst == Some(SourceChange::Other) {
+                stale.insert(*id);
+            } else if worst == Some(SourceChange::MoreIndexes) {
+                improvable.push(*id);
+            }
+        }
+        // A new index may make a better plan, for which nobody's subscription is to end.
+        for id in improvable {
+            let mut concerned = self.readers_of(&BTreeSet::from([id]));
+            concerned.insert(id);
+            if !concerned.iter().any(|view| self.around.subscriptions.is_watched(*view)) {
+                stale.insert(id);
+            }
+        }
         stale.extend(self.readers_of(&stale));
         for id in stale {
             self.overview = None;
-            // Queries plan again after DDL, and ask for what they need.
-            if let Some(flow) = self.views.remove(&id).and_then(|view| view.flow) {
+            let Some(view) = self.views.remove(&id) else { continue };
+            if let Some(flow) = view.flow {
                 flow.end(&mut self.worker);
             }
             self.current.remove(id);
-            self.statistics.dropped(id);
+            self.around.statistics.dropped(id);
+            if view.automatic {
+                // Queries plan again after DDL, and ask for what they need.
+                self.around.automatic.ended(id);
+            }
             let ended = SqlError::new("55000", "the view that is subscribed to was dropped or defined anew");
             deltas.end(id, ended.hint("Subscribe again."));
         }
@@ -408,7 +430,10 @@ impl ViewWorker {
 
     fn create_automatic(&mut self, definition: Definition) {
         let id = definition.id;
-        if self.views.contains_key(&id) {
+        let catalog = self.state.catalog();
+        if definition.planned_over.iter().any(|table| change(table, catalog.table(table.id)) == SourceChange::Other) {
+            // Planned before DDL and asked for after it.
+            self.around.automatic.ended(id);
             return;
         }
         let mut view = Maintained {
@@ -432,7 +457,7 @@ impl ViewWorker {
         match ViewDataflow::build(&mut self.worker, definition, &catalog, eval, self.logs.clone()) {
             Err(error) => self.fail(id, view, error),
             Ok(flow) => {
-                self.statistics.created(id);
+                self.around.statistics.created(id);
                 view.sources.extend(flow.reads.iter().filter_map(|id| catalog.table(*id).cloned()));
                 view.flow = Some(flow);
                 self.begin(id, view);
@@ -528,7 +553,7 @@ impl ViewWorker {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
             let started = Instant::now();
-            flow.apply(&mut self.worker, [feed], self.settings.view_memory_bytes())?;
+            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory_bytes())?;
             hydration.chunk_took(started.elapsed());
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
@@ -537,7 +562,8 @@ impl ViewWorker {
         if !hydration.backlog.is_empty() {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
             let (groups, started) = (hydration.next_groups(), Instant::now());
-            flow.apply(&mut self.worker, groups.into_iter().map(Feed::Group), self.settings.view_memory_bytes())?;
+            let groups = groups.into_iter().map(Feed::Group);
+            flow.apply(&mut self.worker, groups, self.around.settings.view_memory_bytes())?;
             hydration.groups_took(started.elapsed());
             flow.take_fresh();
             return Ok(());
@@ -560,57 +586,4 @@ impl ViewWorker {
         view.progress = Progress::Failed;
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }
-}
-
-impl Maintained {
-    fn reads(&self) -> impl Iterator<Item = RelationId> {
-        self.flow.iter().flat_map(|flow| flow.reads.iter().copied())
-    }
-}
-
-/// Whether a relation is no longer what a view was made against: other columns, keys or indexes.
-fn changed(then: &Arc<Table>, now: Option<&Arc<Table>>) -> bool {
-    let Some(now) = now else { return true };
-    if Arc::ptr_eq(then, now) {
-        return false;
-    }
-    let columns = |table: &Table| {
-        table.columns.iter().map(|column| (column.column_type.clone(), column.dropped)).collect::<Vec<_>>()
-    };
-    let indexes = |table: &Table| {
-        table.indexes.iter().map(|index| (index.id, index.columns.clone())).collect::<Vec<_>>()
-    };
-    then.schema_version != now.schema_version
-        || then.view != now.view
-        || columns(then) != columns(now)
-        || indexes(then) != indexes(now)
-        || then.primary_key != now.primary_key
-}
-
-/// A materialized view's definition, planned.
-pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, SqlError> {
-    let planned = planner::plan_view(catalog, table.id)?;
-    let arrangements = table
-        .indexes
-        .iter()
-        .map(|index| ArrangedBy { index: index.id, key: index.columns.clone(), order: planned.order.clone() })
-        .collect();
-    Ok(Definition { id: table.id, name: table.name.clone(), plan: Arc::new(planned.plan), arrangements })
-}
-
-/// The changed rows of a table that was not truncated.
-fn table_changes(layers: &[Arc<Overlay>], relation: RelationId) -> Vec<(Row, isize)> {
-    let mut rows = Vec::new();
-    for layer in layers {
-        let Some(changes) = layer.table(relation).filter(|changes| !changes.truncated) else { continue };
-        for change in changes.rows.values().filter(|change| change.before != change.after) {
-            rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
-            rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
-        }
-    }
-    // A row that several groups changed counts as what became of it.
-    if layers.len() > 1 {
-        consolidate(&mut rows);
-    }
-    rows
 }

@@ -407,7 +407,7 @@ pub enum CtxCommand {
     Rollback,
 }
 
-/// SUBSCRIBE (query) [WITH (snapshot, progress)]
+/// SUBSCRIBE (query) [WITH (snapshot, progress, as_of = time)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subscribe {
     /// The query to follow.
@@ -418,6 +418,8 @@ pub struct Subscribe {
     pub snapshot: bool,
     /// Say when a time is closed.
     pub progress: bool,
+    /// Begin after this time instead, with the changes since.
+    pub as_of: Option<u64>,
 }
 
 /// EXPLAIN's options.

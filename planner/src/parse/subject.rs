@@ -75,13 +75,13 @@ impl Grammar<'_, '_> {
         Ok(SubjectReference { table, key })
     }
 
-    /// SUBSCRIBE (query) [WITH (snapshot [= bool], progress [= bool])]
+    /// SUBSCRIBE (query) [WITH (snapshot [= bool], progress [= bool], as_of = time)]
     pub(super) fn subscribe(&mut self) -> Result<Subscribe, PlanError> {
         self.expect(&["SUBSCRIBE"])?;
         self.expect_token(&Token::LParen)?;
         let (query, text) = self.query()?;
         self.expect_token(&Token::RParen)?;
-        let mut subscribe = Subscribe { query, text, snapshot: true, progress: false };
+        let (mut snapshot, mut progress, mut as_of) = (None, false, None);
         if self.eat(&["WITH"]) {
             let options = self.parenthesized(|grammar| {
                 let position = grammar.position();
@@ -89,15 +89,20 @@ impl Grammar<'_, '_> {
                 Ok((name, grammar.option_value()?, position))
             })?;
             for (name, value, position) in options {
-                let value = boolean(&name, value.as_deref())?;
+                let value = value.as_deref();
                 match name.as_str() {
-                    "snapshot" => subscribe.snapshot = value,
-                    "progress" => subscribe.progress = value,
+                    "snapshot" => snapshot = Some(boolean(&name, value)?),
+                    "progress" => progress = boolean(&name, value)?,
+                    "as_of" => as_of = Some(commit_time(value).map_err(|error| error.at(Some(position)))?),
                     _ => return Err(unknown_option("SUBSCRIBE", &name).at(Some(position))),
                 }
             }
         }
-        Ok(subscribe)
+        if as_of.is_some() && snapshot == Some(true) {
+            return Err(PlanError::unsupported("SUBSCRIBE with both snapshot and as_of")
+                .hint("Leave out as_of to begin with the rows as they are, or snapshot to go on from a time."));
+        }
+        Ok(Subscribe { query, text, snapshot: snapshot.unwrap_or(as_of.is_none()), progress, as_of })
     }
 
     fn explain(&mut self) -> Result<Statement, PlanError> {
@@ -307,6 +312,12 @@ pub(super) fn boolean(name: &str, value: Option<&str>) -> Result<bool, PlanError
         Some("false" | "off" | "0") => Ok(false),
         Some(_) => Err(PlanError::new("42601", format!("{name} requires a Boolean value"))),
     }
+}
+
+/// A `dogwood_time` that a subscription has told.
+fn commit_time(value: Option<&str>) -> Result<u64, PlanError> {
+    let time = value.and_then(|value| value.parse().ok()).filter(|time| i64::try_from(*time).is_ok());
+    time.ok_or_else(|| PlanError::new("42601", "as_of requires a dogwood_time, which is a whole number"))
 }
 
 pub(super) fn unknown_option(command: &str, name: &str) -> PlanError {

@@ -14,7 +14,7 @@ use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
 use crate::scalar::cast::CastContext;
 use crate::scalar::func::Volatility;
-use repr::{ColumnType, RelationId, ScalarType};
+use repr::{ColumnType, CommitTime, RelationId, ScalarType};
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,6 +66,10 @@ pub enum Resolved {
         snapshot: bool,
         /// Say when a time is closed.
         progress: bool,
+        /// Begin after this time.
+        as_of: Option<CommitTime>,
+        /// The query's text.
+        text: String,
     },
     /// GDPR GET, FORGET, EXPORT, and EXPLAIN GDPR FORGET.
     Gdpr {
@@ -477,7 +481,13 @@ impl Resolver<'_> {
 
     fn subscribe(&mut self, subscribe: &Subscribe) -> Result<Resolved, PlanError> {
         let query = self.query(&subscribe.query, Outputs::Settled)?;
-        Ok(Resolved::Subscribe { query: Box::new(query), snapshot: subscribe.snapshot, progress: subscribe.progress })
+        Ok(Resolved::Subscribe {
+            query: Box::new(query),
+            snapshot: subscribe.snapshot,
+            progress: subscribe.progress,
+            as_of: subscribe.as_of.map(CommitTime),
+            text: subscribe.text.clone(),
+        })
     }
 
     fn gdpr(&mut self, request: GdprRequest, subject: &SubjectReference) -> Result<Resolved, PlanError> {

@@ -212,6 +212,27 @@ impl Data {
         rights.into_iter().filter(|(_, _, count)| *count > 0).collect()
     }
 
+    /// The first story by somebody else that `user` and three others at least have commented on.
+    pub fn discussion_of(&self, user: u32) -> Option<u32> {
+        let shared = |story: u32| {
+            let authors: BTreeSet<u32> = self.comments_on(story).into_iter().map(|(_, author)| author).collect();
+            authors.contains(&user) && authors.len() > 3 && self.stories[story as usize - 1] != user
+        };
+        self.comments.iter().filter(|comment| comment.0 == user).map(|comment| comment.1).find(|story| shared(*story))
+    }
+
+    /// The comments on a story: (id, author).
+    pub fn comments_on(&self, story: u32) -> Vec<(u32, u32)> {
+        let numbered = (1..).zip(&self.comments).filter(|(_, comment)| comment.1 == story);
+        numbered.map(|(id, comment)| (id, comment.0)).collect()
+    }
+
+    /// One more comment; its id.
+    pub fn comment(&mut self, author: u32, story: u32) -> usize {
+        self.comments.push((author, story));
+        self.comments.len()
+    }
+
     /// How many messages `user` sent or received.
     pub fn messages_of(&self, user: u32) -> usize {
         self.messages.iter().filter(|(sender, receiver)| *sender == user || *receiver == user).count()

@@ -7,6 +7,7 @@ mod data;
 mod failure;
 mod server;
 mod tell;
+mod watch;
 
 use data::{Data, TABLES};
 use failure::Failure;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use tell::{chapter, claim, fact, listing};
+use watch::Watch;
 
 /// The person of the story.
 const PERSON: u32 = 7;
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
 
 fn story(folder: &Path) -> Result<(), Failure> {
     let data_folder = folder.join("data");
-    let data = Data::new(SEED);
+    let mut data = Data::new(SEED);
 
     chapter("A server on an empty folder");
     let (server, start) = timed(|| Server::start(&data_folder))?;
@@ -73,6 +75,10 @@ fn story(folder: &Path) -> Result<(), Failure> {
     chapter("Ordinary questions");
     questions(&mut client)?;
 
+    chapter("A discussion, watched live");
+    let watched = discussion(&server, &mut client, &mut data)?;
+    let before = counts(&mut client)?;
+
     chapter(&format!("GDPR GET users {PERSON}: what is held about {}", data::name(PERSON)));
     access(&mut client, &data)?;
 
@@ -82,11 +88,13 @@ fn story(folder: &Path) -> Result<(), Failure> {
     claim("nothing has changed", counts(&mut client)? == before)?;
 
     chapter(&format!("GDPR FORGET users {PERSON}"));
+    let asked = Instant::now();
     let (outcome, time) = timed(|| rows(&mut client, &format!("GDPR FORGET users {PERSON}")))?;
     fact("FORGET", time, "erased, key destroyed, receipt signed");
     listing(&["table", "deleted", "anonymized", "disowned"], &outcome);
     claim("it did what EXPLAIN said", outcome == plan)?;
     let receipt = receipt(&notices, folder)?;
+    vanished(&mut client, &data, watched, asked)?;
 
     chapter("The same questions afterwards");
     questions(&mut client)?;
@@ -179,6 +187,92 @@ fn questions(client: &mut Client) -> Result<(), Failure> {
         timed(|| number(client, &format!("SELECT count(*) FROM users WHERE email = '{}'", data::email(PERSON))))?;
     fact("by email", time, &format!("{}'s address: {found} found", data::name(PERSON)));
     Ok(())
+}
+
+/// Who watches what while the person is there.
+struct Watched {
+    story: u32,
+    discussion: Watch,
+    person: Watch,
+}
+
+/// Follows the discussion of a story that the person takes part in, while two people go on with it.
+fn discussion(server: &Server, client: &mut Client, data: &mut Data) -> Result<Watched, Failure> {
+    let ((), time) = timed(|| {
+        Ok(client.batch_execute(
+            "CREATE MATERIALIZED VIEW discussions AS
+             SELECT c.story_id, c.id, u.name, c.body FROM comments c JOIN users u ON u.id = c.author",
+        )?)
+    })?;
+    fact("CREATE VIEW", time, "maintained from here on, filled in the background");
+    let story = data.discussion_of(PERSON);
+    let story = story.ok_or_else(|| Failure::Claim("the person takes part in no discussion".to_string()))?;
+    let query = format!("SELECT id, name, body FROM discussions WHERE story_id = {story}");
+    let ((discussion, snapshot), time) = timed(|| Watch::open(server, &query))?;
+    let comments = data.comments_on(story);
+    fact(
+        "SUBSCRIBE",
+        time,
+        &format!("{} comments on story {story}, at dogwood_time {}", comments.len(), snapshot.time),
+    );
+    let mut found: Vec<u32> = snapshot.rows.iter().filter_map(|(_, row)| row[0].parse().ok()).collect();
+    found.sort_unstable();
+    claim("they are all of them", found == comments.iter().map(|comment| comment.0).collect::<Vec<_>>())?;
+    let own = format!("SELECT id, name, email FROM users WHERE id = {PERSON}");
+    let (person, snapshot) = Watch::open(server, &own)?;
+    claim("another subscriber watches the person's own row", snapshot.rows.len() == 1)?;
+
+    let other = comments.iter().map(|comment| comment.1).find(|author| *author != PERSON);
+    let other = other.ok_or_else(|| Failure::Claim("nobody else takes part".to_string()))?;
+    let mut said = Vec::new();
+    for (author, body) in [(other, "Which of the numbers do you doubt?"), (PERSON, "All of them.")] {
+        let id = data.comment(author, story);
+        let sent = Instant::now();
+        client.batch_execute(&format!("INSERT INTO comments VALUES ({id}, '{body}', {author}, {story})"))?;
+        let answered = sent.elapsed();
+        let change = discussion.next()?;
+        let line = vec![id.to_string(), data::name(author), body.to_string()];
+        claim("one commit changes one row of the discussion", change.rows == [(1, line.clone())])?;
+        fact("INSERT", answered, "answered");
+        fact(
+            "heard",
+            change.at.duration_since(sent),
+            &format!("after it was sent: +1 at dogwood_time {}", change.time),
+        );
+        said.push([vec![change.time.to_string(), "+1".to_string()], line].concat());
+    }
+    listing(&["dogwood_time", "dogwood_diff", "id", "name", "body"], &said);
+    Ok(Watched { story, discussion, person })
+}
+
+/// The erasure as the subscribers hear of it.
+fn vanished(client: &mut Client, data: &Data, watched: Watched, asked: Instant) -> Result<(), Failure> {
+    let Watched { story, discussion, person } = watched;
+    let (from_discussion, own) = (discussion.next()?, person.next()?);
+    let heard = from_discussion.at.max(own.at).duration_since(asked);
+    fact("heard", heard, &format!("after it was asked for, by both subscribers, at dogwood_time {}", own.time));
+    let mut rows = from_discussion.rows.clone();
+    rows.sort();
+    let shown = |(difference, row): &(i64, Vec<String>)| {
+        [vec![from_discussion.time.to_string(), difference.to_string()], row.clone()].concat()
+    };
+    listing(&["dogwood_time", "dogwood_diff", "id", "name", "body"], &rows.iter().map(shown).collect::<Vec<_>>());
+    let gone = |author: u32| data.comments_on(story).into_iter().filter(move |comment| comment.1 == author);
+    let mut expected: Vec<u32> = gone(PERSON).map(|comment| comment.0).collect();
+    expected.sort_unstable();
+    let mut found: Vec<u32> = rows.iter().filter_map(|(_, row)| row[0].parse().ok()).collect();
+    found.sort_unstable();
+    let retracted = |change: &watch::Change| change.rows.iter().all(|(difference, _)| *difference == -1);
+    claim("the person's comments vanish from the discussion, and nobody else's", {
+        found == expected && retracted(&from_discussion)
+    })?;
+    claim("the person's own row vanishes", own.rows.len() == 1 && retracted(&own))?;
+    claim("all of it in the same commit: one dogwood_time", from_discussion.time == own.time)?;
+    let left = number(client, &format!("SELECT count(*) FROM discussions WHERE story_id = {story}"))?;
+    claim(
+        &format!("the view has the {left} comments of the others"),
+        left == (data.comments_on(story).len() - expected.len()) as u64,
+    )
 }
 
 fn access(client: &mut Client, data: &Data) -> Result<(), Failure> {
