@@ -47,7 +47,16 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         }
         None => CommitTime(0),
     };
-    let view = Layered::new(store, Arc::new(Published { time, schema: schema.clone(), snapshot: snapshot.clone(), probes: Arc::default(), views: Default::default() }));
+    let view = Layered::new(
+        store,
+        Arc::new(Published {
+            time,
+            schema: schema.clone(),
+            snapshot: snapshot.clone(),
+            probes: Arc::default(),
+            views: Default::default(),
+        }),
+    );
     for shape in schema.shapes().values() {
         check_keys(&view, shape, &mut findings)?;
         for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {
@@ -372,10 +381,13 @@ fn compare_owners(
             continue;
         }
         let only_owners = |owners: &Owners| owners.iter().map(|(owner, _)| *owner).collect::<Vec<_>>();
-        findings.table(table, match only_owners(&stored) == only_owners(owners) {
-            true => "the number of derivations stored for a row's owner is wrong",
-            false => "the owners stored for a row are not those that the ownership edges give",
-        });
+        findings.table(
+            table,
+            match only_owners(&stored) == only_owners(owners) {
+                true => "the number of derivations stored for a row's owner is wrong",
+                false => "the owners stored for a row are not those that the ownership edges give",
+            },
+        );
     }
     Ok(())
 }
@@ -407,8 +419,7 @@ mod tests {
             [(1, 2), (2, 3), (3, 2), (4, 5), (5, 4)].map(|(far, near)| (row_key(far), vec![row_key(near)])),
         );
         flow(&mut owners, &flows);
-        let counts: Vec<Option<u32>> =
-            (1..=5).map(|number| owners[&row_key(number)].get(&owner).copied()).collect();
+        let counts: Vec<Option<u32>> = (1..=5).map(|number| owners[&row_key(number)].get(&owner).copied()).collect();
         assert_eq!(counts, [Some(2), Some(0), Some(0), None, None]);
     }
 }

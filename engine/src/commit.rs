@@ -32,8 +32,8 @@ use crate::view::subscription::Subscriptions;
 use crate::view::worker::{Message, Surroundings, ViewWorker};
 use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use flush::{Flusher, GroupChanges, Work, Written};
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -173,13 +173,8 @@ impl Pipeline {
         let view_store = store.clone();
         let ViewThread { statistics, settings, subscriptions, automatic } = views;
         let flush_statistics = statistics.clone();
-        let around = Surroundings {
-            line: line.clone(),
-            statistics,
-            subscriptions: subscriptions.clone(),
-            automatic,
-            settings,
-        };
+        let around =
+            Surroundings { line: line.clone(), statistics, subscriptions: subscriptions.clone(), automatic, settings };
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
@@ -404,9 +399,12 @@ impl Committer {
         if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }
-        let gives_to_forgotten = prepared.derivation.tables.values().flat_map(|rows| rows.values()).any(|row| {
-            row.after.is_some() && row.new.iter().any(|(owner, _)| self.destroyed.contains(owner))
-        });
+        let gives_to_forgotten = prepared
+            .derivation
+            .tables
+            .values()
+            .flat_map(|rows| rows.values())
+            .any(|row| row.after.is_some() && row.new.iter().any(|(owner, _)| self.destroyed.contains(owner)));
         if gives_to_forgotten {
             return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
                 .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));

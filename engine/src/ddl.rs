@@ -214,9 +214,7 @@ impl Change<'_> {
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
-                    (None, Some(shape)) => {
-                        self.writer.transaction.latest_view().scan(shape.table())?.next().is_none()
-                    }
+                    (None, Some(shape)) => self.writer.transaction.latest_view().scan(shape.table())?.next().is_none(),
                     (None, None) => true,
                 };
                 if empty { Ok(()) } else { Err(error.clone().into()) }

@@ -45,11 +45,7 @@ impl Sequences {
     pub fn open(store: Store) -> Result<Sequences, SqlError> {
         let stored = store.snapshot().meta(META_ROW_ID)?;
         let next = stored.and_then(|bytes| Some(u64::from_be_bytes(bytes.try_into().ok()?))).unwrap_or(1);
-        Ok(Sequences {
-            store,
-            counters: Mutex::default(),
-            row_id: Mutex::new(RowId { next, reserved_until: next }),
-        })
+        Ok(Sequences { store, counters: Mutex::default(), row_id: Mutex::new(RowId { next, reserved_until: next }) })
     }
 
     /// A row id that was never given before.
@@ -145,8 +141,5 @@ fn following(sequence: &Sequence, value: i64) -> Result<i64, SqlError> {
         return Ok(if ascending { sequence.min_value } else { sequence.max_value });
     }
     let (word, bound) = if ascending { ("maximum", sequence.max_value) } else { ("minimum", sequence.min_value) };
-    Err(SqlError::new(
-        "2200H",
-        format!("nextval: reached {word} value of sequence \"{}\" ({bound})", sequence.name),
-    ))
+    Err(SqlError::new("2200H", format!("nextval: reached {word} value of sequence \"{}\" ({bound})", sequence.name)))
 }

@@ -28,7 +28,6 @@ use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus}
 use crate::sar::receipt::Erasure;
 use crate::transaction::{Modes, Transaction};
 use cursor::Cursor;
-use subscribe::Subscribed;
 use env::{SessionState, StatementEnvironment};
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
@@ -40,6 +39,7 @@ use repr::{CommitTime, Datum, RelationId, ScalarType};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
+use subscribe::Subscribed;
 
 pub use statement::CachedPlan;
 

@@ -349,15 +349,15 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
         Kind::Text => Ok(value.to_string()),
         Kind::Bool => match boolean(value) {
             Some(on) => Ok(if on { "on" } else { "off" }.to_string()),
-            None => {
-                Err(SqlError::new("22023", format!("parameter \"{}\" requires a Boolean value", known.shown)))
-            }
+            None => Err(SqlError::new("22023", format!("parameter \"{}\" requires a Boolean value", known.shown))),
         },
         Kind::Int(low, high) => {
             let number = value.trim().parse::<i64>().map_err(|_| invalid())?;
             within(known, number, low, high)
         }
-        Kind::Milliseconds => within(known, with_unit(known, value, MILLISECOND_UNITS, MICROSECOND)?, 0, i64::from(i32::MAX)),
+        Kind::Milliseconds => {
+            within(known, with_unit(known, value, MILLISECOND_UNITS, MICROSECOND)?, 0, i64::from(i32::MAX))
+        }
         Kind::Kilobytes => within(known, with_unit(known, value, KILOBYTE_UNITS, BYTE)?, 64, i64::from(i32::MAX)),
         Kind::OneOf(words) => {
             let found = words.iter().find(|word| word.eq_ignore_ascii_case(value.trim()));
@@ -428,15 +428,13 @@ fn within(known: &Known, number: i64, low: i64, high: i64) -> Result<String, Sql
 
 /// A number with or without a unit, in the smallest of `units`.
 fn with_unit(known: &Known, value: &str, units: &[(&str, i64)], below: (&str, f64)) -> Result<i64, SqlError> {
-    let invalid = || {
-        let valid: Vec<String> = units.iter().rev().map(|(unit, _)| format!("\"{unit}\"")).collect();
-        let (last, others) = valid.split_last().expect("every kind has units");
-        SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown)).hint(format!(
-            "Valid units for this parameter are \"{}\", {}, and {last}.",
-            below.0,
-            others.join(", ")
-        ))
-    };
+    let invalid =
+        || {
+            let valid: Vec<String> = units.iter().rev().map(|(unit, _)| format!("\"{unit}\"")).collect();
+            let (last, others) = valid.split_last().expect("every kind has units");
+            SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown))
+                .hint(format!("Valid units for this parameter are \"{}\", {}, and {last}.", below.0, others.join(", ")))
+        };
     let trimmed = value.trim();
     let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
     let (number, unit) = (trimmed[..split].trim(), &trimmed[split..]);

@@ -6,13 +6,13 @@ use crate::SqlError;
 use crate::database::Database;
 use crate::memory;
 use crate::one_shot::SystemRows;
-use planner::catalog::Catalog;
-use planner::scalar::EvalContext;
 use crate::view::automatic;
 use crate::view::published::Stage;
+use planner::catalog::Catalog;
+use planner::scalar::EvalContext;
 use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS};
-use std::collections::BTreeMap;
 use repr::{Array, Datum, RelationId, Row};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::audit::verify_receipt;
 

@@ -124,9 +124,9 @@ impl<'a> Writer<'a> {
             && self.context.environment.setting("dogwood.restoring").as_deref() != Some("on")
         {
             let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
-            return Err(SqlError::new("DG004", message)
-                .detail(reason.clone())
-                .hint("complete the annotations of its schema first, or SET dogwood.restoring = on while rows are loaded"));
+            return Err(SqlError::new("DG004", message).detail(reason.clone()).hint(
+                "complete the annotations of its schema first, or SET dogwood.restoring = on while rows are loaded",
+            ));
         }
         let relation = shape.id();
         let mut row_keys = Vec::with_capacity(rows.len());
@@ -303,8 +303,8 @@ impl<'a> Writer<'a> {
 
     fn need_parents(&mut self, shape: &Arc<TableShape>, before: Option<&[Datum]>, after: &[Datum]) {
         for (position, foreign_key) in shape.table().foreign_keys.iter().enumerate() {
-            let unchanged = before
-                .is_some_and(|before| foreign_key.columns.iter().all(|column| before[*column] == after[*column]));
+            let unchanged =
+                before.is_some_and(|before| foreign_key.columns.iter().all(|column| before[*column] == after[*column]));
             if unchanged {
                 continue;
             }

@@ -409,9 +409,7 @@ mod edge_map {
         map.iter().collect::<Vec<_>>().serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<EdgeRef, EdgeSource>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<EdgeRef, EdgeSource>, D::Error> {
         Ok(Vec::<(EdgeRef, EdgeSource)>::deserialize(deserializer)?.into_iter().collect())
     }
 }

@@ -126,9 +126,7 @@ pub enum SeedStart {
 /// The pipelines of a plan, if it is a chain whose every table can be followed.
 pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
     match plan {
-        Plan::Constant { rows, .. } => {
-            Some(vec![Pipeline { entry: Entry::Constant(rows.clone()), steps: Vec::new() }])
-        }
+        Plan::Constant { rows, .. } => Some(vec![Pipeline { entry: Entry::Constant(rows.clone()), steps: Vec::new() }]),
         Plan::Get { relation, access: Access::Scan, with_key: false, mfp } => {
             catalog.table(*relation)?;
             let entry = Entry::Rows { relation: *relation, mfp: mfp.clone() };
@@ -218,9 +216,7 @@ fn linear_step(plan: &Plan) -> Option<Step> {
 /// Ways to find the rows of a chain by columns, which together find them all.
 fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>> {
     match plan {
-        Plan::Constant { rows, .. } => {
-            Some(vec![Seed { start: SeedStart::Constant(rows.clone()), steps: Vec::new() }])
-        }
+        Plan::Constant { rows, .. } => Some(vec![Seed { start: SeedStart::Constant(rows.clone()), steps: Vec::new() }]),
         Plan::Get { relation, access: Access::Scan, with_key: false, mfp } => {
             let wanted = through_mfp(wanted, mfp);
             let (lookup, key) = find_lookup(catalog.table(*relation)?, &wanted)?;

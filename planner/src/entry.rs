@@ -213,10 +213,8 @@ fn copy_in(
     columns: Vec<OutputColumn>,
     insert: InsertPlan,
 ) -> Result<CopyInPlan, PlanError> {
-    let positions: Vec<ColumnIndex> = columns
-        .iter()
-        .filter_map(|column| table.column_by_name(&column.name).map(|(position, _)| position))
-        .collect();
+    let positions: Vec<ColumnIndex> =
+        columns.iter().filter_map(|column| table.column_by_name(&column.name).map(|(position, _)| position)).collect();
     let mut defaults = Vec::new();
     for (position, column) in table.live_columns() {
         if !positions.contains(&position) && column.default.is_some() {

@@ -92,7 +92,10 @@ pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Ope
     text.finish(&lifted.finishing);
     text.nested(|text| {
         text.about = Some(view.to_string());
-        text.line(format_args!("Read view {view}{}", lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"))));
+        text.line(format_args!(
+            "Read view {view}{}",
+            lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"))
+        ));
         text.nested(|text| text.plan(&lifted.view.plan));
     });
     text.operators

@@ -102,8 +102,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     let count = lifting.count;
     let kept: Vec<usize> = own.iter().copied().chain(arity..arity + count).collect();
     let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, project: kept };
-    let optimized =
-        transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
+    let optimized = transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}", optimized.relation, optimized.finishing);
     let view = physical::maintained(optimized, catalog)?;
@@ -354,8 +353,10 @@ impl Lifting {
             branches.push((lifted, own));
         }
         let arity = inputs.first().map_or(0, Mir::arity);
-        let lifted_types = |branch: &Mir| branch.types()[arity..].iter().map(|own| own.scalar.clone()).collect::<Vec<_>>();
-        let Some((first, asked)) = branches.first().map(|(branch, own)| (lifted_types(branch), own.asked.clone())) else {
+        let lifted_types =
+            |branch: &Mir| branch.types()[arity..].iter().map(|own| own.scalar.clone()).collect::<Vec<_>>();
+        let Some((first, asked)) = branches.first().map(|(branch, own)| (lifted_types(branch), own.asked.clone()))
+        else {
             return Mir::Union(inputs);
         };
         if branches.iter().any(|(branch, _)| lifted_types(branch) != first) {
@@ -371,7 +372,10 @@ impl Lifting {
         }
         let (mut numbered, mut all) = (Vec::with_capacity(branches.len()), Vec::with_capacity(count));
         for (number, (branch, own)) in (0..).zip(branches) {
-            let number = ScalarExpr::Literal(Datum::Int4(number), ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) });
+            let number = ScalarExpr::Literal(
+                Datum::Int4(number),
+                ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) },
+            );
             numbered.push(branch.map(vec![number.clone()]));
             all.extend(own.asked.into_iter().map(|mut asked| {
                 asked.push(KeyValues::One(number.clone()));
@@ -385,7 +389,8 @@ impl Lifting {
     /// More lifted columns: each alternative so far with each of these.
     fn alternatives(&mut self, columns: usize, more: Vec<Vec<KeyValues>>) {
         self.count += columns;
-        let with = |asked: &Vec<KeyValues>| more.iter().map(|more| [asked.as_slice(), more].concat()).collect::<Vec<_>>();
+        let with =
+            |asked: &Vec<KeyValues>| more.iter().map(|more| [asked.as_slice(), more].concat()).collect::<Vec<_>>();
         self.asked = self.asked.iter().flat_map(with).collect();
     }
 

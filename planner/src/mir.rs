@@ -248,7 +248,9 @@ impl Mir {
                 MatchKind::Semi | MatchKind::Anti => left.arity(),
             },
             Mir::TableFunction { input, functions, ordinality } => {
-                input.arity() + functions.iter().map(|(_, _, types)| types.len()).sum::<usize>() + usize::from(*ordinality)
+                input.arity()
+                    + functions.iter().map(|(_, _, types)| types.len()).sum::<usize>()
+                    + usize::from(*ordinality)
             }
             Mir::Reduce { keys, aggregates, .. } => keys.len() + aggregates.len(),
             Mir::Window { input, calls, .. } => input.arity() + calls.len(),

@@ -30,9 +30,9 @@ pub fn edge_word(kind: EdgeKind) -> &'static str {
 /// `stories.author OWNED_BY users(id)`, as it was declared.
 pub fn describe_edge(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
     let word = key.annotation.map_or("REFERENCES", edge_word);
-    let target = catalog.table(key.target).map_or_else(String::new, |target| {
-        format!("{}({})", target.name, column_names(target, &key.target_columns))
-    });
+    let target = catalog
+        .table(key.target)
+        .map_or_else(String::new, |target| format!("{}({})", target.name, column_names(target, &key.target_columns)));
     match key.columns.as_slice() {
         [only] => format!("{}.{} {word} {target}", table.name, table.columns[*only].name),
         several => format!("{}({}) {word} {target}", table.name, column_names(table, several)),

@@ -192,7 +192,8 @@ fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             _ => Keyword::NoKeyword,
         };
         let drops = before_table && keyword == Keyword::ONLY;
-        before_table = token.token == Token::Comma || matches!(keyword, Keyword::FROM | Keyword::JOIN | Keyword::UPDATE);
+        before_table =
+            token.token == Token::Comma || matches!(keyword, Keyword::FROM | Keyword::JOIN | Keyword::UPDATE);
         !drops
     });
     tokens
@@ -213,11 +214,7 @@ fn is_blank(token: &TokenWithSpan) -> bool {
 }
 
 /// What the tokenizer does not like, in PostgreSQL's words.
-fn tokenizer_error(
-    sql: &str,
-    lines: &Lines<'_>,
-    error: &sqlparser::tokenizer::TokenizerError,
-) -> PlanError {
+fn tokenizer_error(sql: &str, lines: &Lines<'_>, error: &sqlparser::tokenizer::TokenizerError) -> PlanError {
     let position = lines.characters_before(error.location);
     let rest = sql.get(lines.byte_offset(error.location)..).unwrap_or_default();
     let message = error.message.to_ascii_lowercase();

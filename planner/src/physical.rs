@@ -150,9 +150,7 @@ impl Planner<'_> {
             Mir::AtMostOne { input, keys } => {
                 Plan::AtMostOne { input: Box::new(self.plan(input)?), keys: keys.clone() }
             }
-            Mir::Union(inputs) => {
-                Plan::Union(inputs.iter().map(|input| self.plan(input)).collect::<Result<_, _>>()?)
-            }
+            Mir::Union(inputs) => Plan::Union(inputs.iter().map(|input| self.plan(input)).collect::<Result<_, _>>()?),
             Mir::Negate(input) => Plan::Negate(Box::new(self.plan(input)?)),
             Mir::Threshold(input) => Plan::Threshold(Box::new(self.plan(input)?)),
             Mir::Let { id, value, body } => {

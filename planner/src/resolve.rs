@@ -157,7 +157,12 @@ pub(crate) struct Resolver<'a> {
 const DEPTH_MAX: usize = 1_000;
 
 impl<'a> Resolver<'a> {
-    pub(crate) fn new(catalog: &'a Catalog, session: &'a SessionInfo, text: &'a str, param_types: &[Option<ScalarType>]) -> Self {
+    pub(crate) fn new(
+        catalog: &'a Catalog,
+        session: &'a SessionInfo,
+        text: &'a str,
+        param_types: &[Option<ScalarType>],
+    ) -> Self {
         Resolver {
             catalog,
             session,
@@ -205,8 +210,9 @@ impl<'a> Resolver<'a> {
     /// Runs `body` one level deeper, or refuses.
     fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
         if self.depth >= DEPTH_MAX {
-            return Err(PlanError::new("54001", "stack depth limit exceeded")
-                .hint("The statement nests too deeply; split it."));
+            return Err(
+                PlanError::new("54001", "stack depth limit exceeded").hint("The statement nests too deeply; split it.")
+            );
         }
         self.depth += 1;
         let result = body(self);

@@ -120,7 +120,13 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
             system.by_name.insert((schema, name), index);
             system.by_id.insert(RelationId(*id), index);
             // PostgreSQL numbers its views from 12000 on.
-            system.relations.push(SystemRelation { id: RelationId(*id), schema, name, columns, is_view: *id >= 12_000 });
+            system.relations.push(SystemRelation {
+                id: RelationId(*id),
+                schema,
+                name,
+                columns,
+                is_view: *id >= 12_000,
+            });
         }
     }
     system

@@ -24,7 +24,9 @@ fn database() -> Database {
         let at = TABLES.iter().position(|table| table.0 == name).expect("the table is in the catalog");
         let types: Vec<&ScalarType> = TABLES[at].1.iter().map(|(_, scalar)| scalar).collect();
         let values = values.trim_start_matches("VALUES (").trim_end_matches(");");
-        let parsed = values.split("), (").map(|row| row.split(", ").zip(&types).map(|(value, scalar)| datum(value, scalar)).collect());
+        let parsed = values
+            .split("), (")
+            .map(|row| row.split(", ").zip(&types).map(|(value, scalar)| datum(value, scalar)).collect());
         rows.insert(table_id(at), parsed.collect());
     }
     Database { rows, catalog: catalog(), context: EvalContext::immutable() }
@@ -69,7 +71,8 @@ fn agrees_with_postgresql() {
         let expected: Vec<String> = lines.map(str::to_owned).collect();
         for ordered in [false, true] {
             let actual = answer(sql, &database, ordered).unwrap_or_else(|error| vec![error]);
-            let same_error = expected.len() == 1 && expected[0].starts_with("error") && actual[0].starts_with(&expected[0]);
+            let same_error =
+                expected.len() == 1 && expected[0].starts_with("error") && actual[0].starts_with(&expected[0]);
             if actual != expected && !same_error {
                 wrong.push(format!("{sql}\n  expected {expected:?}\n  actual   {actual:?}"));
                 break;

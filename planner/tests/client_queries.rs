@@ -16,7 +16,12 @@ fn failures(file: &str) -> Vec<String> {
         let Ok(statements) = parse(line) else { continue };
         for statement in &statements {
             if let Err(error) = resolve(statement, &catalog, &SessionInfo::default(), &[]) {
-                failures.push(format!("{} {}\n    {}", error.code, error.message, statement.text.chars().take(300).collect::<String>()));
+                failures.push(format!(
+                    "{} {}\n    {}",
+                    error.code,
+                    error.message,
+                    statement.text.chars().take(300).collect::<String>()
+                ));
             }
         }
     }

@@ -144,7 +144,8 @@ fn names_are_postgresqls() {
          CREATE INDEX ON t (b); CREATE INDEX ON t (b, c)",
     );
     let table = catalog.table_by_name("t").expect("t");
-    let names: Vec<&str> = table.indexes.iter().filter(|index| !index.automatic).map(|index| index.name.as_str()).collect();
+    let names: Vec<&str> =
+        table.indexes.iter().filter(|index| !index.automatic).map(|index| index.name.as_str()).collect();
     assert_eq!(names, ["t_a_b_key", "t_b_idx", "t_b_c_idx"]);
     assert_eq!(table.foreign_keys[0].constraint.name, "t_a_fkey");
     let checks: Vec<&str> = table.checks.iter().map(|check| check.constraint.name.as_str()).collect();
@@ -228,15 +229,31 @@ fn effects_say_what_becomes_of_rows() {
     let base = catalog(BASE);
     let effects = |sql: &str| run(&base, sql).unwrap_or_else(|error| panic!("{sql}: {error}")).effects;
     let kinds = |sql: &str| -> Vec<String> {
-        effects(sql).iter().map(|effect| format!("{effect:?}").split([' ', '(', '{']).next().unwrap_or_default().to_string()).collect()
+        effects(sql)
+            .iter()
+            .map(|effect| format!("{effect:?}").split([' ', '(', '{']).next().unwrap_or_default().to_string())
+            .collect()
     };
     assert_eq!(kinds("ALTER TABLE plain ADD x int"), [""; 0]);
     assert_eq!(kinds("ALTER TABLE plain ADD x int NOT NULL DEFAULT 5"), ["RewriteTable", "ValidateNotNull"]);
-    assert_eq!(kinds("ALTER TABLE plain ADD x serial UNIQUE"), ["CreateSequence", "RewriteTable", "ValidateNotNull", "BuildIndex"]);
+    assert_eq!(
+        kinds("ALTER TABLE plain ADD x serial UNIQUE"),
+        ["CreateSequence", "RewriteTable", "ValidateNotNull", "BuildIndex"]
+    );
     assert_eq!(kinds("ALTER TABLE plain ALTER n TYPE bigint"), ["RewriteTable", "DropIndex", "BuildIndex"]);
-    assert_eq!(kinds("ALTER TABLE plain ADD CHECK (n > 0), ALTER t SET NOT NULL"), ["ValidateCheck", "ValidateNotNull"]);
-    assert_eq!(kinds("ALTER TABLE plain ADD FOREIGN KEY (n) REFERENCES stories(id)"), ["ValidateForeignKey", "Replace"], "the user's index serves");
-    assert_eq!(kinds("ALTER TABLE plain ADD u int OWNED_BY users(id)"), ["BuildIndex", "ValidateForeignKey", "Replace"]);
+    assert_eq!(
+        kinds("ALTER TABLE plain ADD CHECK (n > 0), ALTER t SET NOT NULL"),
+        ["ValidateCheck", "ValidateNotNull"]
+    );
+    assert_eq!(
+        kinds("ALTER TABLE plain ADD FOREIGN KEY (n) REFERENCES stories(id)"),
+        ["ValidateForeignKey", "Replace"],
+        "the user's index serves"
+    );
+    assert_eq!(
+        kinds("ALTER TABLE plain ADD u int OWNED_BY users(id)"),
+        ["BuildIndex", "ValidateForeignKey", "Replace"]
+    );
     assert_eq!(kinds("ALTER TABLE stories ALTER author DROP OWNED_BY"), ["RequireEmpty", "Replace"]);
     assert_eq!(kinds("DROP INDEX plain_n"), ["DropIndex"]);
     assert_eq!(kinds("DROP TABLE users CASCADE"), ["DropIndex", "DropTable", "RequireEmpty", "Replace"]);
@@ -282,7 +299,8 @@ fn applications_are_accepted() {
                 Some(column) => format!("COLUMN {}.{}", table.name, table.columns[column].name),
                 None => format!("TABLE {}", table.name),
             };
-            let plan = run(&catalog, &format!("SECURITY LABEL FOR dogwood ON {object} IS '{}'", row.label)).expect("its own label");
+            let plan = run(&catalog, &format!("SECURITY LABEL FOR dogwood ON {object} IS '{}'", row.label))
+                .expect("its own label");
             assert_eq!(security_labels(&plan.catalog), labels, "{object}");
             assert!(plan.effects.is_empty(), "{object}: {:?}", plan.effects);
         }
@@ -296,7 +314,9 @@ fn applications_are_accepted() {
     let texts: Vec<String> = paths.iter().map(|path| path.describe(&owncloud)).collect();
     assert_eq!(
         texts,
-        ["oc_filecache.fileid OWNED_BY oc_files(id) → oc_share.item_source OWNS oc_files(id) → oc_share.uid_owner OWNED_BY oc_users(uid)"]
+        [
+            "oc_filecache.fileid OWNED_BY oc_files(id) → oc_share.item_source OWNS oc_files(id) → oc_share.uid_owner OWNED_BY oc_users(uid)"
+        ]
     );
 }
 
@@ -327,7 +347,11 @@ fn compliance_says_what_a_person_should_know() {
         );
     };
     has("users", Severity::Info, "owns itself");
-    has("newsletter", Severity::Severe, "columns look personal (email, first_name), but the table is connected to no data subject");
+    has(
+        "newsletter",
+        Severity::Severe,
+        "columns look personal (email, first_name), but the table is connected to no data subject",
+    );
     has("tags", Severity::Severe, "only accessed, never owned");
     has("tags", Severity::Info, "accessible to any number of people of \"users\"");
     has("m", Severity::Warning, "every ownership path passes a foreign key that may be NULL");
@@ -341,10 +365,24 @@ fn compliance_says_what_a_person_should_know() {
     has("profile", Severity::Notice, "erases this row for everyone");
     has("profile", Severity::Notice, "\"boss\" is NOT NULL");
     // What goes with its only owner, by declared CASCADE, or after what it owns, is never blanked.
-    for (table, text) in [("posts", "is NOT NULL"), ("ribbons", "erases this row"), ("notes", "no ON DEL rule"), ("notes", "is NOT NULL"), ("member", "\"gid\" is NOT NULL")] {
-        assert!(!rows.iter().any(|row| row.table_name == table && row.message.contains(text)), "{table} {text}\n{rows:#?}");
+    for (table, text) in [
+        ("posts", "is NOT NULL"),
+        ("ribbons", "erases this row"),
+        ("notes", "no ON DEL rule"),
+        ("notes", "is NOT NULL"),
+        ("member", "\"gid\" is NOT NULL"),
+    ] {
+        assert!(
+            !rows.iter().any(|row| row.table_name == table && row.message.contains(text)),
+            "{table} {text}\n{rows:#?}"
+        );
     }
-    assert!(!rows.iter().any(|row| row.path.as_deref().is_some_and(|path| path.contains("quiet")) && row.severity == Severity::Warning));
+    assert!(
+        !rows
+            .iter()
+            .any(|row| row.path.as_deref().is_some_and(|path| path.contains("quiet"))
+                && row.severity == Severity::Warning)
+    );
     assert!(ownership::dot(&catalog).contains("\"m\" -> \"users\" [label=\"sender OWNED_BY\", style=solid];"));
     assert!(ownership::json(&catalog).contains("\"annotation\": \"OWNED_BY\""));
 }

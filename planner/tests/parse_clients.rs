@@ -14,7 +14,8 @@ fn captured(name: &str, text: &str) -> Vec<String> {
         .map(|(line, sql)| if line.starts_with("N ") { replace_numbers(sql) } else { sql.to_string() })
         // Line ends were captured as blanks, which these two comments of pgcli's cannot bear.
         .map(|sql| {
-            sql.replace("-- non-composite types ", "").replace("-- composite type, but not a table ", "")
+            sql.replace("-- non-composite types ", "")
+                .replace("-- composite type, but not a table ", "")
                 .replace("-- ignore array types ", "")
         })
         .collect()

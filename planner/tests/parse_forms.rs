@@ -208,8 +208,30 @@ fn mutations_never_panic() {
     };
     let seeds: Vec<&str> = ACCEPTED.lines().filter(|line| !line.is_empty()).collect();
     const SPICE: [&str; 24] = [
-        "(", ")", "'", "\"", ",", ";", "$$", "$1", "/*", "--", "é", "\u{0}", "NOT", "NULL", "ON DEL", "CASE", "[", "]",
-        "::", "E'\\", "U&'\\", "99999999999999999999", "\n", ".",
+        "(",
+        ")",
+        "'",
+        "\"",
+        ",",
+        ";",
+        "$$",
+        "$1",
+        "/*",
+        "--",
+        "é",
+        "\u{0}",
+        "NOT",
+        "NULL",
+        "ON DEL",
+        "CASE",
+        "[",
+        "]",
+        "::",
+        "E'\\",
+        "U&'\\",
+        "99999999999999999999",
+        "\n",
+        ".",
     ];
     for _ in 0..20_000 {
         let mut words: Vec<&str> = seeds[random(seeds.len())].split(' ').collect();

@@ -23,7 +23,9 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
         match rung {
             "hir" => out += &explain::hir(&hir, &catalog),
             "mir" => out += &explain::mir(&lower_query(&hir, &catalog)?, &catalog),
-            "optimized" => out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog),
+            "optimized" => {
+                out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog)
+            }
             "plan" => out += &explain::plan(&plan_query(&hir, &catalog, &forms)?, &catalog),
             other => panic!("no such rung: {other}"),
         }

@@ -3,9 +3,9 @@
 #[path = "resolve_support/mod.rs"]
 mod support;
 
+use planner::hir::WriteHir;
 use planner::parse::parse;
 use planner::resolve::{Resolved, SessionInfo, resolve};
-use planner::hir::WriteHir;
 use std::fmt::Write;
 use support::{catalog::catalog, print};
 
@@ -36,7 +36,8 @@ fn run(sql: &str) -> String {
             }
             Err(error) => {
                 let position = error.position.map_or_else(String::new, |position| format!(" at {position}"));
-                writeln!(out, "error {}{position}: {}", error.code, error.message).expect("writing to a string does not fail");
+                writeln!(out, "error {}{position}: {}", error.code, error.message)
+                    .expect("writing to a string does not fail");
                 for (word, text) in [("detail", &error.detail), ("hint", &error.hint)] {
                     if let Some(text) = text {
                         writeln!(out, "{word}: {text}").expect("writing to a string does not fail");

@@ -129,7 +129,10 @@ fn check(golden: &str) {
         for folded in [false, true] {
             let ours = shown(evaluate(expression, folded));
             if ours != expected {
-                failures.push(format!("{expression}\n    PostgreSQL {expected}\n    ours{}       {ours}", if folded { " folded" } else { "" }));
+                failures.push(format!(
+                    "{expression}\n    PostgreSQL {expected}\n    ours{}       {ours}",
+                    if folded { " folded" } else { "" }
+                ));
                 break;
             }
         }

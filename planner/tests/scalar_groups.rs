@@ -61,12 +61,8 @@ fn windows() {
     let near = |unit, offset: fn(i64) -> Datum| {
         frame(unit, FrameBound::Preceding(offset(1)), FrameBound::Following(offset(1)), FrameExclusion::NoOthers)
     };
-    let groups = frame(
-        FrameUnit::Groups,
-        FrameBound::Preceding(Datum::Int8(1)),
-        FrameBound::CurrentRow,
-        FrameExclusion::Ties,
-    );
+    let groups =
+        frame(FrameUnit::Groups, FrameBound::Preceding(Datum::Int8(1)), FrameBound::CurrentRow, FrameExclusion::Ties);
     let others =
         frame(FrameUnit::Rows, FrameBound::UnboundedPreceding, FrameBound::CurrentRow, FrameExclusion::CurrentRow);
     let four = |value: i64| Datum::Int4(value as i32);

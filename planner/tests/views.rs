@@ -8,8 +8,8 @@
 use planner::catalog::Catalog;
 use planner::error::PlanError;
 use planner::parse::parse;
-use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::resolve::ddl::{Labels, plan_ddl, resolver_hook};
+use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::{MaintainedViews, Planned, check_maintainable, depends_on_session, explain, plan_statement};
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ fn define(catalog: &mut Catalog, sql: &str, out: &mut String) -> Result<(), Plan
         let plan = plan_ddl(&parsed.statement, catalog, Labels::TakeEffect, &hook)?;
         planner::ownership::check(&plan.catalog, false)?;
         for notice in &plan.notices {
-            let detail = notice.detail.as_ref().map_or_else(String::new, |detail| format!(" ({})", detail.replace('\n', "; ")));
+            let detail =
+                notice.detail.as_ref().map_or_else(String::new, |detail| format!(" ({})", detail.replace('\n', "; ")));
             let _ = writeln!(out, "notice: {}{detail}", notice.message);
         }
         let _ = writeln!(out, "{}", plan.tag);
@@ -66,7 +67,8 @@ fn show_view(catalog: &Catalog, name: &str, out: &mut String) {
 
 fn rung(catalog: &Catalog, sql: &str, views: MaintainedViews, out: &mut String) -> Result<(), PlanError> {
     let planned = plan_statement(&parse(sql)?[0], catalog, &[], views)?;
-    let read: Vec<&str> = planned.views.iter().map(|view| catalog.table(*view).expect("it is read").name.as_str()).collect();
+    let read: Vec<&str> =
+        planned.views.iter().map(|view| catalog.table(*view).expect("it is read").name.as_str()).collect();
     let _ = writeln!(out, "views: {}", read.join(", "));
     match &planned.planned {
         Planned::Query(query) => out.push_str(&explain::plan(query, catalog)),

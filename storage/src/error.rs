@@ -204,16 +204,12 @@ impl fmt::Display for StorageError {
             StorageError::NotADatabase { path } => {
                 write!(f, "folder \"{}\" is not empty and holds no Dogwood database", path.display())
             }
-            StorageError::UnknownFormat { path, found: Some(found), known } => write!(
-                f,
-                "file \"{}\" says data format {found}, this server knows only format {known}",
-                path.display()
-            ),
-            StorageError::UnknownFormat { path, found: None, known } => write!(
-                f,
-                "file \"{}\" names no data format, this server knows only format {known}",
-                path.display()
-            ),
+            StorageError::UnknownFormat { path, found: Some(found), known } => {
+                write!(f, "file \"{}\" says data format {found}, this server knows only format {known}", path.display())
+            }
+            StorageError::UnknownFormat { path, found: None, known } => {
+                write!(f, "file \"{}\" names no data format, this server knows only format {known}", path.display())
+            }
             StorageError::RootKeyMissing { path } => {
                 write!(f, "root key file \"{}\" of an existing database is missing", path.display())
             }

@@ -101,11 +101,8 @@ impl Keyring {
 
     /// Opens the keyring: reads its header, not its slots.
     pub(crate) fn open(path: &Path, root: &[u8; KEY_BYTES], root_path: &Path) -> Result<Keyring, StorageError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(StorageError::io("open keyring", path))?;
+        let file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(StorageError::io("open keyring", path))?;
         let metadata = file.metadata().map_err(StorageError::io("open keyring", path))?;
         refuse_exposed(path, metadata.permissions().mode())?;
         let header = read_header(&file, path)?;
@@ -261,8 +258,7 @@ impl Keyring {
 
     /// Destroys keys: both copies of each slot overwritten, the cache wiped, one flush for all.
     pub(crate) fn destroy(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
-        let slots: Vec<u64> =
-            microdbs.iter().map(|microdb| self.permutation.slot(microdb::stored(*microdb))).collect();
+        let slots: Vec<u64> = microdbs.iter().map(|microdb| self.permutation.slot(microdb::stored(*microdb))).collect();
         if slots.iter().any(|slot| *slot >= self.made()) {
             return Err(StorageError::UnknownMicroDb);
         }

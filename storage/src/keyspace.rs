@@ -59,7 +59,11 @@ pub(crate) mod varint {
 }
 
 /// The key of a personal row's copy.
-pub(crate) fn personal_row(relation: RelationId, microdb: MicroDbId, key: &RowKey) -> [u8; ROW_PREFIX_BYTES + HASH_BYTES] {
+pub(crate) fn personal_row(
+    relation: RelationId,
+    microdb: MicroDbId,
+    key: &RowKey,
+) -> [u8; ROW_PREFIX_BYTES + HASH_BYTES] {
     let mut bytes = [0; ROW_PREFIX_BYTES + HASH_BYTES];
     bytes[..4].copy_from_slice(&relation.0.to_be_bytes());
     bytes[4..ROW_PREFIX_BYTES].copy_from_slice(&microdb::stored(microdb));

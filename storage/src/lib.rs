@@ -27,11 +27,11 @@ pub mod snapshot;
 pub mod store;
 
 pub use batch::Batch;
-pub use crypto::{content_hash, random_bytes};
 pub use config::{Cipher, RootKeySource, StoreOptions};
+pub use crypto::{content_hash, random_bytes};
 pub use error::StorageError;
-pub use microdb::OwnerSet;
 pub use index::{IndexProbe, ValueHash};
+pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
 pub use snapshot::Snapshot;
 pub use store::{Reclaim, Store, StoreStatistics};

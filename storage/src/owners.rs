@@ -139,9 +139,11 @@ impl OwnerProbe {
     pub fn owners(&mut self, relation: RelationId, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, StorageError> {
         let mut owners = Vec::with_capacity(1);
         let mut parsed = true;
-        self.cursor.find_all(&keyspace::owners_of(relation, key), "read owners", |key, value| match parse(key, value) {
-            Some((_, owner, derivations)) => owners.push((owner, derivations)),
-            None => parsed = false,
+        self.cursor.find_all(&keyspace::owners_of(relation, key), "read owners", |key, value| {
+            match parse(key, value) {
+                Some((_, owner, derivations)) => owners.push((owner, derivations)),
+                None => parsed = false,
+            }
         })?;
         if !parsed {
             return Err(malformed(relation));

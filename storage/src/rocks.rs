@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode,
-    ErrorKind, LogLevel, Options, SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode, ErrorKind,
+    LogLevel, Options, SliceTransform,
 };
 
 use crate::error::{RocksFailure, StorageError};
@@ -125,8 +125,7 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     options.set_log_level(LogLevel::Warn);
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
-    let families =
-        FAMILIES.map(|family| ColumnFamilyDescriptor::new(family.name(), family.options(cache)));
+    let families = FAMILIES.map(|family| ColumnFamilyDescriptor::new(family.name(), family.options(cache)));
     DB::open_cf_descriptors(&options, path, families).map_err(failed("open the storage engine"))
 }
 

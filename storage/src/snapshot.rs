@@ -104,12 +104,7 @@ impl Snapshot {
     }
 
     /// One owner's copy of a personal row.
-    pub fn get_copy(
-        &self,
-        relation: RelationId,
-        key: &RowKey,
-        owner: MicroDbId,
-    ) -> Result<Option<Row>, StorageError> {
+    pub fn get_copy(&self, relation: RelationId, key: &RowKey, owner: MicroDbId) -> Result<Option<Row>, StorageError> {
         let at = keyspace::personal_row(relation, owner, key);
         let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
         let (_, plain) = self.store().open_personal(owner, Place::Personal(relation, owner, key.bytes()), &sealed)?;

@@ -311,9 +311,8 @@ impl Store {
     /// Sizes, for operators.
     pub fn statistics(&self) -> StoreStatistics {
         let db = &self.inner.db;
-        let number = |family: Family, name| {
-            db.property_int_value_cf(family.handle(db), name).ok().flatten().unwrap_or(0)
-        };
+        let number =
+            |family: Family, name| db.property_int_value_cf(family.handle(db), name).ok().flatten().unwrap_or(0);
         let slots = self.inner.keyring.slots();
         StoreStatistics {
             family_bytes: FAMILIES

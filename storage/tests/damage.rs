@@ -102,7 +102,8 @@ fn a_flipped_byte_in_a_sorted_file_is_reported_by_its_name() {
         if let Ok(store) = Store::open(&folder.options()) {
             let problems = check(&store.snapshot(), &relations()).problems;
             let name = file.file_name().expect("a file");
-            let named = |problem: &Problem| matches!(problem, Problem::DamagedFile(path) if path.file_name() == Some(name));
+            let named =
+                |problem: &Problem| matches!(problem, Problem::DamagedFile(path) if path.file_name() == Some(name));
             assert!(problems.iter().any(named), "{} in {problems:?}", file.display());
         }
         fs::write(&file, &sound).expect("restores");
@@ -130,7 +131,9 @@ fn a_flipped_byte_anywhere_never_gives_wrong_data() {
                 copy_folder(&folder.0, &copy.0);
                 let place = copy.0.join(file.strip_prefix(&folder.0).expect("below the folder"));
                 flip(&place, &sound, (state >> 33) as usize % sound.len());
-                let Ok(store) = Store::open(&StoreOptions { path: copy.0.clone(), ..folder.options() }) else { continue };
+                let Ok(store) = Store::open(&StoreOptions { path: copy.0.clone(), ..folder.options() }) else {
+                    continue;
+                };
                 read_only_truths(&store);
             }
         }

@@ -51,8 +51,9 @@ impl Logins {
     pub fn open(data: &Path) -> io::Result<Logins> {
         let path = data.join("logins");
         match fs::read_to_string(&path) {
-            Ok(text) => Logins::parse(&text)
-                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("\"{}\" is damaged", path.display()))),
+            Ok(text) => Logins::parse(&text).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, format!("\"{}\" is damaged", path.display()))
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Logins::create(data),
             Err(error) => Err(error),
         }

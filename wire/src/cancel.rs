@@ -134,8 +134,7 @@ pub fn is_closed(socket: &TcpStream) -> bool {
 
 /// Compares without telling by its time where the first difference is.
 pub fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
-    left.len() == right.len()
-        && left.iter().zip(right).fold(0, |difference, (l, r)| difference | (l ^ r)) == 0
+    left.len() == right.len() && left.iter().zip(right).fold(0, |difference, (l, r)| difference | (l ^ r)) == 0
 }
 
 #[cfg(test)]

@@ -71,10 +71,7 @@ impl Frame {
 }
 
 fn is_frontend_kind(kind: u8) -> bool {
-    matches!(
-        kind,
-        b'Q' | b'P' | b'B' | b'D' | b'E' | b'C' | b'H' | b'S' | b'X' | b'd' | b'c' | b'f' | b'p' | b'F'
-    )
+    matches!(kind, b'Q' | b'P' | b'B' | b'D' | b'E' | b'C' | b'H' | b'S' | b'X' | b'd' | b'c' | b'f' | b'p' | b'F')
 }
 
 /// Walks a message's body as its type demands.
@@ -195,8 +192,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
             0xF0..=0xF7 => 4,
             _ => 1,
         };
-        let shown: Vec<String> =
-            bytes[start..].iter().take(announced).map(|byte| format!("0x{byte:02x}")).collect();
+        let shown: Vec<String> = bytes[start..].iter().take(announced).map(|byte| format!("0x{byte:02x}")).collect();
         SqlError::new("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")))
     })
 }

@@ -86,9 +86,7 @@ impl<'a> Handler<'a> {
         }
         let limit = match self.session.status() {
             TransactionStatus::Idle => self.session.idle_session_timeout(),
-            TransactionStatus::InTransaction | TransactionStatus::Failed => {
-                self.session.idle_in_transaction_timeout()
-            }
+            TransactionStatus::InTransaction | TransactionStatus::Failed => self.session.idle_in_transaction_timeout(),
         };
         let frame = self.connection.frame(MESSAGE_BYTES_MAX);
         let Some(limit) = limit else { return frame.await };

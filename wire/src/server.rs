@@ -155,12 +155,13 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let shared = Arc::clone(&self.shared);
         let listener = self.listener;
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            accept(&listener, &shared).await;
-            Ok(())
-        })
-        .map_err(|error| ServerError::Listen(self.address, error))?;
+        runtime
+            .block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                accept(&listener, &shared).await;
+                Ok(())
+            })
+            .map_err(|error| ServerError::Listen(self.address, error))?;
         self.shared.registry.cancel_all();
         self.shared.wait_for_threads();
         Ok(())
@@ -243,8 +244,7 @@ impl Shared {
             }
             // A statement that began while the flags were raised is reached by the next round.
             let round = left.min(WATCH_INTERVAL);
-            (threads, _) =
-                self.thread_ended.wait_timeout(threads, round).unwrap_or_else(PoisonError::into_inner);
+            (threads, _) = self.thread_ended.wait_timeout(threads, round).unwrap_or_else(PoisonError::into_inner);
             self.registry.cancel_all();
         }
     }
@@ -302,9 +302,7 @@ async fn converse(socket: tokio::net::TcpStream, watched: TcpStream, shared: &Ar
             let end = match tokio::time::timeout_at(deadline, admit(&mut connection, &login, shared)).await {
                 Ok(Ok(())) => serve(&mut connection, login, watched, shared).await,
                 Ok(Err(error)) => error,
-                Err(_) => WireError::Fatal(
-                    SqlError::new("08006", "canceling authentication due to timeout").fatal(),
-                ),
+                Err(_) => WireError::Fatal(SqlError::new("08006", "canceling authentication due to timeout").fatal()),
             };
             finish(connection, end).await;
         }

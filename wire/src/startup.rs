@@ -205,9 +205,8 @@ fn options(text: &str) -> Result<Vec<(String, String)>, SqlError> {
         } else {
             return Err(SqlError::new("42601", format!("invalid command-line argument for server process: {word}")));
         };
-        let (name, value) = setting
-            .split_once('=')
-            .ok_or_else(|| SqlError::new("42601", format!("-c {setting} requires a value")))?;
+        let (name, value) =
+            setting.split_once('=').ok_or_else(|| SqlError::new("42601", format!("-c {setting} requires a value")))?;
         settings.push((name.replace('-', "_"), value.to_string()));
     }
     Ok(settings)
@@ -245,8 +244,7 @@ mod tests {
         assert_eq!(read.user, "ada");
         assert_eq!(read.database, "ada");
         assert_eq!(read.unknown_options, ["_pq_.x"]);
-        let expected =
-            [("client_encoding", "utf-8"), ("a.b", "1 2"), ("statement_timeout", "5s")];
+        let expected = [("client_encoding", "utf-8"), ("a.b", "1 2"), ("statement_timeout", "5s")];
         let settings: Vec<_> = read.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(settings, expected);
     }

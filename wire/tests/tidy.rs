@@ -141,7 +141,9 @@ fn dependencies_are_read_from_manifests() {
 #[test]
 fn the_top_level_is_fixed() {
     // What a build and a measurement leave behind is not the project's.
-    let left = |name: &str| name == "target" || (name.starts_with("bench-") && (name.ends_with(".json") || name.ends_with(".md")));
+    let left = |name: &str| {
+        name == "target" || (name.starts_with("bench-") && (name.ends_with(".json") || name.ends_with(".md")))
+    };
     let known = |name: &str| name.starts_with('.') || left(name) || TOP.contains(&name);
     let entries = fs::read_dir(root()).expect("the project can be read");
     let names = entries.map(|entry| entry.expect("the entry can be read").file_name().to_string_lossy().into_owned());

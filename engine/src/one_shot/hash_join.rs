@@ -117,8 +117,7 @@ impl<'p> HashJoinStream<'p> {
             }
             let HashJoin { left_key, null_safe, kind, right_arity, .. } = self.join;
             let keyed = encode(&mut self.code, left_key, &self.left_row, null_safe, &self.shot.eval)?;
-            let matched =
-                keyed && self.held.as_ref().is_some_and(|held| held.contains_key(self.code.as_slice()));
+            let matched = keyed && self.held.as_ref().is_some_and(|held| held.contains_key(self.code.as_slice()));
             match (kind, matched) {
                 (MatchKind::Inner | MatchKind::Left, true) => {
                     self.position = 0;

@@ -49,13 +49,8 @@ impl Profile {
     /// Of a plan and all below it.
     pub fn new(plan: &Plan, timing: bool) -> Arc<Profile> {
         let counters: Vec<Arc<Counter>> = addresses(plan).iter().map(|_| Arc::default()).collect();
-        let profile = Profile {
-            counters,
-            places: Mutex::default(),
-            timing,
-            running: Mutex::new(0),
-            ended: Condvar::new(),
-        };
+        let profile =
+            Profile { counters, places: Mutex::default(), timing, running: Mutex::new(0), ended: Condvar::new() };
         profile.follow(plan);
         Arc::new(profile)
     }

@@ -167,14 +167,8 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
             stream(body, shot, &with(locals, *id, local))
         }
         Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
-            let join = HashJoin {
-                left_key,
-                right_key,
-                right_arity: arity(right),
-                null_safe: *null_safe,
-                kind: *kind,
-                mfp,
-            };
+            let join =
+                HashJoin { left_key, right_key, right_arity: arity(right), null_safe: *null_safe, kind: *kind, mfp };
             let (left, right) = (stream(left, shot, locals)?, stream(right, shot, locals)?);
             Ok(Box::new(HashJoinStream::new(left, right, join, shot)))
         }

@@ -142,9 +142,8 @@ impl DeltaJoin {
         let Ok(values) = join.key.iter().map(|key| key.eval(&left, &self.eval)).collect::<Result<Vec<_>, _>>() else {
             return Ok(());
         };
-        let any = |reader: &dyn Reader| {
-            Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?.any(reader, &values)
-        };
+        let any =
+            |reader: &dyn Reader| Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?.any(reader, &values);
         let (before, after) = (any(group.before.as_ref())?, any(group.after.as_ref())?);
         let mut run = self.run(group.after.as_ref(), changes);
         if join.kind == MatchKind::Left {
@@ -312,13 +311,8 @@ impl Run<'_> {
     /// A row through a lookup join. The first error of a row is all that it gives from there on, in both states.
     fn join(&mut self, row: &mut Vec<Datum>, diff: isize, join: &JoinStep, rest: &[Step]) -> Result<(), SqlError> {
         let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))?;
-        let lookup = LookupJoin {
-            key: &join.key,
-            kind: join.kind,
-            condition: &join.condition,
-            with_key: false,
-            mfp: &join.mfp,
-        };
+        let lookup =
+            LookupJoin { key: &join.key, kind: join.kind, condition: &join.condition, with_key: false, mfp: &join.mfp };
         let mut joined = Vec::new();
         match self.joined(&leaf, &lookup, row, &mut joined) {
             Ok(()) => {}

@@ -138,15 +138,11 @@ fn adds(step: &Plan, id: LocalId) -> bool {
         | Plan::LookupJoin { input, .. }
         | Plan::Negate(input) => adds(input, id),
         Plan::Join { left, right, kind, .. } => match kind {
-            MatchKind::Inner => {
-                (!mentions(left, id) || !mentions(right, id)) && adds(left, id) && adds(right, id)
-            }
+            MatchKind::Inner => (!mentions(left, id) || !mentions(right, id)) && adds(left, id) && adds(right, id),
             MatchKind::Left | MatchKind::Semi | MatchKind::Anti => adds(left, id) && !mentions(right, id),
         },
         // A branch without the local would come again each round.
-        Plan::Union(inputs) => {
-            !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && adds(input, id))
-        }
+        Plan::Union(inputs) => !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && adds(input, id)),
         Plan::Let { value, body, .. } => !mentions(value, id) && adds(body, id),
         Plan::Reduce { .. }
         | Plan::TopK { .. }

@@ -108,8 +108,17 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
             Ok(inputs)
         },
     )?;
-    let mut pump =
-        Pump { worker, done, output, meter, arrangements, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
+    let mut pump = Pump {
+        worker,
+        done,
+        output,
+        meter,
+        arrangements,
+        shot,
+        emit,
+        consolidates: may_retract(plan),
+        pending: Vec::new(),
+    };
     let result = pump.run(feeds, inputs);
     if let Some((profile, rendered, log)) = profiled {
         profile.take(&rendered, &log);

@@ -14,8 +14,8 @@ use crate::SqlError;
 use crate::clock;
 use planner::catalog::Catalog;
 use planner::parse::statement::ExportFormat;
-use repr::datetime::Zone;
 use repr::Jsonb;
+use repr::datetime::Zone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::Store;
@@ -88,10 +88,8 @@ fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
 
 fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let mut lines = vec![
-        format!("# dogwood_export,1,generated,{generated}"),
-        "table,relation,path,row,redacted".to_string(),
-    ];
+    let mut lines =
+        vec![format!("# dogwood_export,1,generated,{generated}"), "table,relation,path,row,redacted".to_string()];
     for row in rows {
         lines.push(format!(
             "{},{},{},{},{}",

@@ -21,11 +21,7 @@ pub struct Erasure {
 }
 
 /// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
-pub fn issue(
-    between: &Between<'_>,
-    derivation: &Derivation,
-    batch: &mut Batch,
-) -> Result<Vec<Erasure>, SqlError> {
+pub fn issue(between: &Between<'_>, derivation: &Derivation, batch: &mut Batch) -> Result<Vec<Erasure>, SqlError> {
     let mut receipts = Vec::new();
     let store = between.new.store();
     for (microdb, relation, row_key) in removed(between)? {

@@ -79,8 +79,9 @@ fn refuse_unsupported(options: &CopyOptions) -> Result<(), SqlError> {
     if let Some(encoding) = &options.encoding
         && !crate::settings::is_utf8(encoding)
     {
-        return Err(SqlError::unsupported(format!("COPY with encoding \"{encoding}\""))
-            .hint("Send and read the data as UTF8."));
+        return Err(
+            SqlError::unsupported(format!("COPY with encoding \"{encoding}\"")).hint("Send and read the data as UTF8.")
+        );
     }
     Ok(())
 }
@@ -111,9 +112,10 @@ pub(super) fn force_quote(options: &CopyOptions, columns: &[OutputColumn]) -> Re
 
 fn positions(names: &[String], columns: &[OutputColumn], option: &str) -> Result<Vec<usize>, SqlError> {
     let position = |name: &String| {
-        columns.iter().position(|column| column.name == *name).ok_or_else(|| {
-            SqlError::new("42P10", format!("{option} column \"{name}\" not referenced by COPY"))
-        })
+        columns
+            .iter()
+            .position(|column| column.name == *name)
+            .ok_or_else(|| SqlError::new("42P10", format!("{option} column \"{name}\" not referenced by COPY")))
     };
     names.iter().map(position).collect()
 }

@@ -84,11 +84,7 @@ impl Session {
     }
 
     /// The statement inside, and the values of its parameters.
-    fn explained(
-        &self,
-        prepared: &Prepared,
-        params: &Arc<[Datum]>,
-    ) -> Result<(Arc<Prepared>, Arc<[Datum]>), SqlError> {
+    fn explained(&self, prepared: &Prepared, params: &Arc<[Datum]>) -> Result<(Arc<Prepared>, Arc<[Datum]>), SqlError> {
         let Statement::Explain { statement, .. } = &prepared.statement else {
             return Err(SqlError::new("XX000", "EXPLAIN without a statement inside"));
         };
@@ -130,9 +126,7 @@ impl Session {
                 let why = unread.unwrap_or(NoView::Writes);
                 Report { operators: write_operators(plan, &catalog), ..one_shot(plan.source(), cached, why, &catalog) }
             }
-            Planned::CreateTableAs(_, query) => {
-                one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog)
-            }
+            Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {
                 let lifted = &plan.lifted;
                 let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());

@@ -141,12 +141,7 @@ impl Session {
     }
 
     /// A request that finds no one leaves nothing but a record of it.
-    fn record_unknown(
-        &mut self,
-        table: RelationId,
-        key: &[ScalarExpr],
-        params: Arc<[Datum]>,
-    ) -> Result<(), SqlError> {
+    fn record_unknown(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<(), SqlError> {
         let view = Layered::new(self.database.store.clone(), self.database.latest());
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
@@ -241,7 +236,12 @@ impl Session {
 fn forget_rows(counts: &Counts, tag: &str) -> Response {
     let number = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
     let rows = counts.iter().map(|(table, counts)| {
-        Ok(vec![Datum::Text(table.as_str().into()), number(counts.deleted), number(counts.anonymized), number(counts.disowned)])
+        Ok(vec![
+            Datum::Text(table.as_str().into()),
+            number(counts.deleted),
+            number(counts.anonymized),
+            number(counts.disowned),
+        ])
     });
     let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
     Response::Rows(RowStream {

@@ -277,9 +277,7 @@ impl Session {
     fn block(&mut self, what: &str) -> Result<&mut Transaction, SqlError> {
         match &mut self.active {
             Some(active) if active.block => Ok(&mut active.transaction),
-            Some(_) | None => {
-                Err(SqlError::new("25P01", format!("{what} can only be used in transaction blocks")))
-            }
+            Some(_) | None => Err(SqlError::new("25P01", format!("{what} can only be used in transaction blocks"))),
         }
     }
 
@@ -318,7 +316,8 @@ impl Session {
                 Ok(text_rows(text_columns(&["name", "setting", "description"]), rows, "SHOW"))
             }
             Show::Setting(name) if name == "transaction_isolation" => {
-                let modes = self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes);
+                let modes =
+                    self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes);
                 let value = match modes.isolation {
                     Isolation::ReadCommitted => "read committed",
                     Isolation::RepeatableRead => "repeatable read",

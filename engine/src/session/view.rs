@@ -170,11 +170,7 @@ impl Session {
     }
 
     /// Whether a query may be a view by its parameters; found out once a plan.
-    pub(super) fn automatic<'c>(
-        &self,
-        prepared: &Prepared,
-        cached: &'c CachedPlan,
-    ) -> Result<&'c Automatic, SqlError> {
+    pub(super) fn automatic<'c>(&self, prepared: &Prepared, cached: &'c CachedPlan) -> Result<&'c Automatic, SqlError> {
         if let Some(known) = cached.automatic.get() {
             return Ok(known);
         }

@@ -213,11 +213,7 @@ impl ViewDataflow {
         })
     }
 
-    fn step_through(
-        &mut self,
-        worker: &mut Worker,
-        feeds: impl IntoIterator<Item = Feed>,
-    ) -> Result<(), SqlError> {
+    fn step_through(&mut self, worker: &mut Worker, feeds: impl IntoIterator<Item = Feed>) -> Result<(), SqlError> {
         feeds.into_iter().for_each(|feed| self.feeds.send(feed));
         self.tick += 1;
         self.feeds.advance_to(self.tick);
@@ -318,8 +314,11 @@ impl Arranging {
 }
 
 fn over_budget(view: &str, budget_bytes: usize) -> SqlError {
-    SqlError::new("53200", format!("view \"{view}\" needs more memory than dogwood.view_memory allows ({budget_bytes} bytes)"))
-        .hint("Narrow its query, or raise dogwood.view_memory and REFRESH the view.")
+    SqlError::new(
+        "53200",
+        format!("view \"{view}\" needs more memory than dogwood.view_memory allows ({budget_bytes} bytes)"),
+    )
+    .hint("Narrow its query, or raise dogwood.view_memory and REFRESH the view.")
 }
 
 fn arrange<'s>(
@@ -338,9 +337,8 @@ fn arrange<'s>(
         let bytes = if order.is_empty() { row } else { OrderedRow::make(&order, &datums, &row) };
         metered(&meter, group_key(&key, &datums), bytes)
     });
-    let arranged = arrange_core::<_, _, ViewChunker, ViewBatcher, ViewBuilder, ViewSpine>(
-        keyed.inner, Local, "ArrangeView",
-    );
+    let arranged =
+        arrange_core::<_, _, ViewChunker, ViewBatcher, ViewBuilder, ViewSpine>(keyed.inner, Local, "ArrangeView");
     let mut done = done.clone();
     arranged.stream.probe_with(&mut done).sink(Local, "ViewBatches", move |(input, _frontier)| {
         input.for_each(|_time, batches| {
@@ -375,10 +373,9 @@ fn find_chains(plan: &Plan, catalog: &Catalog, found: &mut Vec<(NodeId, Vec<Pipe
         return Ok(());
     }
     match plan {
-        Plan::Get { .. } | Plan::LookupJoin { .. } => Err(SqlError::new(
-            "XX000",
-            "a maintained plan reads a table whose changes cannot be followed",
-        )),
+        Plan::Get { .. } | Plan::LookupJoin { .. } => {
+            Err(SqlError::new("XX000", "a maintained plan reads a table whose changes cannot be followed"))
+        }
         _ => children(plan).into_iter().try_for_each(|child| find_chains(child, catalog, found)),
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Cheap to make anew: a commit changes the entries of affected views only. Never changes once published.
 
+use crate::SqlError;
 use crate::render::shared::{ViewBatch, for_key, next_key};
 use crate::render::top_k::OrderedRow;
-use crate::SqlError;
 use repr::{IndexId, RelationId, Row, ValueError};
 use std::collections::BTreeMap;
 use std::sync::Arc;

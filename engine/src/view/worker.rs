@@ -419,7 +419,8 @@ impl ViewWorker {
 
     fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
         let sources = vec![table.clone()];
-        let mut view = Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false, since: self.time() };
+        let mut view =
+            Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false, since: self.time() };
         match definition(table, catalog) {
             Ok(definition) => self.start(&mut view, definition),
             Err(error) => self.fail(table.id, &mut view, error),

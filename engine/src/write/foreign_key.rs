@@ -218,11 +218,7 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
 }
 
 /// The defaults of some columns.
-pub fn defaults(
-    writer: &mut Writer<'_>,
-    shape: &TableShape,
-    columns: &[ColumnIndex],
-) -> Result<Vec<Datum>, SqlError> {
+pub fn defaults(writer: &mut Writer<'_>, shape: &TableShape, columns: &[ColumnIndex]) -> Result<Vec<Datum>, SqlError> {
     let catalog = writer.transaction.latest_view().catalog().clone();
     columns
         .iter()

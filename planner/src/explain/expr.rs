@@ -69,7 +69,9 @@ pub(super) fn text<C>(expr: &ScalarExpr<C>, column: &impl Fn(&C) -> String) -> S
             let symbol = !function.name.starts_with(|first: char| first.is_ascii_lowercase());
             match (symbol, args.as_slice()) {
                 (true, [left, right]) => format!("({} {} {})", text(left, column), function.name, text(right, column)),
-                (true, [only]) if function.name.starts_with("IS ") => format!("({} {})", text(only, column), function.name),
+                (true, [only]) if function.name.starts_with("IS ") => {
+                    format!("({} {})", text(only, column), function.name)
+                }
                 (true, [only]) => format!("({} {})", function.name, text(only, column)),
                 _ => format!("{}({})", function.name, list(args, ", ")),
             }

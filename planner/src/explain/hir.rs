@@ -70,7 +70,9 @@ impl Text<'_> {
                 self.line(format_args!("Union"));
                 self.nested(|text| inputs.iter().for_each(|input| text.hir(input)));
             }
-            HirNode::Except { left, right, all } => self.binary(if *all { "Except all" } else { "Except" }, left, right),
+            HirNode::Except { left, right, all } => {
+                self.binary(if *all { "Except all" } else { "Except" }, left, right)
+            }
             HirNode::Intersect { left, right, all } => {
                 self.binary(if *all { "Intersect all" } else { "Intersect" }, left, right);
             }

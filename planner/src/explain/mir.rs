@@ -26,13 +26,20 @@ impl Text<'_> {
                     .collect();
                 format!("TableFunction {}{}", calls.join(", "), if *ordinality { " with ordinality" } else { "" })
             }
-            Mir::Reduce { keys, aggregates, .. } if aggregates.is_empty() => format!("Distinct ({})", expr::scalars(keys)),
+            Mir::Reduce { keys, aggregates, .. } if aggregates.is_empty() => {
+                format!("Distinct ({})", expr::scalars(keys))
+            }
             Mir::Reduce { keys, aggregates, .. } => {
                 let calls: Vec<String> = aggregates.iter().map(|call| expr::aggregate(call, &column)).collect();
                 format!("Reduce by ({}) to ({})", expr::scalars(keys), calls.join(", "))
             }
             Mir::TopK { keys, order, limit, offset, .. } => {
-                format!("TopK by {} order ({}){}", columns(keys), order_items(order), bounds(limit.as_ref(), offset.as_ref()))
+                format!(
+                    "TopK by {} order ({}){}",
+                    columns(keys),
+                    order_items(order),
+                    bounds(limit.as_ref(), offset.as_ref())
+                )
             }
             Mir::Window { partition, order, calls, .. } => {
                 let calls: Vec<String> = calls.iter().map(|call| expr::window(call, &column)).collect();
@@ -43,7 +50,9 @@ impl Text<'_> {
             Mir::Negate(_) => "Negate".to_owned(),
             Mir::Threshold(_) => "Threshold".to_owned(),
             Mir::Let { id, .. } => format!("Let l{}", id.0),
-            Mir::LetRec { id, distinct, .. } => format!("LetRec l{} {}", id.0, if *distinct { "union" } else { "union all" }),
+            Mir::LetRec { id, distinct, .. } => {
+                format!("LetRec l{} {}", id.0, if *distinct { "union" } else { "union all" })
+            }
         };
         self.line(format_args!("{line}"));
         self.nested(|text| mir.children().into_iter().for_each(|child| text.mir(child)));

@@ -71,7 +71,8 @@ impl Text<'_> {
             }
             Plan::Window { input, partition, order, calls } => {
                 let calls: Vec<String> = calls.iter().map(|call| expr::window(call, &column)).collect();
-                let line = format!("Window {} by {} order ({})", calls.join(", "), columns(partition), order_items(order));
+                let line =
+                    format!("Window {} by {} order ({})", calls.join(", "), columns(partition), order_items(order));
                 self.step(line, [&**input]);
             }
             Plan::AtMostOne { input, keys } => self.step(format!("AtMostOne by {}", columns(keys)), [&**input]),

@@ -180,10 +180,7 @@ fn title(name: &str) -> String {
 }
 
 /// The operators at this depth, each with those below it.
-fn tree<'o>(
-    operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operator>>,
-    depth: usize,
-) -> Vec<Value> {
+fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operator>>, depth: usize) -> Vec<Value> {
     let mut found = Vec::new();
     while let Some(operator) = operators.next_if(|operator| operator.depth >= depth) {
         let mut fields = Map::new();

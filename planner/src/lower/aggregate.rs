@@ -1,10 +1,10 @@
 //! Aggregation over an outer relation, and what aggregates give over nothing.
 
+use super::Lowering;
+use super::branch::pair;
 use super::env::Env;
 use super::ordered;
 use super::scalar::Rel;
-use super::Lowering;
-use super::branch::pair;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};

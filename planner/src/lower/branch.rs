@@ -5,8 +5,8 @@
 //!              └─ distinct key ─ inner(key) ─┴─ join (Inner, Left, Semi, Anti) on key, NULL = NULL
 //! ```
 
-use super::env::{Env, OuterColumn};
 use super::Lowering;
+use super::env::{Env, OuterColumn};
 use crate::error::PlanError;
 use crate::mir::Mir;
 use crate::plan::MatchKind;

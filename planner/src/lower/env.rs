@@ -123,7 +123,9 @@ impl Walk<'_, '_> {
     fn relation(&mut self, hir: &Hir, scopes: usize) {
         match &hir.node {
             HirNode::Constant(_) | HirNode::Get { .. } => {}
-            HirNode::GetCte(id) => self.found.extend((self.cte_key)(*id).iter().filter(|(scope, _)| *scope < self.limit)),
+            HirNode::GetCte(id) => {
+                self.found.extend((self.cte_key)(*id).iter().filter(|(scope, _)| *scope < self.limit))
+            }
             HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
                 self.relation(input, scopes);
                 exprs.iter().for_each(|expr| self.expr(expr, scopes));
@@ -149,7 +151,10 @@ impl Walk<'_, '_> {
             }
             HirNode::Window { input, calls, .. } => {
                 self.relation(input, scopes);
-                calls.iter().flat_map(|call| call.args.iter().chain(&call.filter)).for_each(|expr| self.expr(expr, scopes));
+                calls
+                    .iter()
+                    .flat_map(|call| call.args.iter().chain(&call.filter))
+                    .for_each(|expr| self.expr(expr, scopes));
             }
             HirNode::Union(inputs) => inputs.iter().for_each(|input| self.relation(input, scopes)),
             HirNode::Except { left, right, .. } | HirNode::Intersect { left, right, .. } => {

@@ -3,10 +3,10 @@
 //! `x NOT IN (…)` keeps a row if no comparison is true *or NULL*. For a plain comparison that is three anti
 //! joins, each by a key or over few rows: a match, a NULL inside, a NULL outside with any row inside.
 
+use super::Lowering;
 use super::env::{Env, free_in_expr, has_subquery};
 use super::peel::{over_bases, peel, without_order};
 use super::scalar::Rel;
-use super::Lowering;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
@@ -82,10 +82,12 @@ impl Lowering<'_> {
         let nulls = comparison(&condition).and_then(|args| {
             let types: Vec<_> = rel.mir.types().into_iter().chain(joint.right.types()).collect();
             let one_sided = |arg: &ScalarExpr| {
-                expr::reads_only(arg, |column| column < left_arity) || expr::reads_only(arg, |column| column >= left_arity)
+                expr::reads_only(arg, |column| column < left_arity)
+                    || expr::reads_only(arg, |column| column >= left_arity)
             };
             let simple = args.iter().all(|arg| {
-                one_sided(arg) && !matches!(expr::scalar_type(arg, &types), ScalarType::Record(_) | ScalarType::Array(_))
+                one_sided(arg)
+                    && !matches!(expr::scalar_type(arg, &types), ScalarType::Record(_) | ScalarType::Array(_))
             });
             let nullable = args.iter().filter(|arg| expr::nullable(arg, &types));
             simple.then(|| nullable.map(|arg| shape::is_null(arg, &types)).collect::<Result<Vec<_>, _>>())
@@ -110,7 +112,12 @@ impl Lowering<'_> {
 
     /// A subquery whose correlation is in its predicates only, as a relation of its own and conditions over
     /// the columns of `rel`, then its. `None` if it has to be computed per outer value.
-    fn standing_alone(&mut self, rel: &Rel, sub: &Hir, condition: Option<&HirExpr>) -> Result<Option<Joint>, PlanError> {
+    fn standing_alone(
+        &mut self,
+        rel: &Rel,
+        sub: &Hir,
+        condition: Option<&HirExpr>,
+    ) -> Result<Option<Joint>, PlanError> {
         let inside = rel.inside();
         let peeled = peel(sub);
         let correlated = |base: &&Hir| !self.free(base, inside.scopes).is_empty();
@@ -152,9 +159,7 @@ fn comparison(condition: &ScalarExpr) -> Option<&[ScalarExpr]> {
             [only] => comparison(only),
             _ => None,
         },
-        ScalarExpr::Call { function, args, .. } if shape::is_comparison(function) && args.len() == 2 => {
-            Some(args)
-        }
+        ScalarExpr::Call { function, args, .. } if shape::is_comparison(function) && args.len() == 2 => Some(args),
         _ => None,
     }
 }

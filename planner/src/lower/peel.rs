@@ -53,7 +53,9 @@ pub(super) fn peel(hir: &Hir) -> Peeled<'_> {
         _ => Peeled {
             bases: vec![hir],
             predicates: Vec::new(),
-            outputs: (0..hir.types.len()).map(|index| ScalarExpr::Column(HirColumn::Column { level: 0, index })).collect(),
+            outputs: (0..hir.types.len())
+                .map(|index| ScalarExpr::Column(HirColumn::Column { level: 0, index }))
+                .collect(),
         },
     }
 }
@@ -63,11 +65,9 @@ pub(super) fn without_order(hir: &Hir, limits_too: bool) -> &Hir {
     match &hir.node {
         HirNode::Distinct(input) => without_order(input, limits_too),
         HirNode::TopK { input, limit: None, offset: None, .. } => without_order(input, limits_too),
-        HirNode::TopK { input, limit: Some(ScalarExpr::Literal(repr::Datum::Int8(limit), _)), offset: None, .. }
-            if limits_too && *limit > 0 =>
-        {
-            without_order(input, limits_too)
-        }
+        HirNode::TopK {
+            input, limit: Some(ScalarExpr::Literal(repr::Datum::Int8(limit), _)), offset: None, ..
+        } if limits_too && *limit > 0 => without_order(input, limits_too),
         HirNode::Project(input, _) if limits_too => without_order(input, limits_too),
         _ => hir,
     }

@@ -79,7 +79,9 @@ impl Lowering<'_> {
                 let on = swap_columns(on, &swap)?;
                 let right = self.input(right, outer, set, env)?;
                 let joined = self.left_join(right, left, &on, false)?;
-                Ok(joined.project((0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect()))
+                Ok(joined.project(
+                    (0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect(),
+                ))
             }
             HirNode::TableFunction { input, functions, ordinality } => {
                 let mut rel = self.input(input, outer, set, env)?;
@@ -114,7 +116,9 @@ impl Lowering<'_> {
                 if set {
                     return self.apply_to_set(hir, outer, env);
                 }
-                self.attach(outer, env, &used, MatchKind::Inner, &[], |this, keys, env| this.apply_to_set(hir, keys, env))
+                self.attach(outer, env, &used, MatchKind::Inner, &[], |this, keys, env| {
+                    this.apply_to_set(hir, keys, env)
+                })
             }
         }
     }
@@ -214,7 +218,15 @@ impl Lowering<'_> {
         Ok(outer.clone().project(columns).distinct())
     }
 
-    fn let_cte(&mut self, id: CteId, value: &Hir, body: &Hir, outer: Mir, set: bool, env: &Env) -> Result<Mir, PlanError> {
+    fn let_cte(
+        &mut self,
+        id: CteId,
+        value: &Hir,
+        body: &Hir,
+        outer: Mir,
+        set: bool,
+        env: &Env,
+    ) -> Result<Mir, PlanError> {
         let used = self.free(value, env.scopes);
         self.bind(outer, |this, outer| {
             let keys = Self::keys(&outer, &used, env)?;
@@ -247,7 +259,13 @@ impl Lowering<'_> {
                 this.ctes.insert(id, Cte { id: local, key: used.into_iter().collect(), types: types.into() });
                 let step = this.apply(step, keys, true, &narrowed)?;
                 let body = this.apply(body, outer, set, env)?;
-                Ok(Mir::LetRec { id: local, base: Box::new(base), step: Box::new(step), distinct, body: Box::new(body) })
+                Ok(Mir::LetRec {
+                    id: local,
+                    base: Box::new(base),
+                    step: Box::new(step),
+                    distinct,
+                    body: Box::new(body),
+                })
             })
         })
     }
@@ -277,8 +295,7 @@ impl Lowering<'_> {
         used.extend(self.free_in_on(on, env.scopes, left_width));
         self.attach(left.mir, &right_env, &used, MatchKind::Left, &[], |this, keys, keys_env| {
             let key_width = keys.arity();
-            let own: Vec<Option<usize>> =
-                (0..left_width).map(|index| keys_env.position((env.scopes, index))).collect();
+            let own: Vec<Option<usize>> = (0..left_width).map(|index| keys_env.position((env.scopes, index))).collect();
             let outer_env = keys_env.with_scopes(right_scopes);
             let right = this.apply(right, keys, true, &outer_env)?;
             let columns = own.into_iter().chain((key_width..right.arity()).map(Some)).collect();
@@ -322,7 +339,8 @@ impl Lowering<'_> {
                         kind: MatchKind::Left,
                         same: same(left_arity),
                     };
-                    let matched = matched.project((0..left_arity).chain(left_arity + arity..left_arity + right_arity).collect());
+                    let matched =
+                        matched.project((0..left_arity).chain(left_arity + arity..left_arity + right_arity).collect());
                     let backward = left_columns(right_arity).chain(right_columns(0)).collect();
                     let rel = Rel { mir: right.clone(), columns: backward, env: env.clone() };
                     let rest = Mir::Match {
@@ -361,4 +379,3 @@ fn swap_columns(on: &HirExpr, swap: &impl Fn(usize) -> usize) -> Result<HirExpr,
 pub(super) fn shifted(order: &[Order], by: usize) -> Vec<Order> {
     order.iter().map(|order| Order { column: order.column + by, ..*order }).collect()
 }
-

@@ -2,9 +2,9 @@
 //!
 //! Branches of CASE carry a guard, so that their subqueries are computed for rows that reach them only.
 
+use super::Lowering;
 use super::branch::position;
 use super::env::{Env, has_subquery};
-use super::Lowering;
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
@@ -68,14 +68,21 @@ impl Lowering<'_> {
     }
 
     /// Lowers an expression; its subqueries become columns of `rel`, computed where `guard` holds.
-    pub(super) fn scalar(&mut self, expr: &HirExpr, rel: &mut Rel, guard: &[ScalarExpr]) -> Result<ScalarExpr, PlanError> {
+    pub(super) fn scalar(
+        &mut self,
+        expr: &HirExpr,
+        rel: &mut Rel,
+        guard: &[ScalarExpr],
+    ) -> Result<ScalarExpr, PlanError> {
         if !has_subquery(expr) {
             return self.pure(expr, rel);
         }
         match expr {
             ScalarExpr::Column(HirColumn::Exists(relation)) => self.exists_value(relation, rel, guard),
             ScalarExpr::Column(HirColumn::Scalar(relation)) => self.scalar_value(relation, rel, guard),
-            ScalarExpr::Column(HirColumn::Any { relation, condition }) => self.any_value(relation, condition, rel, guard),
+            ScalarExpr::Column(HirColumn::Any { relation, condition }) => {
+                self.any_value(relation, condition, rel, guard)
+            }
             ScalarExpr::Column(HirColumn::ArrayOf(relation, result)) => self.array_value(relation, result, rel, guard),
             ScalarExpr::Case { branches, otherwise, result } => {
                 let mut guard = guard.to_vec();
@@ -101,11 +108,9 @@ impl Lowering<'_> {
             ScalarExpr::Column(HirColumn::Column { .. }) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {
                 self.pure(expr, rel)
             }
-            ScalarExpr::Call { function, args, result } => Ok(ScalarExpr::Call {
-                function,
-                args: self.guarded(args, rel, guard)?,
-                result: result.clone(),
-            }),
+            ScalarExpr::Call { function, args, result } => {
+                Ok(ScalarExpr::Call { function, args: self.guarded(args, rel, guard)?, result: result.clone() })
+            }
             ScalarExpr::And(args) => Ok(ScalarExpr::And(self.guarded(args, rel, guard)?)),
             ScalarExpr::Or(args) => Ok(ScalarExpr::Or(self.guarded(args, rel, guard)?)),
             ScalarExpr::Coalesce(args, result) => {
@@ -121,7 +126,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn guarded(&mut self, exprs: &[HirExpr], rel: &mut Rel, guard: &[ScalarExpr]) -> Result<Vec<ScalarExpr>, PlanError> {
+    fn guarded(
+        &mut self,
+        exprs: &[HirExpr],
+        rel: &mut Rel,
+        guard: &[ScalarExpr],
+    ) -> Result<Vec<ScalarExpr>, PlanError> {
         exprs.iter().map(|expr| self.scalar(expr, rel, guard)).collect()
     }
 }

@@ -1,20 +1,34 @@
 //! EXCEPT and INTERSECT, by multiplicities. The outer's columns are part of each row, so that every outer
 //! row has its own difference.
 
-use super::env::Env;
 use super::Lowering;
+use super::env::Env;
 use crate::error::PlanError;
 use crate::hir::Hir;
 use crate::mir::Mir;
 use crate::plan::MatchKind;
 
 impl Lowering<'_> {
-    pub(super) fn except(&mut self, left: &Hir, right: &Hir, all: bool, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
+    pub(super) fn except(
+        &mut self,
+        left: &Hir,
+        right: &Hir,
+        all: bool,
+        outer: Mir,
+        env: &Env,
+    ) -> Result<Mir, PlanError> {
         let (left, right) = self.sides(left, right, outer, env)?;
         Ok(if all { minus(left, right) } else { minus(left.distinct(), right.distinct()) })
     }
 
-    pub(super) fn intersect(&mut self, left: &Hir, right: &Hir, all: bool, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
+    pub(super) fn intersect(
+        &mut self,
+        left: &Hir,
+        right: &Hir,
+        all: bool,
+        outer: Mir,
+        env: &Env,
+    ) -> Result<Mir, PlanError> {
         let (left, right) = self.sides(left, right, outer, env)?;
         if all {
             // What is left of the left when its surplus over the right is taken away.

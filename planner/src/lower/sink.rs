@@ -61,7 +61,8 @@ pub(super) fn sink(input: &Hir, predicates: Vec<HirExpr>) -> Hir {
             if *kind == JoinKind::Inner && !lateral {
                 (to_right, rest) = split(rest, |column| column >= arity);
             }
-            let outputs: Vec<HirExpr> = (0..arity + right.types.len()).map(|column| own_column(column.saturating_sub(arity))).collect();
+            let outputs: Vec<HirExpr> =
+                (0..arity + right.types.len()).map(|column| own_column(column.saturating_sub(arity))).collect();
             let to_right = to_right.iter().map(|predicate| over_bases(predicate, &outputs)).collect();
             let node = HirNode::Join {
                 left: Box::new(sink(left, to_left)),

@@ -1,12 +1,12 @@
 //! Subqueries as values: each appends columns to the relation that its expression stands over.
 
+use super::Lowering;
 use super::aggregate::with_defaults;
 use super::branch::pair;
 use super::env::{Env, free_in_expr, has_subquery};
 use super::ordered;
 use super::peel::{peel, without_order};
 use super::scalar::Rel;
-use super::Lowering;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::mir::{Mir, expr};
@@ -18,7 +18,12 @@ use std::collections::BTreeSet;
 
 impl Lowering<'_> {
     /// EXISTS: true where a row is found, else false.
-    pub(super) fn exists_value(&mut self, sub: &Hir, rel: &mut Rel, guard: &[ScalarExpr]) -> Result<ScalarExpr, PlanError> {
+    pub(super) fn exists_value(
+        &mut self,
+        sub: &Hir,
+        rel: &mut Rel,
+        guard: &[ScalarExpr],
+    ) -> Result<ScalarExpr, PlanError> {
         let sub = without_order(sub, true);
         let inside = rel.inside();
         let used = self.free(sub, inside.scopes);
@@ -81,7 +86,12 @@ impl Lowering<'_> {
     }
 
     /// A scalar subquery: NULL without a row, 21000 for two.
-    pub(super) fn scalar_value(&mut self, sub: &Hir, rel: &mut Rel, guard: &[ScalarExpr]) -> Result<ScalarExpr, PlanError> {
+    pub(super) fn scalar_value(
+        &mut self,
+        sub: &Hir,
+        rel: &mut Rel,
+        guard: &[ScalarExpr],
+    ) -> Result<ScalarExpr, PlanError> {
         let inside = rel.inside();
         if guard.is_empty() && self.unique_lookup(sub, rel)? {
             return Ok(ScalarExpr::Column(rel.mir.arity() - 1));
@@ -195,7 +205,8 @@ impl Lowering<'_> {
         let right = self.apply(base, Mir::unit(), true, &Env::scopes(inside.scopes))?;
         let arity = rel.mir.arity();
         let over = Rel { mir: Mir::unit(), columns: (arity..arity + right.arity()).map(Some).collect(), env: inside };
-        let on = peeled.predicates.iter().map(|predicate| self.pure(predicate, &over)).collect::<Result<Vec<_>, _>>()?;
+        let on =
+            peeled.predicates.iter().map(|predicate| self.pure(predicate, &over)).collect::<Result<Vec<_>, _>>()?;
         let left = std::mem::replace(&mut rel.mir, Mir::unit());
         let joined =
             Mir::Match { left: Box::new(left), right: Box::new(right), kind: MatchKind::Left, on, same: Vec::new() };
@@ -213,7 +224,9 @@ fn fixed_column(predicate: &HirExpr) -> Option<usize> {
     };
     let outside = |expr: &HirExpr| {
         let mut outside = true;
-        expr::visit_columns(expr, &mut |column| outside &= matches!(column, HirColumn::Column { level, .. } if *level > 0));
+        expr::visit_columns(expr, &mut |column| {
+            outside &= matches!(column, HirColumn::Column { level, .. } if *level > 0)
+        });
         outside
     };
     match (own(left), own(right)) {

@@ -68,7 +68,11 @@ pub fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     Ok(RowChecks {
         generated: assignments(&checks.generated)?,
         not_null: checks.not_null.clone(),
-        checks: checks.checks.iter().map(|(name, expr)| Ok((name.clone(), plan_expr(expr)?))).collect::<Result<_, PlanError>>()?,
+        checks: checks
+            .checks
+            .iter()
+            .map(|(name, expr)| Ok((name.clone(), plan_expr(expr)?)))
+            .collect::<Result<_, PlanError>>()?,
     })
 }
 

@@ -81,23 +81,29 @@ pub fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
         let only_self = dog.ownership(table.id).all(Edge::is_self_reference);
         for edge in dog.outgoing(table.id) {
             let error = if edge.is_ownership() && only_self && edge.is_self_reference() && !table.data_subject {
+                PlanError::new("DG004", format!("table \"{}\" is owned by nothing but itself", table.name))
+                    .hint("add an OWNED_BY edge to a table that belongs to a data subject, or use a plain REFERENCES")
+            } else if edge.is_ownership() && !owning.contains(&edge.to) {
                 PlanError::new(
                     "DG004",
-                    format!("table \"{}\" is owned by nothing but itself", table.name),
+                    format!("rows of table \"{}\" would have no owner: the edge reaches no data subject", table.name),
                 )
-                .hint("add an OWNED_BY edge to a table that belongs to a data subject, or use a plain REFERENCES")
-            } else if edge.is_ownership() && !owning.contains(&edge.to) {
-                PlanError::new("DG004", format!("rows of table \"{}\" would have no owner: the edge reaches no data subject", table.name))
-                    .hint(format!(
-                        "declare table \"{}\" DATA_SUBJECT, or give it an ownership edge that leads to a data subject",
-                        name_of(catalog, edge.to)
-                    ))
+                .hint(format!(
+                    "declare table \"{}\" DATA_SUBJECT, or give it an ownership edge that leads to a data subject",
+                    name_of(catalog, edge.to)
+                ))
             } else if !edge.is_ownership() && !any.contains(&edge.to) {
-                PlanError::new("DG004", format!("nobody could access rows of table \"{}\" by this edge: it reaches no data subject", table.name))
-                    .hint(format!(
-                        "connect table \"{}\" to a data subject first, or use a plain REFERENCES",
-                        name_of(catalog, edge.to)
-                    ))
+                PlanError::new(
+                    "DG004",
+                    format!(
+                        "nobody could access rows of table \"{}\" by this edge: it reaches no data subject",
+                        table.name
+                    ),
+                )
+                .hint(format!(
+                    "connect table \"{}\" to a data subject first, or use a plain REFERENCES",
+                    name_of(catalog, edge.to)
+                ))
             } else {
                 continue;
             };
@@ -191,7 +197,10 @@ fn check_rule(catalog: &Catalog, dog: &Dog, table: &Table, rule: &Rule) -> Resul
     }
     match &rule.action {
         RuleAction::DeleteRow if table.data_subject => refuse(
-            format!("ON DEL … DELETE_ROW would erase a person of data-subject table \"{}\" by another's request", table.name),
+            format!(
+                "ON DEL … DELETE_ROW would erase a person of data-subject table \"{}\" by another's request",
+                table.name
+            ),
             "use ANON, which blanks the columns and leaves the person",
         ),
         RuleAction::DeleteRow => Ok(()),
@@ -221,7 +230,10 @@ fn check_rule(catalog: &Catalog, dog: &Dog, table: &Table, rule: &Rule) -> Resul
                 if let Some(other) = other {
                     return Err(PlanError::new(
                         "42P16",
-                        format!("ON DEL cannot blank \"{name}\", which another ownership edge of table \"{}\" stands on", table.name),
+                        format!(
+                            "ON DEL cannot blank \"{name}\", which another ownership edge of table \"{}\" stands on",
+                            table.name
+                        ),
                     )
                     .detail(format!(
                         "rule on edge: {description}; columns ({}); other edge: {}",

@@ -109,13 +109,25 @@ impl Report<'_> {
             let arity = self.arity(&path);
             let subject = self.name(path.subject);
             let text = path.describe(self.catalog);
-            self.add(Severity::Info, Some(subject.clone()), Some(text), format!("owned by {arity} of \"{subject}\""), "");
+            self.add(
+                Severity::Info,
+                Some(subject.clone()),
+                Some(text),
+                format!("owned by {arity} of \"{subject}\""),
+                "",
+            );
         }
         for path in self.dog.access_paths(id) {
             let arity = self.arity(&path);
             let subject = self.name(path.subject);
             let text = path.describe(self.catalog);
-            self.add(Severity::Info, Some(subject.clone()), Some(text), format!("accessible to {arity} of \"{subject}\""), "");
+            self.add(
+                Severity::Info,
+                Some(subject.clone()),
+                Some(text),
+                format!("accessible to {arity} of \"{subject}\""),
+                "",
+            );
         }
         if !self.table.data_subject && self.dog.outgoing(id).is_empty() {
             self.add(Severity::Info, None, None, "impersonal: outside every µDB".to_string(), "");
@@ -133,9 +145,8 @@ impl Report<'_> {
 
     /// Whether an edge's foreign key may be NULL.
     fn is_nullable(&self, edge: &Edge) -> bool {
-        super::foreign_key(self.catalog, edge.reference).is_some_and(|(holder, key)| {
-            key.columns.iter().any(|&column| holder.columns[column].column_type.nullable)
-        })
+        super::foreign_key(self.catalog, edge.reference)
+            .is_some_and(|(holder, key)| key.columns.iter().any(|&column| holder.columns[column].column_type.nullable))
     }
 
     fn unconnected_columns(&mut self) {
@@ -265,7 +276,9 @@ impl Report<'_> {
                 Severity::Warning,
                 None,
                 Some(text),
-                format!("rows may be jointly owned and this edge has no ON DEL rule: when the person is forgotten, {then}"),
+                format!(
+                    "rows may be jointly owned and this edge has no ON DEL rule: when the person is forgotten, {then}"
+                ),
                 "say what about the forgotten person must go: ON DEL … ANON (columns) or DELETE_ROW",
             );
         }
@@ -371,10 +384,40 @@ impl Report<'_> {
 /// Whether a column's name suggests data about a person.
 fn looks_personal(name: &str) -> bool {
     const WORDS: [&str; 34] = [
-        "address", "affiliation", "avatar", "bio", "birth", "birthday", "birthdate", "dob", "email", "fax", "firstname",
-        "fullname", "gender", "ip", "lastname", "login", "mail", "mobile", "nationality", "nickname", "passport",
-        "passwd", "password", "phone", "photo", "salary", "sex", "ssn", "street", "surname", "telephone", "username",
-        "zip", "zipcode",
+        "address",
+        "affiliation",
+        "avatar",
+        "bio",
+        "birth",
+        "birthday",
+        "birthdate",
+        "dob",
+        "email",
+        "fax",
+        "firstname",
+        "fullname",
+        "gender",
+        "ip",
+        "lastname",
+        "login",
+        "mail",
+        "mobile",
+        "nationality",
+        "nickname",
+        "passport",
+        "passwd",
+        "password",
+        "phone",
+        "photo",
+        "salary",
+        "sex",
+        "ssn",
+        "street",
+        "surname",
+        "telephone",
+        "username",
+        "zip",
+        "zipcode",
     ];
     let mut spaced = String::new();
     let mut previous_lower = false;
@@ -390,8 +433,18 @@ fn looks_personal(name: &str) -> bool {
         let part = part.trim_end_matches(|c: char| c.is_ascii_digit());
         WORDS.contains(&part) || WORDS.contains(&part.trim_end_matches('s'))
     };
-    let names_of_people = [["first", "name"], ["last", "name"], ["full", "name"], ["user", "name"], ["family", "name"], ["given", "name"], ["real", "name"]];
-    spaced == "name" || parts.iter().any(is_personal_word) || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
+    let names_of_people = [
+        ["first", "name"],
+        ["last", "name"],
+        ["full", "name"],
+        ["user", "name"],
+        ["family", "name"],
+        ["given", "name"],
+        ["real", "name"],
+    ];
+    spaced == "name"
+        || parts.iter().any(is_personal_word)
+        || parts.windows(2).any(|pair| names_of_people.iter().any(|known| known == pair))
 }
 
 /// The graph for Graphviz: solid edges own, dashed ones access, dotted ones are plain foreign keys.
@@ -416,7 +469,8 @@ pub fn dot(catalog: &Catalog) -> String {
             let columns = column_names(table, &key.columns);
             let (from, to, label, style) = match dog.edge(reference) {
                 Some(edge) => {
-                    let (from, to) = if edge.is_variable() { (&target.name, &table.name) } else { (&table.name, &target.name) };
+                    let (from, to) =
+                        if edge.is_variable() { (&target.name, &table.name) } else { (&table.name, &target.name) };
                     let style = if edge.is_ownership() { "solid" } else { "dashed" };
                     (from, to, format!("{columns} {}", edge_word(edge.kind)), style)
                 }

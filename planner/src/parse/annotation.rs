@@ -47,8 +47,9 @@ pub fn parse_label(label: &str) -> Result<Vec<Annotation>, PlanError> {
             .hint(ANNOTATION_HINT)
     })?;
     if annotations.is_empty() {
-        return Err(PlanError::new("22023", "a security label of provider \"dogwood\" must not be empty")
-            .hint(ANNOTATION_HINT));
+        return Err(
+            PlanError::new("22023", "a security label of provider \"dogwood\" must not be empty").hint(ANNOTATION_HINT)
+        );
     }
     Ok(annotations)
 }

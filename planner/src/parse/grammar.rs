@@ -153,19 +153,17 @@ impl Grammar<'_, '_> {
     pub(super) fn error(&self, error: &ParserError) -> PlanError {
         match error {
             ParserError::RecursionLimitExceeded => too_deep(),
-            ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
-                match location_in(message) {
-                    Some(location) => match self.token_at(location) {
-                        Some((before, token)) => self.not_taken(before, token),
-                        None => self.unexpected(),
-                    },
-                    None if message.contains("found: EOF") => match self.last_token() {
-                        Some(last) if is_word(last, "SELECT") => PlanError::unsupported(NO_COLUMNS),
-                        _ => syntax_error(self.lines, &end_of_input()),
-                    },
+            ParserError::ParserError(message) | ParserError::TokenizerError(message) => match location_in(message) {
+                Some(location) => match self.token_at(location) {
+                    Some((before, token)) => self.not_taken(before, token),
                     None => self.unexpected(),
-                }
-            }
+                },
+                None if message.contains("found: EOF") => match self.last_token() {
+                    Some(last) if is_word(last, "SELECT") => PlanError::unsupported(NO_COLUMNS),
+                    _ => syntax_error(self.lines, &end_of_input()),
+                },
+                None => self.unexpected(),
+            },
         }
     }
 
@@ -227,10 +225,7 @@ impl Grammar<'_, '_> {
     }
 
     /// Runs one of sqlparser's own methods.
-    pub(super) fn run<T>(
-        &mut self,
-        read: impl FnOnce(&mut Parser) -> Result<T, ParserError>,
-    ) -> Result<T, PlanError> {
+    pub(super) fn run<T>(&mut self, read: impl FnOnce(&mut Parser) -> Result<T, ParserError>) -> Result<T, PlanError> {
         read(self.parser).map_err(|error| self.error(&error))
     }
 
@@ -375,9 +370,9 @@ impl Grammar<'_, '_> {
     /// A string literal.
     pub(super) fn string(&mut self) -> Result<String, PlanError> {
         let text = match &self.parser.peek_token_ref().token {
-            Token::SingleQuotedString(text)
-            | Token::EscapedStringLiteral(text)
-            | Token::UnicodeStringLiteral(text) => text.clone(),
+            Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) | Token::UnicodeStringLiteral(text) => {
+                text.clone()
+            }
             Token::DollarQuotedString(text) => text.value.clone(),
             _ => return Err(self.unexpected()),
         };
@@ -398,8 +393,7 @@ impl Grammar<'_, '_> {
         let text = if negative { format!("-{digits}") } else { digits.clone() };
         let value = text.parse::<i64>().map_err(|_| {
             if text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) {
-                PlanError::new("22003", format!("value \"{text}\" is out of range for type bigint"))
-                    .at(Some(position))
+                PlanError::new("22003", format!("value \"{text}\" is out of range for type bigint")).at(Some(position))
             } else {
                 self.unexpected()
             }
@@ -488,14 +482,82 @@ pub(super) fn location_in(message: &str) -> Option<Location> {
 /// PostgreSQL's reserved words: no table or column has such a name unquoted.
 pub(super) fn is_reserved(word: &str) -> bool {
     const RESERVED: [&str; 76] = [
-        "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case", "cast",
-        "check", "collate", "column", "constraint", "create", "current_catalog", "current_date", "current_role",
-        "current_time", "current_timestamp", "current_user", "default", "deferrable", "desc", "distinct", "do",
-        "else", "end", "except", "false", "fetch", "for", "foreign", "from", "grant", "group", "having", "in",
-        "initially", "intersect", "into", "lateral", "leading", "limit", "localtime", "localtimestamp", "not",
-        "null", "offset", "on", "only", "or", "order", "placing", "primary", "references", "returning", "select",
-        "session_user", "some", "symmetric", "table", "then", "to", "trailing", "true", "union",
-        "unique", "user", "using", "variadic", "when", "where", "with",
+        "all",
+        "analyse",
+        "analyze",
+        "and",
+        "any",
+        "array",
+        "as",
+        "asc",
+        "asymmetric",
+        "both",
+        "case",
+        "cast",
+        "check",
+        "collate",
+        "column",
+        "constraint",
+        "create",
+        "current_catalog",
+        "current_date",
+        "current_role",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "default",
+        "deferrable",
+        "desc",
+        "distinct",
+        "do",
+        "else",
+        "end",
+        "except",
+        "false",
+        "fetch",
+        "for",
+        "foreign",
+        "from",
+        "grant",
+        "group",
+        "having",
+        "in",
+        "initially",
+        "intersect",
+        "into",
+        "lateral",
+        "leading",
+        "limit",
+        "localtime",
+        "localtimestamp",
+        "not",
+        "null",
+        "offset",
+        "on",
+        "only",
+        "or",
+        "order",
+        "placing",
+        "primary",
+        "references",
+        "returning",
+        "select",
+        "session_user",
+        "some",
+        "symmetric",
+        "table",
+        "then",
+        "to",
+        "trailing",
+        "true",
+        "union",
+        "unique",
+        "user",
+        "using",
+        "variadic",
+        "when",
+        "where",
+        "with",
     ];
     let word = word.to_ascii_lowercase();
     RESERVED.binary_search(&word.as_str()).is_ok()

@@ -91,8 +91,20 @@ fn class(word: &str) -> Class {
     ];
     const SET_OPERATORS: [&str; 3] = ["except", "intersect", "union"];
     const CLAUSES: [&str; 14] = [
-        "from", "group", "having", "limit", "offset", "on", "order", "returning", "select", "set", "then", "values",
-        "when", "where",
+        "from",
+        "group",
+        "having",
+        "limit",
+        "offset",
+        "on",
+        "order",
+        "returning",
+        "select",
+        "set",
+        "then",
+        "values",
+        "when",
+        "where",
     ];
     let is_in = |list: &[&str]| list.iter().any(|entry| entry.eq_ignore_ascii_case(word));
     if is_in(&OPERATORS) {

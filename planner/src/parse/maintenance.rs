@@ -45,9 +45,18 @@ impl Grammar<'_, '_> {
                     "full" => vacuum.full = boolean(&name, value.as_deref())?,
                     "analyze" | "analyse" => vacuum.analyze = boolean(&name, value.as_deref())?,
                     // Advice to PostgreSQL's heap, which has no counterpart here.
-                    "freeze" | "verbose" | "disable_page_skipping" | "skip_locked" | "index_cleanup"
-                    | "process_toast" | "process_main" | "truncate" | "parallel" | "buffer_usage_limit"
-                    | "skip_database_stats" | "only_database_stats" => {}
+                    "freeze"
+                    | "verbose"
+                    | "disable_page_skipping"
+                    | "skip_locked"
+                    | "index_cleanup"
+                    | "process_toast"
+                    | "process_main"
+                    | "truncate"
+                    | "parallel"
+                    | "buffer_usage_limit"
+                    | "skip_database_stats"
+                    | "only_database_stats" => {}
                     _ => return Err(unknown_option("VACUUM", &name).at(Some(position))),
                 }
             }

@@ -74,8 +74,7 @@ impl Grammar<'_, '_> {
                 return Ok(Some(self.unsupported("CREATE TYPE of a composite, range or base type")));
             }
             self.expect_token(&Token::LParen)?;
-            let labels =
-                if self.next_is(&Token::RParen) { Vec::new() } else { self.list(Self::string)? };
+            let labels = if self.next_is(&Token::RParen) { Vec::new() } else { self.list(Self::string)? };
             self.expect_token(&Token::RParen)?;
             return Ok(Some(Statement::CreateEnum { name, labels }));
         }
@@ -84,9 +83,32 @@ impl Grammar<'_, '_> {
             return Ok(None);
         }
         const REFUSED: [&str; 26] = [
-            "FUNCTION", "PROCEDURE", "TRIGGER", "EXTENSION", "SCHEMA", "DATABASE", "DOMAIN", "RULE", "POLICY", "AGGREGATE",
-            "OPERATOR", "CAST", "COLLATION", "CONVERSION", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "TRUSTED",
-            "PUBLICATION", "SUBSCRIPTION", "STATISTICS", "TABLESPACE", "TEXT", "TRANSFORM", "ACCESS",
+            "FUNCTION",
+            "PROCEDURE",
+            "TRIGGER",
+            "EXTENSION",
+            "SCHEMA",
+            "DATABASE",
+            "DOMAIN",
+            "RULE",
+            "POLICY",
+            "AGGREGATE",
+            "OPERATOR",
+            "CAST",
+            "COLLATION",
+            "CONVERSION",
+            "EVENT",
+            "FOREIGN",
+            "SERVER",
+            "LANGUAGE",
+            "TRUSTED",
+            "PUBLICATION",
+            "SUBSCRIPTION",
+            "STATISTICS",
+            "TABLESPACE",
+            "TEXT",
+            "TRANSFORM",
+            "ACCESS",
         ];
         match REFUSED.iter().find(|word| self.word_is(or_replace, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("CREATE {word}")))),
@@ -142,9 +164,26 @@ impl Grammar<'_, '_> {
             }
         }
         const REFUSED: [&str; 20] = [
-            "FUNCTION", "PROCEDURE", "ROUTINE", "TRIGGER", "EXTENSION", "DATABASE", "DOMAIN", "RULE", "POLICY",
-            "AGGREGATE", "OPERATOR", "COLLATION", "DEFAULT", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "PUBLICATION",
-            "SUBSCRIPTION", "SYSTEM",
+            "FUNCTION",
+            "PROCEDURE",
+            "ROUTINE",
+            "TRIGGER",
+            "EXTENSION",
+            "DATABASE",
+            "DOMAIN",
+            "RULE",
+            "POLICY",
+            "AGGREGATE",
+            "OPERATOR",
+            "COLLATION",
+            "DEFAULT",
+            "EVENT",
+            "FOREIGN",
+            "SERVER",
+            "LANGUAGE",
+            "PUBLICATION",
+            "SUBSCRIPTION",
+            "SYSTEM",
         ];
         match REFUSED.iter().find(|word| self.word_is(1, word)) {
             Some(word) => Ok(Some(self.unsupported(&format!("ALTER {word}")))),
@@ -209,9 +248,27 @@ impl Grammar<'_, '_> {
                 return Ok(self.unsupported(&format!("DROP {role}")));
             }
             const REFUSED: [&str; 21] = [
-                "FUNCTION", "PROCEDURE", "ROUTINE", "TRIGGER", "EXTENSION", "DATABASE", "DOMAIN", "RULE", "POLICY",
-                "AGGREGATE", "OPERATOR", "CAST", "COLLATION", "EVENT", "FOREIGN", "SERVER", "LANGUAGE", "PUBLICATION",
-                "SUBSCRIPTION", "OWNED", "STATISTICS",
+                "FUNCTION",
+                "PROCEDURE",
+                "ROUTINE",
+                "TRIGGER",
+                "EXTENSION",
+                "DATABASE",
+                "DOMAIN",
+                "RULE",
+                "POLICY",
+                "AGGREGATE",
+                "OPERATOR",
+                "CAST",
+                "COLLATION",
+                "EVENT",
+                "FOREIGN",
+                "SERVER",
+                "LANGUAGE",
+                "PUBLICATION",
+                "SUBSCRIPTION",
+                "OWNED",
+                "STATISTICS",
             ];
             return match REFUSED.iter().find(|word| self.word_is(0, word)) {
                 Some(word) => Ok(self.unsupported(&format!("DROP {word}"))),

@@ -36,11 +36,7 @@ impl Grammar<'_, '_> {
     pub(super) fn sequence_option(&mut self, options: &mut SequenceOptions) -> Result<bool, PlanError> {
         let position = self.position();
         let set_twice = || PlanError::new("42601", "conflicting or redundant options").at(Some(position));
-        fn once<T>(
-            slot: &mut Option<T>,
-            value: T,
-            set_twice: impl Fn() -> PlanError,
-        ) -> Result<(), PlanError> {
+        fn once<T>(slot: &mut Option<T>, value: T, set_twice: impl Fn() -> PlanError) -> Result<(), PlanError> {
             if slot.replace(value).is_some() { Err(set_twice()) } else { Ok(()) }
         }
         if self.eat(&["AS"]) {
@@ -76,10 +72,7 @@ impl Grammar<'_, '_> {
             once(&mut options.owned_by, owner, set_twice)?;
         } else if self.eat(&["RESTART"]) {
             let with = self.eat(&["WITH"]);
-            let number = matches!(
-                self.parser.peek_token_ref().token,
-                Token::Number(..) | Token::Minus | Token::Plus
-            );
+            let number = matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
             let value = if with || number { Some(self.integer()?) } else { None };
             once(&mut options.restart, value, set_twice)?;
         } else if self.eat(&["SEQUENCE", "NAME"]) {

@@ -261,8 +261,7 @@ impl Grammar<'_, '_> {
 
     fn prepare(&mut self) -> Result<Statement, PlanError> {
         let name = self.identifier()?.name;
-        let types =
-            if self.next_is(&Token::LParen) { self.parenthesized(Self::type_name)? } else { Vec::new() };
+        let types = if self.next_is(&Token::LParen) { self.parenthesized(Self::type_name)? } else { Vec::new() };
         self.expect(&["AS"])?;
         let position = self.position();
         let (statement, text) = self.statement_with_text()?;
@@ -369,10 +368,8 @@ impl Grammar<'_, '_> {
                 if self.eat(&["ALL"]) {
                     if forward { FetchDirection::ForwardAll } else { FetchDirection::BackwardAll }
                 } else {
-                    let number = matches!(
-                        self.parser.peek_token_ref().token,
-                        Token::Number(..) | Token::Minus | Token::Plus
-                    );
+                    let number =
+                        matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
                     let count = if number { self.integer()? } else { 1 };
                     FetchDirection::Forward(if forward { count } else { count.saturating_neg() })
                 }

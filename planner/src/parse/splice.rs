@@ -141,7 +141,18 @@ fn is_word(token: &Token, text: &str) -> bool {
 
 fn ends_list(token: &Token) -> bool {
     const CLAUSES: [&str; 13] = [
-        "FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH",
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "WINDOW",
+        "UNION",
+        "INTERSECT",
+        "EXCEPT",
+        "ORDER",
+        "LIMIT",
+        "OFFSET",
+        "FETCH",
         "FOR",
     ];
     CLAUSES.iter().any(|clause| is_word(token, clause))

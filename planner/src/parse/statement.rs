@@ -7,9 +7,7 @@
 use super::definition::{
     AlterTable, CreateIndex, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
-use super::utility::{
-    Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum,
-};
+use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use sqlparser::ast;
 
 /// One statement of a query string.

@@ -201,8 +201,7 @@ impl Grammar<'_, '_> {
             | Statement::CreateTableAs(_)
             | Statement::GdprGet(_)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
-            _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain")
-                .at(Some(position))),
+            _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),
         }
     }
 

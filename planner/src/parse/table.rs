@@ -4,8 +4,8 @@
 //! PostgreSQL allows a column constraint or REFERENCES. So nothing that PostgreSQL accepts changes.
 
 use super::definition::{
-    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, CreateTableAs, References,
-    TableConstraint, TableConstraintKind, Timing,
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, CreateTableAs, References, TableConstraint,
+    TableConstraintKind, Timing,
 };
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
@@ -305,7 +305,8 @@ impl Grammar<'_, '_> {
         } else {
             return Err(self.unexpected());
         };
-        if matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault) && self.next_is(&Token::LParen) {
+        if matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault) && self.next_is(&Token::LParen)
+        {
             let position = self.position();
             return Err(PlanError::unsupported("SET NULL or SET DEFAULT with a column list").at(Some(position)));
         }

@@ -83,7 +83,9 @@ impl Grammar<'_, '_> {
                 "security_barrier" | "security_invoker" => {}
                 "check_option" => return Err(check_option().at(Some(position))),
                 _ => {
-                    return Err(PlanError::new("22023", format!("unrecognized parameter \"{name}\"")).at(Some(position)));
+                    return Err(
+                        PlanError::new("22023", format!("unrecognized parameter \"{name}\"")).at(Some(position))
+                    );
                 }
             }
         }

@@ -101,13 +101,16 @@ impl Planner<'_> {
             let mut prefix = Vec::new();
             let mut used = Vec::new();
             for column in columns {
-                let Some(fixed) = fixed.iter().find(|fixed| fixed.column == *column && fixed.values.len() == 1) else { break };
+                let Some(fixed) = fixed.iter().find(|fixed| fixed.column == *column && fixed.values.len() == 1) else {
+                    break;
+                };
                 prefix.push(fixed.values[0].clone());
                 used.push(fixed.predicate);
             }
             let next = columns.get(prefix.len());
             let bound = |wanted: [Comparison; 2]| {
-                let found = bounds.iter().find(|bound| Some(&bound.column) == next && wanted.contains(&bound.comparison));
+                let found =
+                    bounds.iter().find(|bound| Some(&bound.column) == next && wanted.contains(&bound.comparison));
                 found.map(|bound| (bound.value.clone(), bound.comparison == wanted[1]))
             };
             let lower = bound([Comparison::Greater, Comparison::GreaterOrEqual]);
@@ -133,7 +136,8 @@ impl Planner<'_> {
             let ScalarExpr::Column(column) = shape::relabelled(left) else { continue };
             let array_type = array.scalar_type(&|_| ScalarType::Unknown);
             let Some(element) = array_type.element() else { continue };
-            let agrees = table.columns.get(*column).is_some_and(|found| same_class(&found.column_type.scalar, &element));
+            let agrees =
+                table.columns.get(*column).is_some_and(|found| same_class(&found.column_type.scalar, &element));
             if !agrees || !expr::is_constant(array) || expr::is_volatile(array) {
                 continue;
             }
@@ -224,8 +228,8 @@ fn fixed_column(table: &Table, predicate: &ScalarExpr, at: usize) -> Option<Fixe
 /// The column that a predicate restricts to certain values: `=`, `= ANY` of a constant array, OR of these.
 fn equal_values(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, Vec<ScalarExpr>)> {
     if let Some((left, right)) = shape::equality(predicate) {
-        let (column, value) = column_and_constant(table, left, right)
-            .or_else(|| column_and_constant(table, right, left))?;
+        let (column, value) =
+            column_and_constant(table, left, right).or_else(|| column_and_constant(table, right, left))?;
         return Some((column, vec![value.clone()]));
     }
     if let Some((left, array)) = shape::equal_to_any(predicate) {

@@ -1,11 +1,11 @@
 //! Rough sizes, in the absence of statistics: enough to tell a point from a table.
 
-use super::chain::Chain;
 use super::Planner;
+use super::chain::Chain;
 use crate::mir::Mir;
 use crate::plan::{Access, MatchKind};
-use crate::scalar::func::Comparison;
 use crate::scalar::ScalarExpr;
+use crate::scalar::func::Comparison;
 use crate::transform::shape;
 use repr::Datum;
 
@@ -37,7 +37,13 @@ impl Planner<'_> {
             Mir::Get { relation, .. } => {
                 let found = self.access(*relation, &mfp);
                 let rows = self.access_rows(*relation, &found.access);
-                (Estimate { rows, cost: rows * if matches!(found.access, Access::Scan) { 1.0 } else { LOOKUP_COST } }, found.residual)
+                (
+                    Estimate {
+                        rows,
+                        cost: rows * if matches!(found.access, Access::Scan) { 1.0 } else { LOOKUP_COST },
+                    },
+                    found.residual,
+                )
             }
             other => (self.estimate_core(other), mfp.filter.into_iter().map(|(_, predicate)| predicate).collect()),
         };
@@ -100,10 +106,11 @@ impl Planner<'_> {
                 let rows = if keys.is_empty() { input.rows.min(limit) } else { input.rows };
                 Estimate { rows, cost: input.cost + input.rows }
             }
-            Mir::Union(inputs) => inputs.iter().map(|input| self.estimate(input)).fold(
-                Estimate { rows: 0.0, cost: 0.0 },
-                |sum, input| Estimate { rows: sum.rows + input.rows, cost: sum.cost + input.cost },
-            ),
+            Mir::Union(inputs) => {
+                inputs.iter().map(|input| self.estimate(input)).fold(Estimate { rows: 0.0, cost: 0.0 }, |sum, input| {
+                    Estimate { rows: sum.rows + input.rows, cost: sum.cost + input.cost }
+                })
+            }
             Mir::Window { input, .. } | Mir::AtMostOne { input, .. } | Mir::Negate(input) | Mir::Threshold(input) => {
                 let input = self.estimate(input);
                 Estimate { rows: input.rows, cost: input.cost + input.rows }
@@ -146,7 +153,9 @@ fn selectivity(predicate: &ScalarExpr) -> f64 {
     match shape::compared(predicate) {
         Some((Comparison::Equal | Comparison::NotDistinct, ..)) => 0.05,
         Some((Comparison::NotEqual | Comparison::Distinct, ..)) => 0.9,
-        Some((Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual, ..)) => 0.3,
+        Some((Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual, ..)) => {
+            0.3
+        }
         None if shape::equal_to_any(predicate).is_some() => 0.1,
         None => 0.5,
     }

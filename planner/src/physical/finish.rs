@@ -28,7 +28,12 @@ pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing
 }
 
 /// Reads a table in the order that is asked for, where its primary key stands in that order.
-pub(super) fn order_from_access(plan: Plan, finishing: Finishing, catalog: &Catalog, forms: &dyn KeyForms) -> (Plan, Finishing) {
+pub(super) fn order_from_access(
+    plan: Plan,
+    finishing: Finishing,
+    catalog: &Catalog,
+    forms: &dyn KeyForms,
+) -> (Plan, Finishing) {
     let Plan::Get { relation, access, with_key, mfp } = plan else { return (plan, finishing) };
     let key = catalog.table(relation).and_then(|table| table.primary_key_columns()).filter(|_| forms.ordered(relation));
     let ordered = key.and_then(|key| in_key_order(&access, key, &finishing.order_by, &mfp));

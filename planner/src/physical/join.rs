@@ -77,7 +77,13 @@ struct Pending<'a> {
 
 impl Planner<'_> {
     /// Plans an inner join.
-    pub(super) fn join(&mut self, inputs: &[Mir], on: &[ScalarExpr], same: &[(usize, usize)], mfp: Mfp) -> Result<Plan, PlanError> {
+    pub(super) fn join(
+        &mut self,
+        inputs: &[Mir],
+        on: &[ScalarExpr],
+        same: &[(usize, usize)],
+        mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
         let Some(first) = pending.smallest(self.maintained) else {
             return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0 }, mfp));
@@ -137,7 +143,14 @@ impl Planner<'_> {
         key.is_some_and(|key| delta::can_look_up(&stream.plan, &key, self.catalog))
     }
 
-    fn take(&mut self, pending: &mut Pending, stream: Stream, next: usize, step: Step, mfp: &Mfp) -> Result<Stream, PlanError> {
+    fn take(
+        &mut self,
+        pending: &mut Pending,
+        stream: Stream,
+        next: usize,
+        step: Step,
+        mfp: &Mfp,
+    ) -> Result<Stream, PlanError> {
         let range = pending.ranges[next].clone();
         let estimate = pending.estimates[next];
         let links = pending.links(next, &stream);
@@ -329,7 +342,8 @@ impl<'a> Pending<'a> {
     /// Checks the conditions whose columns are all there, and drops columns that nothing reads any more.
     fn settle(&mut self, stream: Stream, mfp: &Mfp) -> Result<Stream, PlanError> {
         let mut step = Mfp::identity(stream.arity);
-        let (ready, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.on).into_iter().partition(|on| stream.has(on));
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.on).into_iter().partition(|on| stream.has(on));
         self.on = waiting;
         for condition in ready {
             step.add_filter(stream.moved(&condition).ok_or_else(out_of_reach)?);
@@ -344,7 +358,9 @@ impl<'a> Pending<'a> {
         self.same = waiting;
         let mut wanted: BTreeSet<usize> = self.on.iter().flat_map(|on| on.columns()).collect();
         wanted.extend(self.same.iter().flat_map(|(left, right)| [*left, *right]));
-        wanted.extend(mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate)).flat_map(|expr| expr.columns()));
+        wanted.extend(
+            mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate)).flat_map(|expr| expr.columns()),
+        );
         wanted.extend(&mfp.project);
         let mut places = vec![None; stream.places.len()];
         let mut kept = Vec::new();
@@ -363,7 +379,8 @@ impl<'a> Pending<'a> {
 
 /// Whether a pair joins the candidate with what is there.
 fn crosses((left, right): (usize, usize), range: &Range<usize>, stream: &Stream) -> bool {
-    (range.contains(&left) && stream.places[right].is_some()) || (range.contains(&right) && stream.places[left].is_some())
+    (range.contains(&left) && stream.places[right].is_some())
+        || (range.contains(&right) && stream.places[left].is_some())
 }
 
 fn out_of_reach() -> PlanError {

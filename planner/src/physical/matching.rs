@@ -42,7 +42,9 @@ impl Planner<'_> {
                 if delta::can_look_up(&input, &looked_up.key, self.catalog) {
                     return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
                 }
-            } else if !both.is_empty() || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows {
+            } else if !both.is_empty()
+                || left_size.rows * LOOKUP_COST < right_size.cost + right_size.rows + left_size.rows
+            {
                 return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
             }
         }

@@ -33,7 +33,8 @@ impl Links {
         types: &[ColumnType],
         there: impl Fn(&ScalarExpr) -> bool,
     ) -> Links {
-        let own = |expr: &ScalarExpr| !expr::is_constant(expr) && expr::reads_only(expr, |column| range.contains(&column));
+        let own =
+            |expr: &ScalarExpr| !expr::is_constant(expr) && expr::reads_only(expr, |column| range.contains(&column));
         let mut found: Vec<Link> = Vec::new();
         for (at, condition) in on.iter().enumerate() {
             let Some((left, right)) = shape::equality(condition) else { continue };

@@ -17,9 +17,8 @@ pub(super) fn arrangement_columns(catalog: &Catalog, query: &HirQuery) -> Vec<Co
         let source = walk.source(&query.relation, query.project[*output], &definitions);
         source.is_some_and(|(relation, column)| walk.is_key(relation, column))
     };
-    let comparable = |output: &ColumnIndex| {
-        !matches!(query.columns[*output].column_type.scalar, ScalarType::Json | ScalarType::Xid)
-    };
+    let comparable =
+        |output: &ColumnIndex| !matches!(query.columns[*output].column_type.scalar, ScalarType::Json | ScalarType::Xid);
     let outputs = 0..query.project.len();
     let chosen = outputs.clone().filter(comparable).find(is_key).or_else(|| outputs.clone().find(comparable));
     vec![chosen.unwrap_or_default()]
@@ -43,7 +42,9 @@ fn passed_on(hir: &Hir, column: usize) -> Option<(&Hir, usize)> {
         },
         HirNode::Project(input, columns) => Some((input, *columns.get(column)?)),
         HirNode::Filter(input, _) | HirNode::TopK { input, .. } | HirNode::Distinct(input) => Some((input, column)),
-        HirNode::Window { input, .. } | HirNode::TableFunction { input, .. } => (column < input.types.len()).then_some((&**input, column)),
+        HirNode::Window { input, .. } | HirNode::TableFunction { input, .. } => {
+            (column < input.types.len()).then_some((&**input, column))
+        }
         HirNode::Let { body, .. } | HirNode::LetRec { body, .. } => Some((body, column)),
         HirNode::Constant(_)
         | HirNode::Get { .. }
@@ -85,7 +86,9 @@ impl Walk<'_> {
             })
             .collect();
         for (relation, _) in sources.iter().flatten() {
-            let Some(primary_key) = self.catalog.table(*relation).and_then(|table| table.primary_key_columns()) else { continue };
+            let Some(primary_key) = self.catalog.table(*relation).and_then(|table| table.primary_key_columns()) else {
+                continue;
+            };
             let of_key: Option<Vec<ColumnIndex>> = primary_key
                 .iter()
                 .map(|column| {

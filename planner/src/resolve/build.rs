@@ -47,7 +47,13 @@ impl Hir {
         Hir { node: HirNode::Distinct(Box::new(self)), types }
     }
 
-    pub(super) fn top_k(self, keys: Vec<usize>, order: Vec<Order>, limit: Option<HirExpr>, offset: Option<HirExpr>) -> Hir {
+    pub(super) fn top_k(
+        self,
+        keys: Vec<usize>,
+        order: Vec<Order>,
+        limit: Option<HirExpr>,
+        offset: Option<HirExpr>,
+    ) -> Hir {
         let types = self.types.clone();
         Hir { node: HirNode::TopK { input: Box::new(self), keys, order, limit, offset }, types }
     }

@@ -31,7 +31,9 @@ pub(super) fn function_name(name: &ObjectName) -> Result<(String, &Ident), PlanE
     for part in &name.0 {
         match part {
             ObjectNamePart::Identifier(ident) => idents.push(ident),
-            ObjectNamePart::Function(_) => return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\""))),
+            ObjectNamePart::Function(_) => {
+                return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
+            }
         }
     }
     match idents.as_slice() {
@@ -52,14 +54,25 @@ impl Resolver<'_> {
         self.function_inner(function, &name, ident, position).map_err(|error| error.at(position))
     }
 
-    fn function_inner(&mut self, function: &Function, name: &str, ident: &Ident, position: Option<u32>) -> Result<Typed, PlanError> {
+    fn function_inner(
+        &mut self,
+        function: &Function,
+        name: &str,
+        ident: &Ident,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let list = match &function.args {
             FunctionArguments::Subquery(query) if name == "array" => return self.array_subquery(query),
-            FunctionArguments::Subquery(_) => return Err(PlanError::new("42601", "syntax error at or near \"SELECT\"")),
+            FunctionArguments::Subquery(_) => {
+                return Err(PlanError::new("42601", "syntax error at or near \"SELECT\""));
+            }
             FunctionArguments::None => return self.keyword(name),
             FunctionArguments::List(list) => list,
         };
-        if list.args.is_empty() && ident.quote_style.is_none() && matches!(name, "current_timestamp" | "localtimestamp" | "current_time" | "localtime") {
+        if list.args.is_empty()
+            && ident.quote_style.is_none()
+            && matches!(name, "current_timestamp" | "localtimestamp" | "current_time" | "localtime")
+        {
             return self.keyword(name);
         }
         let written = self.written_arguments(function, name)?;
@@ -81,7 +94,11 @@ impl Resolver<'_> {
         if registry::is_window_function(name) {
             return Err(PlanError::new("42809", format!("window function {name} requires an OVER clause")));
         }
-        if written.distinct || !written.order_by.is_empty() || function.filter.is_some() || !function.within_group.is_empty() {
+        if written.distinct
+            || !written.order_by.is_empty()
+            || function.filter.is_some()
+            || !function.within_group.is_empty()
+        {
             let what = if written.distinct {
                 "DISTINCT"
             } else if function.filter.is_some() {
@@ -172,12 +189,17 @@ impl Resolver<'_> {
         };
         let scalar = left.scalar().clone();
         let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
-        let case = HirExpr::Case { branches: vec![(equal.expr, null)], otherwise: Box::new(left.expr), result: scalar.clone() };
+        let case = HirExpr::Case {
+            branches: vec![(equal.expr, null)],
+            otherwise: Box::new(left.expr),
+            result: scalar.clone(),
+        };
         Ok(Typed::new(case, scalar))
     }
 
     pub(super) fn written_arguments<'q>(&self, function: &'q Function, name: &str) -> Result<Written<'q>, PlanError> {
-        let mut written = Written { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
+        let mut written =
+            Written { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
         let FunctionArguments::List(list) = &function.args else {
             return Ok(written);
         };
@@ -191,7 +213,9 @@ impl Resolver<'_> {
         for arg in &list.args {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
-                FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => written.star = true,
+                FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => {
+                    written.star = true
+                }
                 FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
                     written.whole_rows.push((written.args.len() + written.whole_rows.len(), parts));
@@ -219,7 +243,11 @@ impl Resolver<'_> {
     }
 
     /// Runs `body` with the innermost frame in another clause.
-    pub(super) fn in_clause<T>(&mut self, clause: Clause, body: impl FnOnce(&mut Self) -> Result<T, PlanError>) -> Result<T, PlanError> {
+    pub(super) fn in_clause<T>(
+        &mut self,
+        clause: Clause,
+        body: impl FnOnce(&mut Self) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
         let Some(frame) = self.frames.last_mut() else { return body(self) };
         let before = std::mem::replace(&mut frame.clause, clause);
         let result = body(self);
@@ -229,7 +257,13 @@ impl Resolver<'_> {
         result
     }
 
-    fn aggregate_call(&mut self, function: &Function, name: &str, written: &Written<'_>, position: Option<u32>) -> Result<Typed, PlanError> {
+    fn aggregate_call(
+        &mut self,
+        function: &Function,
+        name: &str,
+        written: &Written<'_>,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let references = self.frames.last().map_or(0, |frame| frame.references.len());
         let (aggregate, levels) = self.aggregate_parts(function, name, written)?;
         if let Some(frame) = self.frames.last_mut() {
@@ -237,7 +271,11 @@ impl Resolver<'_> {
         }
         let level = levels;
         let Some(frame_index) = self.frames.len().checked_sub(1 + level) else {
-            return Err(PlanError::new("42803", format!("aggregate functions are not allowed in {}", Clause::Other.describe())).at(position));
+            return Err(PlanError::new(
+                "42803",
+                format!("aggregate functions are not allowed in {}", Clause::Other.describe()),
+            )
+            .at(position));
         };
         let clause = self.frames[frame_index].clause;
         if !clause.allows_aggregates() {
@@ -245,7 +283,9 @@ impl Resolver<'_> {
                 Clause::AggregateArguments | Clause::AggregateFilter if clause == Clause::AggregateArguments => {
                     PlanError::new("42803", "aggregate function calls cannot be nested")
                 }
-                other => PlanError::new("42803", format!("aggregate functions are not allowed in {}", other.describe())),
+                other => {
+                    PlanError::new("42803", format!("aggregate functions are not allowed in {}", other.describe()))
+                }
             }
             .at(position));
         }
@@ -293,7 +333,10 @@ impl Resolver<'_> {
             let typed = self.settle(typed)?;
             let (descending, nulls_first) = super::query::direction(&item.options)?;
             if written.distinct && !args.contains(&typed.expr) {
-                return Err(PlanError::new("42P10", "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"));
+                return Err(PlanError::new(
+                    "42P10",
+                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+                ));
             }
             order_by.push((typed.expr, descending, nulls_first));
         }
@@ -314,7 +357,14 @@ impl Resolver<'_> {
             shift_expr(expr, by);
         }
         Ok((
-            AggregateCall { function: found.function, args, distinct: written.distinct, filter, order_by, result: found.result },
+            AggregateCall {
+                function: found.function,
+                args,
+                distinct: written.distinct,
+                filter,
+                order_by,
+                result: found.result,
+            },
             level,
         ))
     }
@@ -338,7 +388,11 @@ impl Resolver<'_> {
         let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
         if !clause.allows_sets() {
-            return Err(PlanError::new("0A000", format!("set-returning functions are not allowed in {}", clause.describe())).at(position));
+            return Err(PlanError::new(
+                "0A000",
+                format!("set-returning functions are not allowed in {}", clause.describe()),
+            )
+            .at(position));
         }
         let scalar = match found.columns.as_slice() {
             [(_, only)] => only.clone(),
@@ -354,7 +408,11 @@ impl Resolver<'_> {
     fn grouping(&mut self, args: &[&Expr], position: Option<u32>) -> Result<Typed, PlanError> {
         let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
         if !clause.allows_aggregates() {
-            return Err(PlanError::new("42803", format!("grouping operations are not allowed in {}", clause.describe())).at(position));
+            return Err(PlanError::new(
+                "42803",
+                format!("grouping operations are not allowed in {}", clause.describe()),
+            )
+            .at(position));
         }
         let mut exprs = Vec::with_capacity(args.len());
         for arg in args {

@@ -37,14 +37,18 @@ impl Resolver<'_> {
             Some(known) if known == scalar => Ok(()),
             Some(known) => {
                 let detail = format!("{} versus {}", self.type_label(known), self.type_label(scalar));
-                Err(PlanError::new("42P08", format!("inconsistent types deduced for parameter ${}", index + 1)).detail(detail))
+                Err(PlanError::new("42P08", format!("inconsistent types deduced for parameter ${}", index + 1))
+                    .detail(detail))
             }
         }
     }
 
     /// As `to`, if a cast exists in that context; errors are those of parameters only.
     fn try_coerce(&mut self, typed: &Typed, to: &ColumnType, context: CastContext) -> Result<Option<Typed>, PlanError> {
-        if to.scalar == ScalarType::Unknown || (typed.column_type.scalar == to.scalar && (to.modifier == -1 || to.modifier == typed.column_type.modifier)) {
+        if to.scalar == ScalarType::Unknown
+            || (typed.column_type.scalar == to.scalar
+                && (to.modifier == -1 || to.modifier == typed.column_type.modifier))
+        {
             return Ok(Some(typed.clone()));
         }
         if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
@@ -72,7 +76,13 @@ impl Resolver<'_> {
     }
 
     /// The value of a column that is written; 42804 if it cannot be.
-    pub(super) fn assign(&mut self, typed: Typed, to: &ColumnType, column: &str, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn assign(
+        &mut self,
+        typed: Typed,
+        to: &ColumnType,
+        column: &str,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         match self.try_coerce(&typed, to, CastContext::Assignment).map_err(|error| error.at(position))? {
             Some(cast) => Ok(cast),
             None => Err(PlanError::new(
@@ -89,7 +99,12 @@ impl Resolver<'_> {
     }
 
     /// A condition; 42804 if it is not boolean.
-    pub(super) fn condition(&mut self, typed: Typed, construct: &str, position: Option<u32>) -> Result<HirExpr, PlanError> {
+    pub(super) fn condition(
+        &mut self,
+        typed: Typed,
+        construct: &str,
+        position: Option<u32>,
+    ) -> Result<HirExpr, PlanError> {
         match self.try_coerce(&typed, &ColumnType::nullable(ScalarType::Bool), CastContext::Implicit)? {
             Some(cast) => Ok(cast.expr),
             None => Err(PlanError::new(

@@ -75,11 +75,20 @@ impl Resolver<'_> {
         Ok((!correlated).then(|| Definition::Plain { id, name: name.to_owned(), value }))
     }
 
-    fn cte_columns(&self, cte: &Cte, name: &str, mut outputs: Vec<OutputColumn>) -> Result<Vec<OutputColumn>, PlanError> {
+    fn cte_columns(
+        &self,
+        cte: &Cte,
+        name: &str,
+        mut outputs: Vec<OutputColumn>,
+    ) -> Result<Vec<OutputColumn>, PlanError> {
         if cte.alias.columns.len() > outputs.len() {
             return Err(PlanError::new(
                 "42P10",
-                format!("WITH query \"{name}\" has {} columns available but {} columns specified", outputs.len(), cte.alias.columns.len()),
+                format!(
+                    "WITH query \"{name}\" has {} columns available but {} columns specified",
+                    outputs.len(),
+                    cte.alias.columns.len()
+                ),
             ));
         }
         for (output, alias) in outputs.iter_mut().zip(&cte.alias.columns) {
@@ -92,8 +101,13 @@ impl Resolver<'_> {
     fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Definition, PlanError> {
         let position = self.at(cte.alias.name.span);
         let malformed = || {
-            PlanError::new("42P19", format!("recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"))
-                .at(position)
+            PlanError::new(
+                "42P19",
+                format!(
+                    "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] recursive-term"
+                ),
+            )
+            .at(position)
         };
         let query = &*cte.query;
         if query.order_by.is_some() {
@@ -116,8 +130,11 @@ impl Resolver<'_> {
             SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => return Err(malformed()),
         };
         if body_mentions(left, name) {
-            return Err(PlanError::new("42P19", format!("recursive reference to query \"{name}\" must not appear within its non-recursive term"))
-                .at(position));
+            return Err(PlanError::new(
+                "42P19",
+                format!("recursive reference to query \"{name}\" must not appear within its non-recursive term"),
+            )
+            .at(position));
         }
         let mark = self.ctes.len();
         let inner = match &query.with {
@@ -127,11 +144,21 @@ impl Resolver<'_> {
         let (base, outputs) = self.set_operand(left, &Outputs::Settled)?;
         let columns = self.cte_columns(cte, name, outputs)?;
         let id = self.fresh_cte();
-        self.ctes.push(CteBinding { name: name.to_owned(), columns: columns.clone(), id, inline: None, depth: self.frames.len() });
+        self.ctes.push(CteBinding {
+            name: name.to_owned(),
+            columns: columns.clone(),
+            id,
+            inline: None,
+            depth: self.frames.len(),
+        });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
-            return Err(PlanError::new("42P19", "aggregate functions are not allowed in a recursive query's recursive term").at(position));
+            return Err(PlanError::new(
+                "42P19",
+                "aggregate functions are not allowed in a recursive query's recursive term",
+            )
+            .at(position));
         }
         if step.arity() != base.arity() {
             return Err(PlanError::new("42601", "each UNION query must have the same number of columns").at(position));
@@ -139,7 +166,8 @@ impl Resolver<'_> {
         let mut casts = Vec::with_capacity(wanted.len());
         for (index, wanted) in wanted.iter().enumerate() {
             let given = &step.types[index];
-            let overall = crate::scalar::cast::select_common_type_for("UNION", &[wanted.scalar.clone(), given.scalar.clone()])?;
+            let overall =
+                crate::scalar::cast::select_common_type_for("UNION", &[wanted.scalar.clone(), given.scalar.clone()])?;
             if overall != wanted.scalar {
                 return Err(PlanError::new(
                     "42804",
@@ -191,9 +219,25 @@ impl Resolver<'_> {
             .columns
             .into_iter()
             .enumerate()
-            .map(|(index, column)| Visible { name: column.name, index, column_type: column.column_type, origin: column.origin })
+            .map(|(index, column)| Visible {
+                name: column.name,
+                index,
+                column_type: column.column_type,
+                origin: column.origin,
+            })
             .collect();
-        (hir, Binding { name: cte.name, schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false })
+        (
+            hir,
+            Binding {
+                name: cte.name,
+                schema: None,
+                hidden_name: None,
+                relation: None,
+                columns,
+                row_key: None,
+                is_scalar: false,
+            },
+        )
     }
 }
 
@@ -221,7 +265,12 @@ fn body_mentions(body: &SetExpr, name: &str) -> bool {
         SetExpr::Select(select) => select.from.iter().any(|item| joined(item, name)),
         SetExpr::Query(query) => body_mentions(&query.body, name),
         SetExpr::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
-        SetExpr::Values(_) | SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) | SetExpr::Table(_) => false,
+        SetExpr::Values(_)
+        | SetExpr::Insert(_)
+        | SetExpr::Update(_)
+        | SetExpr::Delete(_)
+        | SetExpr::Merge(_)
+        | SetExpr::Table(_) => false,
     }
 }
 

@@ -23,7 +23,7 @@ mod sequence;
 mod view;
 
 pub use finish::pending_tables;
-pub use label::{security_labels, SecurityLabelRow};
+pub use label::{SecurityLabelRow, security_labels};
 
 use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
@@ -264,9 +264,7 @@ impl Change<'_> {
             Statement::AlterTable(alter) => self.alter_table(alter),
             Statement::CreateIndex(create) => self.create_index(create),
             Statement::CreateView(create) => self.create_view(create),
-            Statement::Rename { kind, if_exists, name, new_name } => {
-                self.rename(*kind, *if_exists, name, new_name)
-            }
+            Statement::Rename { kind, if_exists, name, new_name } => self.rename(*kind, *if_exists, name, new_name),
             Statement::RenameViewColumn { materialized, if_exists, name, column, new_name } => {
                 self.alter_view_column(*materialized, *if_exists, name, column, new_name)
             }
@@ -277,9 +275,7 @@ impl Change<'_> {
             Statement::CreateSequence { if_not_exists, temporary, name, options } => {
                 self.create_sequence(*if_not_exists, *temporary, name, options)
             }
-            Statement::AlterSequence { if_exists, name, options } => {
-                self.alter_sequence(*if_exists, name, options)
-            }
+            Statement::AlterSequence { if_exists, name, options } => self.alter_sequence(*if_exists, name, options),
             Statement::CreateEnum { name, labels } => self.create_enum(name, labels),
             Statement::AddEnumValue { name, if_not_exists, label, neighbour } => {
                 self.add_enum_value(name, *if_not_exists, label, neighbour.as_ref())

@@ -35,11 +35,7 @@ pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex)
 ///
 /// # Errors
 /// 42804 if the column is no number.
-pub fn next_value_expression(
-    catalog: &Catalog,
-    sequence: SequenceId,
-    to: &ColumnType,
-) -> Result<HirExpr, PlanError> {
+pub fn next_value_expression(catalog: &Catalog, sequence: SequenceId, to: &ColumnType) -> Result<HirExpr, PlanError> {
     let session = SessionInfo::default();
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
     let next = resolver.next_value(sequence)?;
@@ -72,9 +68,15 @@ impl Resolver<'_> {
     }
 
     /// A live column of the target by name.
-    pub(super) fn written_column(&self, table: &Table, name: &str, position: Option<u32>) -> Result<ColumnIndex, PlanError> {
+    pub(super) fn written_column(
+        &self,
+        table: &Table,
+        name: &str,
+        position: Option<u32>,
+    ) -> Result<ColumnIndex, PlanError> {
         table.column_by_name(name).map(|(index, _)| index).ok_or_else(|| {
-            PlanError::new("42703", format!("column \"{name}\" of relation \"{}\" does not exist", table.name)).at(position)
+            PlanError::new("42703", format!("column \"{name}\" of relation \"{}\" does not exist", table.name))
+                .at(position)
         })
     }
 
@@ -174,8 +176,9 @@ impl Resolver<'_> {
         }
         for check in &table.checks {
             let frame = self.row_frame(table, Clause::CheckConstraint);
-            let condition = self
-                .catalog_expression(&check.expression, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?;
+            let condition = self.catalog_expression(&check.expression, frame, |resolver, typed| {
+                resolver.condition(typed, "CHECK", None)
+            })?;
             checks.checks.push((check.constraint.name.clone(), condition));
         }
         Ok(checks)
@@ -188,7 +191,11 @@ impl Resolver<'_> {
     }
 
     /// SET: values by column, over the innermost frame.
-    pub(super) fn assignments(&mut self, table: &Table, written: &[Assignment]) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+    pub(super) fn assignments(
+        &mut self,
+        table: &Table,
+        written: &[Assignment],
+    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
         let mut assigned: Vec<(ColumnIndex, Typed)> = Vec::new();
         for assignment in written {
             match &assignment.target {
@@ -198,17 +205,21 @@ impl Resolver<'_> {
                     assigned.push((index, value));
                 }
                 AssignmentTarget::Tuple(names) => {
-                    let columns = names.iter().map(|name| self.assigned_column(table, name)).collect::<Result<Vec<_>, _>>()?;
+                    let columns =
+                        names.iter().map(|name| self.assigned_column(table, name)).collect::<Result<Vec<_>, _>>()?;
                     let wrong = || PlanError::new("42601", "number of columns does not match number of values");
                     if let Expr::Subquery(query) = super::expr::unnested(&assignment.value) {
-                        let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
+                        let hints: Vec<ColumnType> =
+                            columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
                         let (relation, outputs) = self.subquery_with(query, Limits::Rows, Outputs::Hinted(&hints))?;
                         if outputs.len() != columns.len() {
                             return Err(wrong());
                         }
                         for (place, index) in columns.into_iter().enumerate() {
                             let column_type = ColumnType { nullable: true, ..relation.types[place].clone() };
-                            let one = HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation.clone().project(vec![place]))));
+                            let one = HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(
+                                relation.clone().project(vec![place]),
+                            )));
                             let column = &table.columns[index];
                             let value = Typed { expr: one, column_type };
                             assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
@@ -239,8 +250,11 @@ impl Resolver<'_> {
     fn assigned_column(&self, table: &Table, name: &ObjectName) -> Result<ColumnIndex, PlanError> {
         let [part] = name.0.as_slice() else {
             let first = name.0.first().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-            return Err(PlanError::new("42703", format!("column \"{first}\" of relation \"{}\" does not exist", table.name))
-                .hint("SET target columns cannot be qualified with the relation name."));
+            return Err(PlanError::new(
+                "42703",
+                format!("column \"{first}\" of relation \"{}\" does not exist", table.name),
+            )
+            .hint("SET target columns cannot be qualified with the relation name."));
         };
         let Some(ident) = part.as_ident() else {
             return Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")));
@@ -262,24 +276,39 @@ impl Resolver<'_> {
                 return Err(only_default(format!("Column \"{}\" is a generated column.", column.name)));
             }
             Some(DefaultValue::Identity { always: true, .. }) => {
-                return Err(only_default(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name)));
+                return Err(only_default(format!(
+                    "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                    column.name
+                )));
             }
-            Some(DefaultValue::Identity { always: false, .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => {}
+            Some(DefaultValue::Identity { always: false, .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_))
+            | None => {}
         }
         let typed = self.expr(written)?;
         self.assign(typed, &column.column_type, &column.name, position)
     }
 
     /// RETURNING over the row of `frame`.
-    pub(super) fn returning(&mut self, items: Option<&[SelectItem]>, frame: Frame) -> Result<Option<ReturningHir>, PlanError> {
+    pub(super) fn returning(
+        &mut self,
+        items: Option<&[SelectItem]>,
+        frame: Frame,
+    ) -> Result<Option<ReturningHir>, PlanError> {
         let Some(items) = items else { return Ok(None) };
-        let (targets, _) = self.with_frame(frame.clause(Clause::Returning), |resolver| resolver.targets(items, Outputs::Settled))?;
-        let mut returning = ReturningHir { exprs: Vec::with_capacity(targets.len()), columns: Vec::with_capacity(targets.len()) };
+        let (targets, _) =
+            self.with_frame(frame.clause(Clause::Returning), |resolver| resolver.targets(items, Outputs::Settled))?;
+        let mut returning =
+            ReturningHir { exprs: Vec::with_capacity(targets.len()), columns: Vec::with_capacity(targets.len()) };
         for target in targets {
             if has_subquery(&target.typed.expr) {
-                return Err(PlanError::unsupported("a subquery in RETURNING").hint("Query the rows afterwards, in the same transaction."));
+                return Err(PlanError::unsupported("a subquery in RETURNING")
+                    .hint("Query the rows afterwards, in the same transaction."));
             }
-            returning.columns.push(OutputColumn { name: target.name, column_type: target.typed.column_type, origin: target.origin });
+            returning.columns.push(OutputColumn {
+                name: target.name,
+                column_type: target.typed.column_type,
+                origin: target.origin,
+            });
             returning.exprs.push(target.typed.expr);
         }
         Ok(Some(returning))

@@ -90,14 +90,21 @@ impl Resolver<'_> {
                 self.simple_call("overlay", &args)
             }
             Expr::Collate { expr, collation } => {
-                let name = collation.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone()).unwrap_or_default();
+                let name = collation
+                    .0
+                    .last()
+                    .and_then(|part| part.as_ident())
+                    .map(|ident| ident.value.clone())
+                    .unwrap_or_default();
                 let typed = self.expr(expr)?;
-                if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "en_US" | "en_US.utf8" | "C.utf8") {
+                if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic" | "en_US" | "en_US.utf8" | "C.utf8")
+                {
                     // All text is compared as "C" does.
                     return if matches!(name.as_str(), "C" | "POSIX" | "default" | "ucs_basic") {
                         Ok(typed)
                     } else {
-                        Err(PlanError::unsupported(format!("collation \"{name}\"")).hint("Text is ordered as by collation \"C\"."))
+                        Err(PlanError::unsupported(format!("collation \"{name}\""))
+                            .hint("Text is ordered as by collation \"C\"."))
                     };
                 }
                 Err(PlanError::new("42704", format!("collation \"{name}\" for encoding \"UTF8\" does not exist")))
@@ -111,7 +118,9 @@ impl Resolver<'_> {
             Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
                 Err(PlanError::new("42601", "grouping sets are only allowed in GROUP BY").at(self.position_of(expr)))
             }
-            other => Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.position_of(other))),
+            other => {
+                Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.position_of(other)))
+            }
         }
     }
 
@@ -135,17 +144,27 @@ impl Resolver<'_> {
                 let position = self.at(value.span);
                 match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
                     Some(number) if (1..=65_535).contains(&number) => Ok(self.param(number - 1)),
-                    Some(_) | None => Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position)),
+                    Some(_) | None => {
+                        Err(PlanError::new("42P02", format!("there is no parameter {name}")).at(position))
+                    }
                 }
             }
             Value::HexStringLiteral(_) | Value::SingleQuotedByteStringLiteral(_) => {
                 Err(PlanError::unsupported("type bit").hint("Use bytea: '\\x…'.").at(self.at(value.span)))
             }
-            other => Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.at(value.span))),
+            other => {
+                Err(PlanError::new("42601", format!("syntax error at or near \"{other}\"")).at(self.at(value.span)))
+            }
         }
     }
 
-    fn written_cast(&mut self, kind: &CastKind, expr: &Expr, written: &DataType, has_format: bool) -> Result<Typed, PlanError> {
+    fn written_cast(
+        &mut self,
+        kind: &CastKind,
+        expr: &Expr,
+        written: &DataType,
+        has_format: bool,
+    ) -> Result<Typed, PlanError> {
         if has_format || !matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             return Err(PlanError::new("42601", "syntax error in CAST").at(self.position_of(expr)));
         }
@@ -160,7 +179,14 @@ impl Resolver<'_> {
             if plain && (items.is_empty() || items.iter().all(Typed::is_unknown)) {
                 let mut cast = Vec::with_capacity(items.len());
                 for item in items {
-                    cast.push(self.cast(item, &ColumnType { scalar: (**element).clone(), ..to.clone() }, CastContext::Explicit)?.expr);
+                    cast.push(
+                        self.cast(
+                            item,
+                            &ColumnType { scalar: (**element).clone(), ..to.clone() },
+                            CastContext::Explicit,
+                        )?
+                        .expr,
+                    );
                 }
                 return Ok(Typed { expr: HirExpr::Array(cast, (**element).clone()), column_type: to });
             }
@@ -169,7 +195,12 @@ impl Resolver<'_> {
         self.cast(typed, &to, CastContext::Explicit).map_err(|error| error.at(self.position_of(expr)))
     }
 
-    fn case(&mut self, operand: Option<&Expr>, conditions: &[CaseWhen], otherwise: Option<&Expr>) -> Result<Typed, PlanError> {
+    fn case(
+        &mut self,
+        operand: Option<&Expr>,
+        conditions: &[CaseWhen],
+        otherwise: Option<&Expr>,
+    ) -> Result<Typed, PlanError> {
         let operand = match operand {
             Some(operand) => Some(self.expr(operand)?),
             None => None,

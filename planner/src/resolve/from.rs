@@ -11,11 +11,11 @@ use crate::hir::{Hir, HirColumn, HirExpr, JoinKind};
 use crate::scalar::cast::select_common_type_for;
 use crate::system;
 use repr::{ColumnType, RelationId};
-use std::sync::Arc;
 use sqlparser::ast::{
     FunctionArg, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, Spanned, TableAlias,
     TableFactor, TableWithJoins,
 };
+use std::sync::Arc;
 
 /// A FROM item: its rows, and the names they have.
 #[derive(Debug)]
@@ -56,7 +56,14 @@ pub(super) enum Relation {
     View(Arc<Table>),
     /// A sequence: one row.
     Sequence(Arc<Sequence>),
-    Stored { id: RelationId, schema: &'static str, name: String, columns: Vec<Visible>, types: Vec<ColumnType>, is_system: bool },
+    Stored {
+        id: RelationId,
+        schema: &'static str,
+        name: String,
+        columns: Vec<Visible>,
+        types: Vec<ColumnType>,
+        is_system: bool,
+    },
 }
 
 impl Resolver<'_> {
@@ -108,8 +115,11 @@ impl Resolver<'_> {
         let (right, used) = self.right_side(&left, lateral, |resolver| resolver.factor(&join.relation))?;
         if used && matches!(kind, JoinKind::Right | JoinKind::Full) {
             let name = left.tables.first().map_or("", |table| table.name.as_str());
-            return Err(PlanError::new("42P10", format!("invalid reference to FROM-clause entry for table \"{name}\""))
-                .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
+            return Err(PlanError::new(
+                "42P10",
+                format!("invalid reference to FROM-clause entry for table \"{name}\""),
+            )
+            .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference."));
         }
         self.combine(left, right, kind, constraint, used)
     }
@@ -161,7 +171,10 @@ impl Resolver<'_> {
         lateral: bool,
     ) -> Result<FromItem, PlanError> {
         for table in &right.tables {
-            if left.tables.iter().any(|other| other.name == table.name && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())) {
+            if left.tables.iter().any(|other| {
+                other.name == table.name
+                    && (other.schema == table.schema || other.schema.is_none() || table.schema.is_none())
+            }) {
                 return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
             }
         }
@@ -236,7 +249,12 @@ impl Resolver<'_> {
     }
 
     /// A column of USING: the side that is always there, or whichever is.
-    fn merged(&mut self, kind: JoinKind, left: &Visible, right: &Visible) -> Result<(Typed, Option<(RelationId, usize)>), PlanError> {
+    fn merged(
+        &mut self,
+        kind: JoinKind,
+        left: &Visible,
+        right: &Visible,
+    ) -> Result<(Typed, Option<(RelationId, usize)>), PlanError> {
         let types = [left.column_type.scalar.clone(), right.column_type.scalar.clone()];
         let common = select_common_type_for("JOIN/USING", &types)?;
         let side = |resolver: &mut Self, column: &Visible| {
@@ -283,10 +301,22 @@ impl Resolver<'_> {
                 let columns = outputs
                     .into_iter()
                     .enumerate()
-                    .map(|(index, output)| Visible { name: output.name, index, column_type: output.column_type, origin: output.origin })
+                    .map(|(index, output)| Visible {
+                        name: output.name,
+                        index,
+                        column_type: output.column_type,
+                        origin: output.origin,
+                    })
                     .collect();
-                let binding =
-                    Binding { name: String::new(), schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false };
+                let binding = Binding {
+                    name: String::new(),
+                    schema: None,
+                    hidden_name: None,
+                    relation: None,
+                    columns,
+                    row_key: None,
+                    is_scalar: false,
+                };
                 Ok(FromItem::single(hir, aliased(binding, Some(alias))?))
             }
             TableFactor::Function { name, args, with_ordinality, alias, .. } => {
@@ -368,7 +398,15 @@ impl Resolver<'_> {
                 }
                 let with_key = self.with_row_keys && is_table;
                 let row_key = with_key.then_some(types.len());
-                let binding = Binding { name, schema: Some(schema), hidden_name: None, relation: Some(id), columns, row_key, is_scalar: false };
+                let binding = Binding {
+                    name,
+                    schema: Some(schema),
+                    hidden_name: None,
+                    relation: Some(id),
+                    columns,
+                    row_key,
+                    is_scalar: false,
+                };
                 Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
             }
         }
@@ -382,7 +420,9 @@ impl Resolver<'_> {
             .iter()
             .map(|part| match part {
                 ObjectNamePart::Identifier(ident) => Ok(ident),
-                ObjectNamePart::Function(_) => Err(PlanError::new("42601", format!("syntax error at or near \"{name}\""))),
+                ObjectNamePart::Function(_) => {
+                    Err(PlanError::new("42601", format!("syntax error at or near \"{name}\"")))
+                }
             })
             .collect::<Result<_, _>>()?;
         let (schema, relation) = match parts.as_slice() {
@@ -409,7 +449,9 @@ impl Resolver<'_> {
             }
             None => system_relation("pg_catalog", name)
                 .or_else(|| if in_path("public") { self.table_relation(name) } else { None })
-                .or_else(|| if in_path("information_schema") { system_relation("information_schema", name) } else { None }),
+                .or_else(|| {
+                    if in_path("information_schema") { system_relation("information_schema", name) } else { None }
+                }),
         };
         found.ok_or_else(|| {
             let full = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
@@ -447,7 +489,14 @@ impl Resolver<'_> {
                 origin: Some((table.id, index)),
             })
             .collect();
-        Some(Relation::Stored { id: table.id, schema: "public", name: table.name.clone(), columns, types, is_system: false })
+        Some(Relation::Stored {
+            id: table.id,
+            schema: "public",
+            name: table.name.clone(),
+            columns,
+            types,
+            is_system: false,
+        })
     }
 }
 
@@ -466,7 +515,14 @@ fn system_relation(schema: &str, name: &str) -> Option<Relation> {
             origin: Some((found.id, index)),
         })
         .collect();
-    Some(Relation::Stored { id: found.id, schema: found.schema, name: found.name.to_owned(), columns, types, is_system: true })
+    Some(Relation::Stored {
+        id: found.id,
+        schema: found.schema,
+        name: found.name.to_owned(),
+        columns,
+        types,
+        is_system: true,
+    })
 }
 
 /// The columns of a view whose rows these are.
@@ -491,7 +547,11 @@ pub(super) fn aliased(mut binding: Binding, alias: Option<&TableAlias>) -> Resul
     if alias.columns.len() > binding.columns.len() {
         return Err(PlanError::new(
             "42P10",
-            format!("table \"{name}\" has {} columns available but {} columns specified", binding.columns.len(), alias.columns.len()),
+            format!(
+                "table \"{name}\" has {} columns available but {} columns specified",
+                binding.columns.len(),
+                alias.columns.len()
+            ),
         ));
     }
     for (column, alias) in binding.columns.iter_mut().zip(&alias.columns) {
@@ -510,7 +570,8 @@ fn may_be_lateral(factor: &TableFactor) -> bool {
         TableFactor::Derived { lateral, .. } => *lateral,
         TableFactor::Function { .. } | TableFactor::UNNEST { .. } => true,
         TableFactor::NestedJoin { table_with_joins, .. } => {
-            may_be_lateral(&table_with_joins.relation) || table_with_joins.joins.iter().any(|join| may_be_lateral(&join.relation))
+            may_be_lateral(&table_with_joins.relation)
+                || table_with_joins.joins.iter().any(|join| may_be_lateral(&join.relation))
         }
         _ => false,
     }
@@ -527,10 +588,14 @@ fn using_column<'c>(columns: &'c [Visible], name: &str, side: &str) -> Result<&'
     let mut matches = columns.iter().filter(|column| column.name == name);
     match (matches.next(), matches.next()) {
         (Some(column), None) => Ok(column),
-        (Some(_), Some(_)) => {
-            Err(PlanError::new("42702", format!("common column name \"{name}\" appears more than once in {side} table")))
-        }
-        (None, _) => Err(PlanError::new("42703", format!("column \"{name}\" specified in USING clause does not exist in {side} table"))),
+        (Some(_), Some(_)) => Err(PlanError::new(
+            "42702",
+            format!("common column name \"{name}\" appears more than once in {side} table"),
+        )),
+        (None, _) => Err(PlanError::new(
+            "42703",
+            format!("column \"{name}\" specified in USING clause does not exist in {side} table"),
+        )),
     }
 }
 

@@ -26,7 +26,9 @@ impl Resolver<'_> {
         for arg in written {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => exprs.push(expr),
-                FunctionArg::Unnamed(_) => return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position)),
+                FunctionArg::Unnamed(_) => {
+                    return Err(PlanError::new("42601", "syntax error at or near \"*\"").at(position));
+                }
                 FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
                     return Err(PlanError::unsupported(format!("calling {function} with named arguments")).at(position));
                 }
@@ -53,7 +55,15 @@ impl Resolver<'_> {
                 origin: None,
             })
             .collect();
-        let binding = Binding { name: function, schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar };
+        let binding = Binding {
+            name: function,
+            schema: None,
+            hidden_name: None,
+            relation: None,
+            columns,
+            row_key: None,
+            is_scalar,
+        };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 
@@ -94,7 +104,11 @@ impl Resolver<'_> {
             let found = registry::resolve_table_function(function, &types)
                 .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()))?;
             let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
-            columns = found.columns.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+            columns = found
+                .columns
+                .iter()
+                .map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())))
+                .collect();
             if let Some(declared) = self.column_definitions(alias)? {
                 columns = declared;
             }
@@ -131,7 +145,10 @@ impl Resolver<'_> {
                     }
                     let (mapped, places) = input.with_columns(values);
                     hir = mapped.project(places);
-                    columns = fields.iter().map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone()))).collect();
+                    columns = fields
+                        .iter()
+                        .map(|(name, scalar)| (name.clone(), ColumnType::nullable(scalar.clone())))
+                        .collect();
                 }
                 _ => {
                     columns = vec![(function.to_owned(), call.column_type.clone())];
@@ -144,7 +161,10 @@ impl Resolver<'_> {
             }
         }
         if ordinality {
-            columns.push(("ordinality".to_owned(), ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) }));
+            columns.push((
+                "ordinality".to_owned(),
+                ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) },
+            ));
         }
         Ok((hir, columns))
     }
@@ -165,7 +185,12 @@ impl Resolver<'_> {
     }
 
     /// `unnest(a, b, …)`: arrays in step.
-    pub(super) fn unnest_item(&mut self, arrays: &[Expr], ordinality: bool, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
+    pub(super) fn unnest_item(
+        &mut self,
+        arrays: &[Expr],
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem, PlanError> {
         let (functions, _) = self.lateral(|resolver| {
             let frame = Frame::default().clause(Clause::FromFunction);
             resolver.with_frame(frame, |resolver| {
@@ -202,11 +227,25 @@ impl Resolver<'_> {
         }
         if ordinality {
             let column_type = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int8) };
-            columns.push(Visible { name: "ordinality".to_owned(), index: types.len(), column_type: column_type.clone(), origin: None });
+            columns.push(Visible {
+                name: "ordinality".to_owned(),
+                index: types.len(),
+                column_type: column_type.clone(),
+                origin: None,
+            });
             types.push(column_type);
         }
-        let hir = Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
-        let binding = Binding { name: "unnest".to_owned(), schema: None, hidden_name: None, relation: None, columns, row_key: None, is_scalar: false };
+        let hir =
+            Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
+        let binding = Binding {
+            name: "unnest".to_owned(),
+            schema: None,
+            hidden_name: None,
+            relation: None,
+            columns,
+            row_key: None,
+            is_scalar: false,
+        };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 }

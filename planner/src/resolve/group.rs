@@ -104,7 +104,13 @@ impl Calls {
     }
 
     /// The grouped relation, and what `rewrite` must know to put expressions over it.
-    pub(super) fn group(&mut self, input: Hir, frame: &Frame, mut grouping: Grouping, resolver: &mut Resolver<'_>) -> Result<(Hir, Grouped), PlanError> {
+    pub(super) fn group(
+        &mut self,
+        input: Hir,
+        frame: &Frame,
+        mut grouping: Grouping,
+        resolver: &mut Resolver<'_>,
+    ) -> Result<(Hir, Grouped), PlanError> {
         let written = grouping.keys.len();
         if grouping.sets.len() == 1 {
             resolver.add_dependent_columns(frame, &mut grouping);
@@ -130,7 +136,10 @@ impl Calls {
                     .map(|expr| grouping.keys.iter().position(|key| key.expr == *expr))
                     .collect::<Option<Vec<_>>>()
                     .ok_or_else(|| {
-                        PlanError::new("42803", "arguments to GROUPING must be grouping expressions of the associated query level")
+                        PlanError::new(
+                            "42803",
+                            "arguments to GROUPING must be grouping expressions of the associated query level",
+                        )
                     })
             })
             .collect::<Result<_, _>>()?;
@@ -152,7 +161,12 @@ impl Calls {
         };
         let grouped = Grouped {
             keys: grouping.keys.into_iter().map(|key| key.expr).collect(),
-            names: frame.tables.iter().flat_map(|table| table.columns.iter().map(|column| column.index)).map(|index| (index, frame.qualified_name(index))).collect(),
+            names: frame
+                .tables
+                .iter()
+                .flat_map(|table| table.columns.iter().map(|column| column.index))
+                .map(|index| (index, frame.qualified_name(index)))
+                .collect(),
             references: frame.references.clone(),
         };
         // What windows and sets are computed from is grouped too.
@@ -180,7 +194,11 @@ impl Calls {
             let order = order_columns
                 .iter()
                 .zip(&leader.order)
-                .map(|(&column, (_, descending, nulls_first))| Order { column, descending: *descending, nulls_first: *nulls_first })
+                .map(|(&column, (_, descending, nulls_first))| Order {
+                    column,
+                    descending: *descending,
+                    nulls_first: *nulls_first,
+                })
                 .collect();
             let mut types = input.types.clone();
             let mut calls = Vec::new();
@@ -200,7 +218,10 @@ impl Calls {
                     result: call.result.clone(),
                 });
             }
-            relation = Hir { node: HirNode::Window { input: Box::new(input), partition: partition.to_vec(), order, calls }, types };
+            relation = Hir {
+                node: HirNode::Window { input: Box::new(input), partition: partition.to_vec(), order, calls },
+                types,
+            };
         }
         Ok(relation)
     }
@@ -247,7 +268,8 @@ impl Calls {
                     HirExpr::Record(items, ScalarType::Record(fields.into()))
                 });
             }
-            relation = Hir { node: HirNode::TableFunction { input: Box::new(relation), functions, ordinality: false }, types };
+            relation =
+                Hir { node: HirNode::TableFunction { input: Box::new(relation), functions, ordinality: false }, types };
         }
     }
 }
@@ -306,7 +328,10 @@ impl Grouped {
             let name = self.names.iter().find(|(at, _)| *at == index).map_or("?", |(_, name)| name);
             let position = self.references.iter().find(|(at, _)| *at == index).and_then(|(_, position)| *position);
             Err(if depth == 0 {
-                PlanError::new("42803", format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"))
+                PlanError::new(
+                    "42803",
+                    format!("column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"),
+                )
             } else {
                 PlanError::new("42803", format!("subquery uses ungrouped column \"{name}\" from outer query"))
             }
@@ -396,10 +421,16 @@ fn grouping_sets(
         .types
         .iter()
         .enumerate()
-        .map(|(index, column)| ColumnType { nullable: branches.iter().any(|branch| branch.types[index].nullable), ..column.clone() })
+        .map(|(index, column)| ColumnType {
+            nullable: branches.iter().any(|branch| branch.types[index].nullable),
+            ..column.clone()
+        })
         .collect::<Vec<_>>();
     let body = Hir { node: HirNode::Union(branches), types: types.clone() };
-    Hir { node: HirNode::Let { id, name: "grouping sets".to_owned(), value: Box::new(input), body: Box::new(body) }, types }
+    Hir {
+        node: HirNode::Let { id, name: "grouping sets".to_owned(), value: Box::new(input), body: Box::new(body) },
+        types,
+    }
 }
 
 impl Calls {

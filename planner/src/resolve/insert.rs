@@ -11,7 +11,9 @@ use crate::error::PlanError;
 use crate::hir::{ConflictUpdateHir, Hir, HirExpr, HirNode, HirQuery, InsertHir, OnConflictHir, OutputColumn};
 use crate::scalar::Order;
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, ScalarType};
-use sqlparser::ast::{ConflictTarget, Expr, Insert, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, TableObject};
+use sqlparser::ast::{
+    ConflictTarget, Expr, Insert, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, TableObject,
+};
 
 /// Which values of identity columns a user may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +83,12 @@ impl Resolver<'_> {
     /// Refuses a value for a column that makes its own.
     fn check_given(&self, table: &Table, index: ColumnIndex, overriding: Overriding) -> Result<(), PlanError> {
         let column = &table.columns[index];
-        let refused = PlanError::new("428C9", format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name));
+        let refused =
+            PlanError::new("428C9", format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name));
         match &column.default {
-            Some(DefaultValue::Generated(_)) => Err(refused.detail(format!("Column \"{}\" is a generated column.", column.name))),
+            Some(DefaultValue::Generated(_)) => {
+                Err(refused.detail(format!("Column \"{}\" is a generated column.", column.name)))
+            }
             Some(DefaultValue::Identity { always: true, .. }) if overriding == Overriding::Nothing => Err(refused
                 .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
                 .hint("Use OVERRIDING SYSTEM VALUE to override.")),
@@ -92,7 +97,13 @@ impl Resolver<'_> {
     }
 
     /// INSERT … VALUES.
-    fn insert_rows(&mut self, table: &Table, columns: &[ColumnIndex], rows: &[Vec<&Expr>], named: bool) -> Result<HirQuery, PlanError> {
+    fn insert_rows(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        rows: &[Vec<&Expr>],
+        named: bool,
+    ) -> Result<HirQuery, PlanError> {
         let width = rows.first().map_or(0, Vec::len);
         self.check_width(columns, width, named, rows.first().and_then(|row| row.get(columns.len()).copied()))?;
         let columns = &columns[..width];
@@ -124,7 +135,12 @@ impl Resolver<'_> {
     }
 
     /// The given values as a relation, cast to their columns' types.
-    fn given_rows(&mut self, table: &Table, columns: &[ColumnIndex], mut values: Vec<Vec<Given>>) -> Result<Hir, PlanError> {
+    fn given_rows(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        mut values: Vec<Vec<Given>>,
+    ) -> Result<Hir, PlanError> {
         let types: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
         // Long lists of literals stay constants: each column of one type, cast once for all rows.
         if values.len() > 1
@@ -159,13 +175,22 @@ impl Resolver<'_> {
         let types = types
             .into_iter()
             .enumerate()
-            .map(|(place, column)| ColumnType { nullable: rows.iter().any(|row| row[place].column_type.nullable), ..column })
+            .map(|(place, column)| ColumnType {
+                nullable: rows.iter().any(|row| row[place].column_type.nullable),
+                ..column
+            })
             .collect();
         Ok(rows_relation(rows, types))
     }
 
     /// INSERT … SELECT.
-    fn insert_query(&mut self, table: &Table, columns: &[ColumnIndex], query: &Query, named: bool) -> Result<HirQuery, PlanError> {
+    fn insert_query(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        query: &Query,
+        named: bool,
+    ) -> Result<HirQuery, PlanError> {
         let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
         if !query.locks.is_empty() {
             return Err(PlanError::unsupported("FOR UPDATE in INSERT … SELECT"));
@@ -191,7 +216,13 @@ impl Resolver<'_> {
         self.complete_rows(table, columns, relation, places, order_by)
     }
 
-    fn check_width(&self, columns: &[ColumnIndex], given: usize, named: bool, extra: Option<&Expr>) -> Result<(), PlanError> {
+    fn check_width(
+        &self,
+        columns: &[ColumnIndex],
+        given: usize,
+        named: bool,
+        extra: Option<&Expr>,
+    ) -> Result<(), PlanError> {
         if given > columns.len() {
             return Err(PlanError::new("42601", "INSERT has more expressions than target columns")
                 .at(extra.and_then(|expr| self.position_of(expr))));
@@ -244,9 +275,9 @@ impl Resolver<'_> {
                 for name in names {
                     let position = self.at(name.span);
                     let folded = fold(name);
-                    let (index, _) = table
-                        .column_by_name(&folded)
-                        .ok_or_else(|| PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position))?;
+                    let (index, _) = table.column_by_name(&folded).ok_or_else(|| {
+                        PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position)
+                    })?;
                     if !columns.contains(&index) {
                         columns.push(index);
                     }
@@ -277,7 +308,10 @@ impl Resolver<'_> {
                     .iter()
                     .find(|index| index.constraint.as_ref().is_some_and(|constraint| constraint.name == wanted))
                     .ok_or_else(|| {
-                        PlanError::new("42704", format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name))
+                        PlanError::new(
+                            "42704",
+                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
+                        )
                     })?;
                 if found.constraint.as_ref().is_some_and(|constraint| constraint.deferrable) {
                     return Err(PlanError::new(
@@ -291,8 +325,11 @@ impl Resolver<'_> {
         let update = match &conflict.action {
             OnConflictAction::DoNothing => None,
             OnConflictAction::DoUpdate(_) if arbiters.is_empty() => {
-                return Err(PlanError::new("42601", "ON CONFLICT DO UPDATE requires inference specification or constraint name")
-                    .hint("For example, ON CONFLICT (column_name)."));
+                return Err(PlanError::new(
+                    "42601",
+                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                )
+                .hint("For example, ON CONFLICT (column_name)."));
             }
             OnConflictAction::DoUpdate(update) => {
                 let existing = self.table_binding(table, alias, 0);
@@ -303,7 +340,8 @@ impl Resolver<'_> {
                     column.column_type.nullable = true;
                 }
                 let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
-                let frame = Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
+                let frame =
+                    Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
                 let (resolved, _) = self.with_frame(frame, |resolver| {
                     let assignments = resolver.assignments(table, &update.assignments)?;
                     let condition = match &update.selection {
@@ -329,7 +367,11 @@ impl Resolver<'_> {
     }
 
     /// COPY table (columns) FROM: each value is a parameter of its column's type.
-    pub(super) fn copy_from(&mut self, table: &Table, columns: &[ColumnIndex]) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
+    pub(super) fn copy_from(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+    ) -> Result<(InsertHir, Vec<OutputColumn>), PlanError> {
         let mut row = Vec::with_capacity(columns.len());
         let mut outputs = Vec::with_capacity(columns.len());
         for (number, &index) in columns.iter().enumerate() {
@@ -413,4 +455,3 @@ fn plain_values(query: &Query) -> Option<Vec<Vec<&Expr>>> {
         | SetExpr::Table(_) => None,
     }
 }
-

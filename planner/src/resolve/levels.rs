@@ -184,4 +184,3 @@ pub(super) fn has_subquery(expr: &HirExpr) -> bool {
     .expect("looking does not fail");
     found
 }
-

@@ -74,22 +74,33 @@ fn refused_relation(hir: &Hir) -> Option<PlanError> {
         );
     }
     let HirNode::TableFunction { functions, .. } = &hir.node else { return None };
-    functions.iter().find(|(function, _, _)| function.name.starts_with("pg_")).map(|(function, _, _)| refused(function.name))
+    functions
+        .iter()
+        .find(|(function, _, _)| function.name.starts_with("pg_"))
+        .map(|(function, _, _)| refused(function.name))
 }
 
 fn refused_expression(expr: &HirExpr) -> Option<PlanError> {
     match expr {
         ScalarExpr::Param(number, _) => Some(PlanError::new("42P02", format!("there is no parameter ${}", number + 1))),
-        ScalarExpr::Call { function, args, .. } if !is_maintainable(function, args.len()) => Some(refused(function.name)),
+        ScalarExpr::Call { function, args, .. } if !is_maintainable(function, args.len()) => {
+            Some(refused(function.name))
+        }
         ScalarExpr::Cast { expr, cast, to } => {
             if names_objects(&cast.from) || names_objects(&to.scalar) {
                 return (cast.from != to.scalar).then(|| {
-                    PlanError::unsupported(format!("a cast from {} to {} in a materialized view", cast.from.name(), to.scalar.name()))
-                        .hint("the names of objects change without any row changing: use a plain view")
+                    PlanError::unsupported(format!(
+                        "a cast from {} to {} in a materialized view",
+                        cast.from.name(),
+                        to.scalar.name()
+                    ))
+                    .hint("the names of objects change without any row changing: use a plain view")
                 });
             }
-            let is_time =
-                matches!(to.scalar, ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz);
+            let is_time = matches!(
+                to.scalar,
+                ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz
+            );
             match expr.as_literal() {
                 Some(Datum::Text(text)) if is_time && names_moment(text) => {
                     Some(PlanError::unsupported(format!("'{}' in a materialized view", text.trim())).hint(HINT))

@@ -4,9 +4,7 @@ use super::call::function_name;
 use super::scope::fold;
 use super::special::trim_name;
 use super::types::builtin;
-use sqlparser::ast::{
-    AccessExpr, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Value, ValueWithSpan,
-};
+use sqlparser::ast::{AccessExpr, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Value, ValueWithSpan};
 
 /// The name of an output without alias.
 pub(super) fn output_name(expr: &Expr) -> String {
@@ -32,9 +30,10 @@ fn figure(expr: &Expr) -> Option<(String, bool)> {
             if let FunctionArguments::Subquery(_) = function.args {
                 return strong("array");
             }
-            function_name(&function.name).ok().map(|(name, _)| (name, true)).or_else(|| {
-                function.name.0.last().and_then(|part| part.as_ident()).map(|ident| (fold(ident), true))
-            })
+            function_name(&function.name)
+                .ok()
+                .map(|(name, _)| (name, true))
+                .or_else(|| function.name.0.last().and_then(|part| part.as_ident()).map(|ident| (fold(ident), true)))
         }
         Expr::Cast { expr, data_type, .. } => match figure(expr) {
             Some((name, true)) => Some((name, true)),
@@ -72,13 +71,17 @@ fn query_name(query: &Query) -> Option<String> {
                 return match select.projection.first()? {
                     SelectItem::UnnamedExpr(expr) => figure(expr).map(|(name, _)| name),
                     SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-                    SelectItem::ExprWithAliases { .. } | SelectItem::QualifiedWildcard(..) | SelectItem::Wildcard(_) => None,
+                    SelectItem::ExprWithAliases { .. }
+                    | SelectItem::QualifiedWildcard(..)
+                    | SelectItem::Wildcard(_) => None,
                 };
             }
             SetExpr::SetOperation { left, .. } => body = left,
             SetExpr::Query(query) => body = &query.body,
             SetExpr::Values(_) => return Some("column1".to_owned()),
-            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) | SetExpr::Table(_) => return None,
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) | SetExpr::Table(_) => {
+                return None;
+            }
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::registry;
 use repr::ScalarType;
-use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, UnaryOperator};
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, UnaryOperator,
+};
 
 /// The symbol of a binary operator as the registry knows it, and whether it was written OPERATOR(…).
 pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
@@ -22,16 +24,29 @@ pub(super) fn symbol(op: &BinaryOperator) -> Result<String, PlanError> {
 
 impl Resolver<'_> {
     /// `left symbol right`.
-    pub(super) fn operate(&mut self, symbol: &str, left: Typed, right: Typed, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn operate(
+        &mut self,
+        symbol: &str,
+        left: Typed,
+        right: Typed,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let found = registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
             .map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
-        let args = self.convert_args(vec![left, right], &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
+        let args = self
+            .convert_args(vec![left, right], &found.arg_casts, &found.conversions)
+            .map_err(|error| error.at(position))?;
         let result = found.result;
         Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
     }
 
     /// `symbol operand`.
-    pub(super) fn operate_prefix(&mut self, symbol: &str, operand: Typed, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn operate_prefix(
+        &mut self,
+        symbol: &str,
+        operand: Typed,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let found = registry::resolve_operator(symbol, None, operand.scalar()).map_err(|error| error.at(position))?;
         let args = self.convert_args(vec![operand], &found.arg_casts, &found.conversions)?;
         let result = found.result;
@@ -39,7 +54,12 @@ impl Resolver<'_> {
     }
 
     /// A function by name over resolved arguments: constructs with a syntax of their own.
-    pub(super) fn call_named(&mut self, name: &str, args: Vec<Typed>, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn call_named(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let types: Vec<ScalarType> = args.iter().map(|arg| arg.scalar().clone()).collect();
         let found = registry::resolve_function(name, &types, false)
             .map_err(|error| self.named_types(error, &args.iter().collect::<Vec<_>>()).at(position))?;
@@ -165,7 +185,12 @@ impl Resolver<'_> {
     }
 
     /// The comparison of two rows whose fields are at hand.
-    pub(super) fn compare_fields(&mut self, symbol: &str, lefts: Vec<Typed>, rights: Vec<Typed>) -> Result<Typed, PlanError> {
+    pub(super) fn compare_fields(
+        &mut self,
+        symbol: &str,
+        lefts: Vec<Typed>,
+        rights: Vec<Typed>,
+    ) -> Result<Typed, PlanError> {
         if lefts.is_empty() {
             return Err(PlanError::unsupported("comparing rows of no columns"));
         }
@@ -194,15 +219,27 @@ impl Resolver<'_> {
                 }
                 Ok(Typed::boolean(result))
             }
-            other => Err(PlanError::new("0A000", format!("could not determine interpretation of row comparison operator {other}"))),
+            other => Err(PlanError::new(
+                "0A000",
+                format!("could not determine interpretation of row comparison operator {other}"),
+            )),
         }
     }
 
     /// `left symbol ANY (array)`, or ALL.
-    pub(super) fn quantified_array(&mut self, symbol: &str, left: Typed, array: Typed, all: bool, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn quantified_array(
+        &mut self,
+        symbol: &str,
+        left: Typed,
+        array: Typed,
+        all: bool,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let found = registry::resolve_any_all(symbol, left.scalar(), array.scalar(), all)
             .map_err(|error| self.named_types(error, &[&left, &array]).at(position))?;
-        let args = self.convert_args(vec![left, array], &found.arg_casts, &found.conversions).map_err(|error| error.at(position))?;
+        let args = self
+            .convert_args(vec![left, array], &found.arg_casts, &found.conversions)
+            .map_err(|error| error.at(position))?;
         Ok(Typed::boolean(HirExpr::Call { function: found.function, args, result: found.result }))
     }
 
@@ -228,7 +265,11 @@ impl Resolver<'_> {
             {
                 let mut typed = Vec::with_capacity(items.len());
                 for item in items {
-                    typed.push(if item.is_unknown() { self.coerce(item, &common).map_err(|error| error.at(position))? } else { item });
+                    typed.push(if item.is_unknown() {
+                        self.coerce(item, &common).map_err(|error| error.at(position))?
+                    } else {
+                        item
+                    });
                 }
                 items = typed;
             }

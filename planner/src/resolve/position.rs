@@ -19,8 +19,12 @@ impl<'a> Positions<'a> {
         if line == 0 || column == 0 || self.text.is_empty() {
             return None;
         }
-        let before: usize =
-            self.text.split_inclusive('\n').take(usize::try_from(line - 1).ok()?).map(|part| part.chars().count()).sum();
+        let before: usize = self
+            .text
+            .split_inclusive('\n')
+            .take(usize::try_from(line - 1).ok()?)
+            .map(|part| part.chars().count())
+            .sum();
         u32::try_from(before as u64 + column).ok()
     }
 }

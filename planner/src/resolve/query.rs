@@ -9,8 +9,8 @@ use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockWait, OutputColumn, RowLoc
 use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
-    Expr, LimitClause, LockClause, LockType, NonBlock, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Table,
-    Value, ValueWithSpan, Values,
+    Expr, LimitClause, LockClause, LockType, NonBlock, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query,
+    SetExpr, Table, Value, ValueWithSpan, Values,
 };
 
 /// What becomes of output columns that no context has typed.
@@ -59,7 +59,11 @@ impl Resolver<'_> {
     }
 
     fn query_inner(&mut self, query: &Query, outputs: Outputs<'_>) -> Result<HirQuery, PlanError> {
-        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() || !query.pipe_operators.is_empty() {
+        if query.for_clause.is_some()
+            || query.settings.is_some()
+            || query.format_clause.is_some()
+            || !query.pipe_operators.is_empty()
+        {
             return Err(PlanError::new("42601", "syntax error at the end of the query"));
         }
         let definitions = match &query.with {
@@ -76,7 +80,12 @@ impl Resolver<'_> {
                 result?
             }
             // A query in parentheses keeps its own ORDER BY and LIMIT below these.
-            SetExpr::Query(inner) if order_by.is_empty() && query.limit_clause.is_none() && query.fetch.is_none() && query.locks.is_empty() => {
+            SetExpr::Query(inner)
+                if order_by.is_empty()
+                    && query.limit_clause.is_none()
+                    && query.fetch.is_none()
+                    && query.locks.is_empty() =>
+            {
                 self.query(inner, outputs)?
             }
             body => {
@@ -103,7 +112,12 @@ impl Resolver<'_> {
         self.subquery_with(query, limits, Outputs::Settled)
     }
 
-    pub(super) fn subquery_with(&mut self, query: &Query, limits: Limits, outputs: Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+    pub(super) fn subquery_with(
+        &mut self,
+        query: &Query,
+        limits: Limits,
+        outputs: Outputs<'_>,
+    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         if !query.locks.is_empty() {
             return Err(PlanError::unsupported("FOR UPDATE in a subquery")
                 .hint("Lock the rows in a query of their own, in the same transaction."));
@@ -122,7 +136,11 @@ impl Resolver<'_> {
     }
 
     /// One side of a set operation, or a body that is no SELECT.
-    pub(super) fn set_operand(&mut self, body: &SetExpr, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+    pub(super) fn set_operand(
+        &mut self,
+        body: &SetExpr,
+        outputs: &Outputs<'_>,
+    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         match body {
             SetExpr::Select(select) => {
                 let row_keys = std::mem::replace(&mut self.with_row_keys, false);
@@ -167,7 +185,11 @@ impl Resolver<'_> {
         };
         let outputs = visible
             .iter()
-            .map(|column| OutputColumn { name: column.name.clone(), column_type: column.column_type.clone(), origin: column.origin })
+            .map(|column| OutputColumn {
+                name: column.name.clone(),
+                column_type: column.column_type.clone(),
+                origin: column.origin,
+            })
             .collect();
         Ok((hir.project(visible.iter().map(|column| column.index).collect()), outputs))
     }
@@ -188,9 +210,10 @@ impl Resolver<'_> {
             let unknown = column.iter().all(Typed::is_unknown);
             let column = match outputs {
                 Outputs::Kept if unknown => column,
-                Outputs::Hinted(hints) if unknown && index < hints.len() => {
-                    column.into_iter().map(|value| self.coerce(value, &hints[index].scalar)).collect::<Result<_, _>>()?
-                }
+                Outputs::Hinted(hints) if unknown && index < hints.len() => column
+                    .into_iter()
+                    .map(|value| self.coerce(value, &hints[index].scalar))
+                    .collect::<Result<_, _>>()?,
                 Outputs::Settled | Outputs::Kept | Outputs::Hinted(_) => self.unify("VALUES", column)?.0,
             };
             let modifier = column.first().map_or(-1, |value| value.column_type.modifier);
@@ -228,19 +251,24 @@ impl Resolver<'_> {
     }
 
     /// ORDER BY over output columns alone, as set operations have it.
-    fn order_by_outputs(&mut self, items: &[OrderByExpr], columns: &[OutputColumn]) -> Result<Vec<crate::scalar::Order>, PlanError> {
+    fn order_by_outputs(
+        &mut self,
+        items: &[OrderByExpr],
+        columns: &[OutputColumn],
+    ) -> Result<Vec<crate::scalar::Order>, PlanError> {
         let mut order = Vec::with_capacity(items.len());
         for item in items {
             let position = self.position_of(&item.expr);
             let column = match &item.expr {
                 Expr::Identifier(ident) => {
                     let name = fold(ident);
-                    columns
-                        .iter()
-                        .position(|column| column.name == name)
-                        .ok_or_else(|| PlanError::new("42703", format!("column \"{name}\" does not exist")).at(position))?
+                    columns.iter().position(|column| column.name == name).ok_or_else(|| {
+                        PlanError::new("42703", format!("column \"{name}\" does not exist")).at(position)
+                    })?
                 }
-                Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => ordinal(digits, columns.len(), "ORDER BY").map_err(|error| error.at(position))?,
+                Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                    ordinal(digits, columns.len(), "ORDER BY").map_err(|error| error.at(position))?
+                }
                 _ => {
                     return Err(PlanError::new("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                         .detail("Only result column names can be used, not expressions or functions.")
@@ -261,7 +289,10 @@ impl Resolver<'_> {
             Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
                 (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
             }
-            Some(_) => return Err(PlanError::new("42601", "LIMIT #,# syntax is not supported").hint("Use separate LIMIT and OFFSET clauses.")),
+            Some(_) => {
+                return Err(PlanError::new("42601", "LIMIT #,# syntax is not supported")
+                    .hint("Use separate LIMIT and OFFSET clauses."));
+            }
         };
         let one = Expr::Value(Value::Number("1".to_owned(), false).into());
         if let Some(fetch) = &query.fetch {
@@ -291,18 +322,25 @@ impl Resolver<'_> {
             let label = resolver.type_label(typed.scalar());
             resolver.cast(typed, &wanted, CastContext::Assignment).map_err(|error| {
                 if error.code == "42846" {
-                    PlanError::new("42804", format!("argument of {} must be type bigint, not type {label}", clause.describe()))
+                    PlanError::new(
+                        "42804",
+                        format!("argument of {} must be type bigint, not type {label}", clause.describe()),
+                    )
                 } else {
                     error
                 }
             })
         });
         self.frames = frames;
-        let (typed, _) = result.map_err(|error| match error.code {
-            "42703" | "42P01" => PlanError::new("42P10", format!("argument of {} must not contain variables", clause.describe())),
-            _ => error,
-        }
-        .at(position))?;
+        let (typed, _) = result.map_err(|error| {
+            match error.code {
+                "42703" | "42P01" => {
+                    PlanError::new("42P10", format!("argument of {} must not contain variables", clause.describe()))
+                }
+                _ => error,
+            }
+            .at(position)
+        })?;
         // LIMIT NULL is no limit.
         Ok(match &typed.expr {
             HirExpr::Literal(Datum::Null, _) => None,
@@ -349,11 +387,16 @@ impl Resolver<'_> {
                 Some(name) => {
                     let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
                     let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
-                        PlanError::new("42P01", format!("relation \"{wanted}\" in {word} clause not found in FROM clause"))
+                        PlanError::new(
+                            "42P01",
+                            format!("relation \"{wanted}\" in {word} clause not found in FROM clause"),
+                        )
                     })?;
                     self.refuse_locked_view(table)?;
                     match (table.relation, table.row_key) {
-                        (Some(relation), Some(key_column)) => locks.push(RowLock { table: relation, key_column, exclusive, wait }),
+                        (Some(relation), Some(key_column)) => {
+                            locks.push(RowLock { table: relation, key_column, exclusive, wait })
+                        }
                         _ => return Err(PlanError::new("0A000", format!("{word} cannot be applied to \"{wanted}\""))),
                     }
                 }
@@ -376,7 +419,8 @@ fn order_items(query: &Query) -> Result<&[OrderByExpr], PlanError> {
 
 /// A position in the select list, written as a number.
 pub(super) fn ordinal(digits: &str, columns: usize, clause: &str) -> Result<usize, PlanError> {
-    let number: usize = digits.parse().map_err(|_| PlanError::new("42601", format!("non-integer constant in {clause}")))?;
+    let number: usize =
+        digits.parse().map_err(|_| PlanError::new("42601", format!("non-integer constant in {clause}")))?;
     if (1..=columns).contains(&number) {
         Ok(number - 1)
     } else {
@@ -401,7 +445,8 @@ pub(super) fn rows_relation(rows: Vec<Vec<Typed>>, types: Vec<ColumnType>) -> Hi
             .collect();
         return Hir { node: HirNode::Constant(rows), types };
     }
-    let mut branches: Vec<Hir> = rows.into_iter().map(|row| Hir { types: types.clone(), ..Hir::unit().map(row) }).collect();
+    let mut branches: Vec<Hir> =
+        rows.into_iter().map(|row| Hir { types: types.clone(), ..Hir::unit().map(row) }).collect();
     if branches.len() == 1 {
         return branches.swap_remove(0);
     }

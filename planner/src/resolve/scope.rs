@@ -1,7 +1,7 @@
 //! Which names mean which columns: the rows in scope, and what is said when a name fits none or several.
 
-use super::{Resolver, Typed};
 use super::group::Call;
+use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
@@ -212,11 +212,7 @@ const SYSTEM_COLUMNS: [&str; 6] = ["ctid", "xmin", "xmax", "cmin", "cmax", "tabl
 impl Resolver<'_> {
     /// Frames that can be seen, innermost first, with their levels.
     fn visible_frames(&self) -> impl Iterator<Item = (usize, &Frame)> {
-        self.frames
-            .iter()
-            .rev()
-            .enumerate()
-            .filter(|(_, frame)| frame.visibility != Visibility::LateralHidden)
+        self.frames.iter().rev().enumerate().filter(|(_, frame)| frame.visibility != Visibility::LateralHidden)
     }
 
     fn reference(&mut self, level: usize, visible: &Visible, position: Option<u32>) -> Typed {
@@ -236,7 +232,9 @@ impl Resolver<'_> {
             let mut matches = frame.columns.iter().filter(|column| column.name == name);
             if let Some(column) = matches.next() {
                 if matches.next().is_some() {
-                    return Err(PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position));
+                    return Err(
+                        PlanError::new("42702", format!("column reference \"{name}\" is ambiguous")).at(position)
+                    );
                 }
                 found = Some((level, column.clone()));
                 break;
@@ -334,7 +332,9 @@ impl Resolver<'_> {
                 .filter(|table| table.name == name && (schema.is_none() || table.schema == schema.as_deref()));
             if let Some(table) = matches.next() {
                 if matches.next().is_some() {
-                    return Err(PlanError::new("42P09", format!("table reference \"{name}\" is ambiguous")).at(position));
+                    return Err(
+                        PlanError::new("42P09", format!("table reference \"{name}\" is ambiguous")).at(position)
+                    );
                 }
                 return Ok(Some((level, table.clone())));
             }
@@ -389,20 +389,27 @@ impl Resolver<'_> {
         };
         let name = fold(last);
         let position = self.at(qualifier[0].span);
-        let hidden_lateral = self
-            .frames
-            .iter()
-            .any(|frame| frame.visibility == Visibility::LateralHidden && frame.tables.iter().any(|table| table.name == name));
+        let hidden_lateral = self.frames.iter().any(|frame| {
+            frame.visibility == Visibility::LateralHidden && frame.tables.iter().any(|table| table.name == name)
+        });
         if hidden_lateral {
             return PlanError::new("42P01", format!("invalid reference to FROM-clause entry for table \"{name}\""))
-                .detail(format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."))
+                .detail(format!(
+                    "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+                ))
                 .at(position);
         }
-        let aliased =
-            self.frames.iter().rev().flat_map(|frame| &frame.tables).find(|table| table.hidden_name.as_ref() == Some(&name));
+        let aliased = self
+            .frames
+            .iter()
+            .rev()
+            .flat_map(|frame| &frame.tables)
+            .find(|table| table.hidden_name.as_ref() == Some(&name));
         match aliased {
-            Some(table) => PlanError::new("42P01", format!("invalid reference to FROM-clause entry for table \"{name}\""))
-                .hint(format!("Perhaps you meant to reference the table alias \"{}\".", table.name)),
+            Some(table) => {
+                PlanError::new("42P01", format!("invalid reference to FROM-clause entry for table \"{name}\""))
+                    .hint(format!("Perhaps you meant to reference the table alias \"{}\".", table.name))
+            }
             None => PlanError::new("42P01", format!("missing FROM-clause entry for table \"{name}\"")),
         }
         .at(position)

@@ -11,11 +11,11 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
-use sqlparser::tokenizer::Span;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, GroupByWithModifier, Ident, LockClause, OrderByExpr, Select, SelectItem,
     SelectItemQualifiedWildcardKind, Value, ValueWithSpan, WildcardAdditionalOptions,
 };
+use sqlparser::tokenizer::Span;
 
 /// One output of a select list, or a sort key beyond it.
 #[derive(Clone, Debug)]
@@ -75,8 +75,14 @@ impl Resolver<'_> {
         Ok(query)
     }
 
-    fn select_parts(&mut self, select: &Select, order_by: &[OrderByExpr], outputs: Outputs<'_>) -> Result<Parts, PlanError> {
-        let mut targets = self.in_clause(Clause::SelectList, |resolver| resolver.targets(&select.projection, outputs))?;
+    fn select_parts(
+        &mut self,
+        select: &Select,
+        order_by: &[OrderByExpr],
+        outputs: Outputs<'_>,
+    ) -> Result<Parts, PlanError> {
+        let mut targets =
+            self.in_clause(Clause::SelectList, |resolver| resolver.targets(&select.projection, outputs))?;
         let predicates = match &select.selection {
             None => Vec::new(),
             Some(condition) => {
@@ -116,13 +122,19 @@ impl Resolver<'_> {
                 }
                 let initial = order.iter().take(on.len()).find(|item| !on.contains(&item.column));
                 if initial.is_some() {
-                    return Err(PlanError::new("42P10", "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"));
+                    return Err(PlanError::new(
+                        "42P10",
+                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+                    ));
                 }
                 Some(on)
             }
             Some(Distinct::Distinct) => {
                 if order.iter().any(|item| item.column >= outputs) {
-                    return Err(PlanError::new("42P10", "for SELECT DISTINCT, ORDER BY expressions must appear in select list"));
+                    return Err(PlanError::new(
+                        "42P10",
+                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                    ));
                 }
                 None
             }
@@ -158,9 +170,15 @@ impl Resolver<'_> {
                     let named: Vec<_> = columns.iter().map(|(column, _)| column.clone()).collect();
                     self.trace_star(options.wildcard_token.0.span, &named);
                     if columns.is_empty() && self.frames.last().is_none_or(|frame| frame.tables.is_empty()) {
-                        return Err(PlanError::new("42601", "SELECT * with no tables specified is not valid").at(position));
+                        return Err(
+                            PlanError::new("42601", "SELECT * with no tables specified is not valid").at(position)
+                        );
                     }
-                    targets.extend(columns.into_iter().map(|(column, typed)| Target { typed, name: column.name, origin: column.origin }));
+                    targets.extend(columns.into_iter().map(|(column, typed)| Target {
+                        typed,
+                        name: column.name,
+                        origin: column.origin,
+                    }));
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     refuse_star_options(options)?;
@@ -202,7 +220,11 @@ impl Resolver<'_> {
                     let named: Vec<_> = columns.iter().map(|(column, _)| column.clone()).collect();
                     self.trace_star(Span::new(first.span.start, star.end), &named);
                 }
-                targets.extend(columns.into_iter().map(|(column, typed)| Target { typed, name: column.name, origin: column.origin }));
+                targets.extend(columns.into_iter().map(|(column, typed)| Target {
+                    typed,
+                    name: column.name,
+                    origin: column.origin,
+                }));
                 Ok(())
             }
             SelectItemQualifiedWildcardKind::Expr(expr) => {
@@ -234,7 +256,13 @@ impl Resolver<'_> {
     }
 
     /// A sort key: an output by name or number, else an expression, found among the targets or added.
-    fn sort_target(&mut self, expr: &Expr, targets: &mut Vec<Target>, outputs: usize, clause: &str) -> Result<usize, PlanError> {
+    fn sort_target(
+        &mut self,
+        expr: &Expr,
+        targets: &mut Vec<Target>,
+        outputs: usize,
+        clause: &str,
+    ) -> Result<usize, PlanError> {
         let position = self.position_of(expr);
         match unnested(expr) {
             Expr::Identifier(ident) => {
@@ -284,17 +312,26 @@ impl Resolver<'_> {
                     sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<_, _>>()?
                 }
                 Expr::Rollup(sets) => {
-                    let parts = sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<Vec<_>, _>>()?;
+                    let parts = sets
+                        .iter()
+                        .map(|set| self.group_keys(set, targets, &mut grouping))
+                        .collect::<Result<Vec<_>, _>>()?;
                     (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
                 }
                 Expr::Cube(sets) => {
-                    let parts = sets.iter().map(|set| self.group_keys(set, targets, &mut grouping)).collect::<Result<Vec<_>, _>>()?;
+                    let parts = sets
+                        .iter()
+                        .map(|set| self.group_keys(set, targets, &mut grouping))
+                        .collect::<Result<Vec<_>, _>>()?;
                     if parts.len() > 12 {
                         return Err(PlanError::new("54001", "CUBE is limited to 12 elements"));
                     }
                     (0..1_usize << parts.len())
                         .map(|mask| {
-                            let chosen = parts.iter().enumerate().filter(|(index, _)| mask & (1 << (parts.len() - 1 - index)) == 0);
+                            let chosen = parts
+                                .iter()
+                                .enumerate()
+                                .filter(|(index, _)| mask & (1 << (parts.len() - 1 - index)) == 0);
                             chosen.flat_map(|(_, part)| part.clone()).collect()
                         })
                         .collect()
@@ -323,7 +360,10 @@ impl Resolver<'_> {
         }
         for modifier in modifiers {
             match modifier {
-                GroupByWithModifier::GroupingSets(_) | GroupByWithModifier::Rollup | GroupByWithModifier::Cube | GroupByWithModifier::Totals => {
+                GroupByWithModifier::GroupingSets(_)
+                | GroupByWithModifier::Rollup
+                | GroupByWithModifier::Cube
+                | GroupByWithModifier::Totals => {
                     return Err(PlanError::new("42601", "syntax error at or near \"WITH\""));
                 }
             }
@@ -331,7 +371,12 @@ impl Resolver<'_> {
         Ok(Some(grouping))
     }
 
-    fn group_keys(&mut self, exprs: &[Expr], targets: &[Target], grouping: &mut Grouping) -> Result<Vec<usize>, PlanError> {
+    fn group_keys(
+        &mut self,
+        exprs: &[Expr],
+        targets: &[Target],
+        grouping: &mut Grouping,
+    ) -> Result<Vec<usize>, PlanError> {
         let mut keys = Vec::with_capacity(exprs.len());
         for expr in exprs {
             let typed = self.group_key(expr, targets)?;
@@ -352,14 +397,17 @@ impl Resolver<'_> {
         let chosen = match unnested(expr) {
             Expr::Identifier(ident) => {
                 let name = fold(ident);
-                let in_from = self.frames.last().is_some_and(|frame| frame.columns.iter().any(|column| column.name == name));
+                let in_from =
+                    self.frames.last().is_some_and(|frame| frame.columns.iter().any(|column| column.name == name));
                 if in_from {
                     None
                 } else {
                     let mut named = targets.iter().filter(|target| target.name == name);
                     match (named.next(), named.next()) {
                         (Some(first), Some(other)) if other.typed.expr != first.typed.expr => {
-                            return Err(PlanError::new("42702", format!("GROUP BY \"{name}\" is ambiguous")).at(position));
+                            return Err(
+                                PlanError::new("42702", format!("GROUP BY \"{name}\" is ambiguous")).at(position)
+                            );
                         }
                         (first, _) => first,
                     }
@@ -429,7 +477,11 @@ impl Resolver<'_> {
         }
         let columns: Vec<OutputColumn> = targets[..outputs]
             .iter()
-            .map(|target| OutputColumn { name: target.name.clone(), column_type: target.typed.column_type.clone(), origin: target.origin })
+            .map(|target| OutputColumn {
+                name: target.name.clone(),
+                column_type: target.typed.column_type.clone(),
+                origin: target.origin,
+            })
             .collect();
         let (mut relation, places) = relation.with_columns(targets.into_iter().map(|target| target.typed).collect());
         for item in &mut order {
@@ -439,7 +491,10 @@ impl Resolver<'_> {
         match (&select.distinct, distinct_on) {
             (_, Some(on)) => {
                 let keys = on.into_iter().map(|target| places[target]).collect();
-                let one = HirExpr::Literal(Datum::Int8(1), repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) });
+                let one = HirExpr::Literal(
+                    Datum::Int8(1),
+                    repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) },
+                );
                 relation = relation.top_k(keys, order.clone(), Some(one), None);
             }
             (Some(Distinct::Distinct), None) => {

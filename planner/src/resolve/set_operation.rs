@@ -61,7 +61,8 @@ impl Resolver<'_> {
         let mut types = Vec::with_capacity(left_hir.arity());
         for (left, right) in left_hir.types.iter().zip(&right_hir.types) {
             let scalar = select_common_type_for(name, &[left.scalar.clone(), right.scalar.clone()])?;
-            let modifier = if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
+            let modifier =
+                if left.modifier == right.modifier && left.scalar == right.scalar { left.modifier } else { -1 };
             types.push(ColumnType { scalar, modifier, nullable: left.nullable || right.nullable });
         }
         // A side that has untyped columns is resolved again, now that their types are known.
@@ -78,7 +79,11 @@ impl Resolver<'_> {
         let columns = left_columns
             .into_iter()
             .zip(&types)
-            .map(|(column, column_type)| OutputColumn { name: column.name, column_type: column_type.clone(), origin: None })
+            .map(|(column, column_type)| OutputColumn {
+                name: column.name,
+                column_type: column_type.clone(),
+                origin: None,
+            })
             .collect();
         let node = match op {
             SetOperator::Union => {

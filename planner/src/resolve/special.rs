@@ -45,7 +45,13 @@ impl Resolver<'_> {
         self.operate(if negated { "IS NOT DISTINCT FROM" } else { "IS DISTINCT FROM" }, left, right, position)
     }
 
-    pub(super) fn like(&mut self, symbol: &str, expr: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<Typed, PlanError> {
+    pub(super) fn like(
+        &mut self,
+        symbol: &str,
+        expr: &Expr,
+        pattern: &Expr,
+        escape: Option<&Expr>,
+    ) -> Result<Typed, PlanError> {
         let position = self.position_of(expr);
         let value = self.expr(expr)?;
         let mut pattern = self.expr(pattern)?;
@@ -58,7 +64,13 @@ impl Resolver<'_> {
         self.operate(symbol, value, pattern, position)
     }
 
-    pub(super) fn similar_to(&mut self, negated: bool, expr: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<Typed, PlanError> {
+    pub(super) fn similar_to(
+        &mut self,
+        negated: bool,
+        expr: &Expr,
+        pattern: &Expr,
+        escape: Option<&Expr>,
+    ) -> Result<Typed, PlanError> {
         let position = self.position_of(expr);
         let value = self.expr(expr)?;
         let pattern = self.expr(pattern)?;
@@ -90,7 +102,12 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn substring(&mut self, expr: &Expr, from: Option<&Expr>, length: Option<&Expr>) -> Result<Typed, PlanError> {
+    pub(super) fn substring(
+        &mut self,
+        expr: &Expr,
+        from: Option<&Expr>,
+        length: Option<&Expr>,
+    ) -> Result<Typed, PlanError> {
         let position = self.position_of(expr);
         let mut args = vec![self.expr(expr)?];
         match (from, length) {
@@ -134,21 +151,34 @@ impl Resolver<'_> {
         };
         let mut literal = text.clone();
         if let Some(unit) = &interval.leading_field {
-            if interval.last_field.is_some() || interval.leading_precision.is_some() || interval.fractional_seconds_precision.is_some() {
+            if interval.last_field.is_some()
+                || interval.leading_precision.is_some()
+                || interval.fractional_seconds_precision.is_some()
+            {
                 return Err(PlanError::unsupported("an interval literal with a range of fields")
                     .hint("Write the units into the string: interval '1 day 02:00'.")
                     .at(position));
             }
             // A bare number takes the written unit.
             if content.trim().parse::<f64>().is_ok() {
-                literal = Typed::literal(Datum::Text(format!("{} {}", content.trim(), unit).into()), ScalarType::Unknown);
+                literal =
+                    Typed::literal(Datum::Text(format!("{} {}", content.trim(), unit).into()), ScalarType::Unknown);
             }
         }
-        self.cast(literal, &repr::ColumnType::nullable(ScalarType::Interval), crate::scalar::cast::CastContext::Explicit)
+        self.cast(
+            literal,
+            &repr::ColumnType::nullable(ScalarType::Interval),
+            crate::scalar::cast::CastContext::Explicit,
+        )
     }
 
     /// `value[i][j]`, `value[i:j]`.
-    pub(super) fn subscripts(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn subscripts(
+        &mut self,
+        value: Typed,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let element = match value.scalar() {
             ScalarType::Array(element) => (**element).clone(),
             ScalarType::Int2Vector => ScalarType::Int2,
@@ -156,12 +186,20 @@ impl Resolver<'_> {
             ScalarType::Jsonb => return self.json_subscripts(value, subscripts, position),
             ScalarType::Name => return self.name_subscript(value, subscripts, position),
             other => {
-                return Err(PlanError::new("42804", format!("cannot subscript type {} because it does not support subscripting", self.type_label(other)))
-                    .at(position));
+                return Err(PlanError::new(
+                    "42804",
+                    format!(
+                        "cannot subscript type {} because it does not support subscripting",
+                        self.type_label(other)
+                    ),
+                )
+                .at(position));
             }
         };
         let value = match value.scalar() {
-            ScalarType::Int2Vector | ScalarType::OidVector => self.coerce(value, &ScalarType::Array(Box::new(element)))?,
+            ScalarType::Int2Vector | ScalarType::OidVector => {
+                self.coerce(value, &ScalarType::Array(Box::new(element)))?
+            }
             _ => value,
         };
         let sliced = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
@@ -169,8 +207,12 @@ impl Resolver<'_> {
             match expr {
                 Some(expr) => {
                     let typed = self.expr(expr)?;
-                    self.cast(typed, &repr::ColumnType::nullable(ScalarType::Int4), crate::scalar::cast::CastContext::Assignment)
-                        .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))
+                    self.cast(
+                        typed,
+                        &repr::ColumnType::nullable(ScalarType::Int4),
+                        crate::scalar::cast::CastContext::Assignment,
+                    )
+                    .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))
                 }
                 None => Ok(Typed::literal(Datum::Null, ScalarType::Int4)),
             }
@@ -197,12 +239,21 @@ impl Resolver<'_> {
     }
 
     /// A name is an array of bytes that counts from 0.
-    fn name_subscript(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+    fn name_subscript(
+        &mut self,
+        value: Typed,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         match subscripts {
             [Subscript::Index { index }] => {
                 let typed = self.expr(index)?;
                 let index = self
-                    .cast(typed, &repr::ColumnType::nullable(ScalarType::Int4), crate::scalar::cast::CastContext::Assignment)
+                    .cast(
+                        typed,
+                        &repr::ColumnType::nullable(ScalarType::Int4),
+                        crate::scalar::cast::CastContext::Assignment,
+                    )
                     .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))?;
                 self.call_named("name_subscript", vec![value, index], position)
             }
@@ -213,7 +264,12 @@ impl Resolver<'_> {
         }
     }
 
-    fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript], position: Option<u32>) -> Result<Typed, PlanError> {
+    fn json_subscripts(
+        &mut self,
+        value: Typed,
+        subscripts: &[&Subscript],
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         let mut value = value;
         for subscript in subscripts {
             let Subscript::Index { index } = subscript else {
@@ -230,13 +286,17 @@ impl Resolver<'_> {
         let ScalarType::Record(fields) = value.scalar().clone() else {
             return Err(PlanError::new(
                 "42809",
-                format!("column notation .{name} applied to type {}, which is not a composite type", self.type_label(value.scalar())),
+                format!(
+                    "column notation .{name} applied to type {}, which is not a composite type",
+                    self.type_label(value.scalar())
+                ),
             )
             .at(position));
         };
         match fields.iter().position(|(field, _)| field == name) {
             Some(index) => self.field_at(value, index),
-            None => Err(PlanError::new("42703", format!("could not identify column \"{name}\" in record data type")).at(position)),
+            None => Err(PlanError::new("42703", format!("could not identify column \"{name}\" in record data type"))
+                .at(position)),
         }
     }
 

@@ -206,7 +206,10 @@ pub fn check_expression(
     let (expr, clause) = match usage {
         ExpressionUse::Check => {
             let frame = resolver.row_frame(table, Clause::CheckConstraint);
-            (resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?, "check constraint")
+            (
+                resolver.catalog_expression(text, frame, |resolver, typed| resolver.condition(typed, "CHECK", None))?,
+                "check constraint",
+            )
         }
         ExpressionUse::Default(column) => {
             let frame = Frame::default().clause(Clause::ColumnDefault);
@@ -244,8 +247,8 @@ pub fn check_expression(
         }
         ExpressionUse::Using(to) => {
             let frame = resolver.row_frame(table, Clause::Other);
-            let expr =
-                resolver.catalog_expression(text, frame, |resolver, typed| resolver.cast(typed, to, CastContext::Assignment))?;
+            let expr = resolver
+                .catalog_expression(text, frame, |resolver, typed| resolver.cast(typed, to, CastContext::Assignment))?;
             (expr.expr, "transform expression")
         }
     };
@@ -362,17 +365,16 @@ impl Resolver<'_> {
         use super::from::Relation;
         let position = Some(name.position);
         match self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(position))? {
-            Relation::Stored { id, is_system: false, .. } => self
-                .catalog
-                .table(id)
-                .map(Arc::clone)
-                .ok_or_else(|| PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)),
+            Relation::Stored { id, is_system: false, .. } => self.catalog.table(id).map(Arc::clone).ok_or_else(|| {
+                PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)
+            }),
             Relation::View(view) => Ok(view),
             Relation::Sequence(sequence) => {
                 Err(PlanError::new("42809", format!("\"{}\" is not a table", sequence.name)).at(position))
             }
             Relation::Stored { .. } | Relation::Cte(_) => {
-                Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name)).at(position))
+                Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name))
+                    .at(position))
             }
         }
     }
@@ -439,7 +441,8 @@ impl Resolver<'_> {
         written: &[crate::parse::statement::Identifier],
     ) -> Result<HirQuery, PlanError> {
         use super::from::Relation;
-        let found = self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
+        let found =
+            self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
         if let Some(table) = self.catalog.table_by_name(&name.name)
             && !matches!(found, Relation::Stored { is_system: true, .. })
         {
@@ -456,8 +459,11 @@ impl Resolver<'_> {
         let mut chosen = Vec::new();
         for column in written {
             let found = visible.iter().find(|candidate| candidate.name == column.name).ok_or_else(|| {
-                PlanError::new("42703", format!("column \"{}\" of relation \"{}\" does not exist", column.name, name.name))
-                    .at(Some(column.position))
+                PlanError::new(
+                    "42703",
+                    format!("column \"{}\" of relation \"{}\" does not exist", column.name, name.name),
+                )
+                .at(Some(column.position))
             })?;
             chosen.push(found.clone());
         }
@@ -466,7 +472,11 @@ impl Resolver<'_> {
         }
         let columns = chosen
             .iter()
-            .map(|column| OutputColumn { name: column.name.clone(), column_type: column.column_type.clone(), origin: column.origin })
+            .map(|column| OutputColumn {
+                name: column.name.clone(),
+                column_type: column.column_type.clone(),
+                origin: column.origin,
+            })
             .collect();
         Ok(HirQuery {
             relation: crate::hir::Hir::get(id, types, false),
@@ -502,7 +512,12 @@ impl Resolver<'_> {
         if subject.key.len() != columns.len() {
             return Err(PlanError::new(
                 "42601",
-                format!("the primary key of \"{}\" has {} columns, but {} values were given", table.name, columns.len(), subject.key.len()),
+                format!(
+                    "the primary key of \"{}\" has {} columns, but {} values were given",
+                    table.name,
+                    columns.len(),
+                    subject.key.len()
+                ),
             )
             .at(position));
         }

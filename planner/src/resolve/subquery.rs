@@ -43,7 +43,13 @@ impl Resolver<'_> {
     }
 
     /// `left op ANY (…)` and ALL: over a subquery, else over an array.
-    pub(super) fn quantified(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr, all: bool) -> Result<Typed, PlanError> {
+    pub(super) fn quantified(
+        &mut self,
+        left: &Expr,
+        op: &BinaryOperator,
+        right: &Expr,
+        all: bool,
+    ) -> Result<Typed, PlanError> {
         let symbol = symbol(op)?;
         if let Expr::Subquery(query) = super::expr::unnested(right) {
             return self.any_subquery(left, &symbol, query, all, false);
@@ -55,7 +61,14 @@ impl Resolver<'_> {
     }
 
     /// `x op ALL (q)` is `NOT (NOT (x op y)) ANY (q)`.
-    fn any_subquery(&mut self, operand: &Expr, symbol: &str, query: &Query, all: bool, negated: bool) -> Result<Typed, PlanError> {
+    fn any_subquery(
+        &mut self,
+        operand: &Expr,
+        symbol: &str,
+        query: &Query,
+        all: bool,
+        negated: bool,
+    ) -> Result<Typed, PlanError> {
         let position = self.position_of(operand);
         let lefts = match row_items(operand) {
             Some(items) => items.into_iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?,
@@ -94,7 +107,12 @@ impl Resolver<'_> {
     }
 
     /// `(a, b) = (SELECT …)`: at most one row, compared field by field.
-    pub(super) fn row_equals_subquery(&mut self, symbol: &str, left: &[&Expr], query: &Query) -> Result<Typed, PlanError> {
+    pub(super) fn row_equals_subquery(
+        &mut self,
+        symbol: &str,
+        left: &[&Expr],
+        query: &Query,
+    ) -> Result<Typed, PlanError> {
         let lefts = left.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
         let (relation, columns) = self.subquery(query, Limits::Rows)?;
         if columns.len() != lefts.len() {

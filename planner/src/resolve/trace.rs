@@ -95,7 +95,9 @@ impl Resolver<'_> {
             .iter()
             .map(|column| {
                 let name = quote_identifier(&column.name);
-                holder(frame, &column.name, column.index).0.map_or(name.clone(), |table| format!("{}.{name}", quote_identifier(&table)))
+                holder(frame, &column.name, column.index)
+                    .0
+                    .map_or(name.clone(), |table| format!("{}.{name}", quote_identifier(&table)))
             })
             .collect();
         if let Some(trace) = &mut self.trace {

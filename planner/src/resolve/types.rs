@@ -4,7 +4,9 @@ use super::scope::fold;
 use crate::catalog::Catalog;
 use crate::error::PlanError;
 use repr::{ColumnType, ScalarType};
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
+};
 
 /// The type that a written type means, nullable, with its modifier in PostgreSQL's encoding.
 /// 42704 for an unknown name, 0A000 for a type of PostgreSQL's that we do not have, 22023 for a bad modifier.
@@ -16,9 +18,10 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
         DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => plain(ScalarType::Int4),
         DataType::BigInt(None) | DataType::Int8(None) => plain(ScalarType::Int8),
         DataType::Real | DataType::Float4 => plain(ScalarType::Float4),
-        DataType::Float8 | DataType::DoublePrecision | DataType::Double(ExactNumberInfo::None) | DataType::Float(ExactNumberInfo::None) => {
-            plain(ScalarType::Float8)
-        }
+        DataType::Float8
+        | DataType::DoublePrecision
+        | DataType::Double(ExactNumberInfo::None)
+        | DataType::Float(ExactNumberInfo::None) => plain(ScalarType::Float8),
         DataType::Float(ExactNumberInfo::Precision(precision)) => match precision {
             1..=24 => plain(ScalarType::Float4),
             25..=53 => plain(ScalarType::Float8),
@@ -82,10 +85,38 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
 /// 0A000 for PostgreSQL's types that we do not have, else 42704.
 fn unknown_type(name: &str) -> PlanError {
     const POSTGRESQL: [&str; 32] = [
-        "bit", "varbit", "bit varying", "inet", "cidr", "macaddr", "macaddr8", "money", "xml", "point", "line", "lseg",
-        "box", "path", "polygon", "circle", "tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange",
-        "tstzrange", "daterange", "int4multirange", "int8multirange", "nummultirange", "tsmultirange",
-        "tstzmultirange", "datemultirange", "timetz", "pg_lsn",
+        "bit",
+        "varbit",
+        "bit varying",
+        "inet",
+        "cidr",
+        "macaddr",
+        "macaddr8",
+        "money",
+        "xml",
+        "point",
+        "line",
+        "lseg",
+        "box",
+        "path",
+        "polygon",
+        "circle",
+        "tsvector",
+        "tsquery",
+        "int4range",
+        "int8range",
+        "numrange",
+        "tsrange",
+        "tstzrange",
+        "daterange",
+        "int4multirange",
+        "int8multirange",
+        "nummultirange",
+        "tsmultirange",
+        "tstzmultirange",
+        "datemultirange",
+        "timetz",
+        "pg_lsn",
     ];
     let base = name.split('(').next().unwrap_or(name).trim_start_matches("pg_catalog.").trim();
     if POSTGRESQL.contains(&base) {
@@ -158,7 +189,9 @@ fn length_modifier(scalar: ScalarType, length: u64, name: &str) -> Result<Column
     const LENGTH_MAX: u64 = 10_485_760;
     match i32::try_from(length) {
         Ok(0) => Err(PlanError::new("22023", format!("length for type {name} must be at least 1"))),
-        Ok(modifier) if length <= LENGTH_MAX => Ok(ColumnType { modifier: modifier + 4, ..ColumnType::nullable(scalar) }),
+        Ok(modifier) if length <= LENGTH_MAX => {
+            Ok(ColumnType { modifier: modifier + 4, ..ColumnType::nullable(scalar) })
+        }
         Ok(_) | Err(_) => Err(PlanError::new("22023", format!("length for type {name} cannot exceed {LENGTH_MAX}"))),
     }
 }

@@ -62,7 +62,8 @@ impl Resolver<'_> {
         const SINGLE: &str = "Views that do not select from a single table or view are not automatically updatable.";
         let Ok(query) = parse_query(&view.query) else { return Err(SINGLE) };
         let select = plain_select(&query)?;
-        let calls = super::view::opaque(&view.query, self.catalog).map(|query| calls(&query.relation)).unwrap_or_default();
+        let calls =
+            super::view::opaque(&view.query, self.catalog).map(|query| calls(&query.relation)).unwrap_or_default();
         if calls.aggregates {
             return Err("Views that return aggregate functions are not automatically updatable.");
         }
@@ -74,7 +75,9 @@ impl Resolver<'_> {
         }
         match (select.from.as_slice(), view.reads.keys().next()) {
             ([only], Some(id))
-                if only.joins.is_empty() && matches!(only.relation, TableFactor::Table { args: None, .. }) && view.reads.len() == 1 =>
+                if only.joins.is_empty()
+                    && matches!(only.relation, TableFactor::Table { args: None, .. })
+                    && view.reads.len() == 1 =>
             {
                 self.catalog.table(*id).map(Arc::clone).ok_or(SINGLE)
             }
@@ -135,7 +138,10 @@ fn calls(select: &Hir) -> CallKinds {
     let mut at = select;
     loop {
         at = match &at.node {
-            HirNode::Map(input, _) | HirNode::Filter(input, _) | HirNode::Project(input, _) | HirNode::Distinct(input) => input,
+            HirNode::Map(input, _)
+            | HirNode::Filter(input, _)
+            | HirNode::Project(input, _)
+            | HirNode::Distinct(input) => input,
             HirNode::Reduce { input, .. } => {
                 kinds.aggregates = true;
                 input

@@ -22,7 +22,9 @@ impl Resolver<'_> {
         let others: &[TableWithJoins] = match &update.from {
             None => &[],
             Some(UpdateTableFromKind::AfterSet(items)) => items,
-            Some(UpdateTableFromKind::BeforeSet(_)) => return Err(PlanError::new("42601", "syntax error at or near \"FROM\"")),
+            Some(UpdateTableFromKind::BeforeSet(_)) => {
+                return Err(PlanError::new("42601", "syntax error at or near \"FROM\""));
+            }
         };
         let item = self.write_source(&table, &alias, others)?;
         let frame = item.frame();
@@ -41,7 +43,8 @@ impl Resolver<'_> {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<DeleteHir, PlanError> {
-        if !delete.tables.is_empty() || delete.output.is_some() || !delete.order_by.is_empty() || delete.limit.is_some() {
+        if !delete.tables.is_empty() || delete.output.is_some() || !delete.order_by.is_empty() || delete.limit.is_some()
+        {
             return Err(PlanError::new("42601", "syntax error in DELETE"));
         }
         let target = match &delete.from {
@@ -54,7 +57,8 @@ impl Resolver<'_> {
         let (table, alias) = self.write_target(target, ViewWrite::Delete)?;
         let item = self.write_source(&table, &alias, delete.using.as_deref().unwrap_or_default())?;
         let frame = item.frame();
-        let (condition, _) = self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
+        let (condition, _) =
+            self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
         let relation = item.hir.filter(condition);
         let returning = self.returning(delete.returning.as_deref(), frame)?;
         let project = (0..relation.arity()).collect();

@@ -67,16 +67,19 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
 pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<Definition, PlanError> {
     let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
     let mut query = text.to_string();
-    let qualified = splice(text, trace.mentions.iter().filter_map(|mention| {
-        let text = match &mention.meaning {
-            Meaning::Star(columns) => columns.join(", "),
-            Meaning::Column { name, qualifier: Some(table), .. } => {
-                format!("{}.{}", quote_identifier(table), quote_identifier(name))
-            }
-            Meaning::Column { .. } | Meaning::Relation { .. } => return None,
-        };
-        Some(Edit { span: mention.span, text })
-    }));
+    let qualified = splice(
+        text,
+        trace.mentions.iter().filter_map(|mention| {
+            let text = match &mention.meaning {
+                Meaning::Star(columns) => columns.join(", "),
+                Meaning::Column { name, qualifier: Some(table), .. } => {
+                    format!("{}.{}", quote_identifier(table), quote_identifier(name))
+                }
+                Meaning::Column { .. } | Meaning::Relation { .. } => return None,
+            };
+            Some(Edit { span: mention.span, text })
+        }),
+    );
     if means(&qualified, catalog, &original) {
         query = qualified;
     }
@@ -106,7 +109,9 @@ fn named_outputs(
     if wanted.columns == original.columns {
         return Ok(text.to_string());
     }
-    let list = |prefix: &str| names.iter().map(|name| format!("{prefix}{}", quote_identifier(name))).collect::<Vec<_>>().join(", ");
+    let list = |prefix: &str| {
+        names.iter().map(|name| format!("{prefix}{}", quote_identifier(name))).collect::<Vec<_>>().join(", ")
+    };
     let wrapped = format!("SELECT {} FROM (\n{text}\n) AS q ({})", list("q."), list(""));
     let (resolved, _) = meaning(&wrapped, catalog, ViewUse::Opaque, false)?;
     if resolved.columns.iter().map(|column| &column.name).eq(&names) {
@@ -141,13 +146,16 @@ fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
 /// A view's query as `pg_get_viewdef` shows it where `public` is not searched.
 pub fn qualified_definition(view: &View, catalog: &Catalog) -> String {
     let Ok((original, trace)) = meaning(&view.query, catalog, ViewUse::Opaque, true) else { return view.definition() };
-    let query = splice(&view.query, trace.mentions.iter().filter_map(|mention| match mention.meaning {
-        Meaning::Relation { id, qualified: false, .. } => {
-            let name = &catalog.table(id)?.name;
-            Some(Edit { span: mention.span, text: format!("public.{}", quote_identifier(name)) })
-        }
-        Meaning::Relation { .. } | Meaning::Column { .. } | Meaning::Star(_) => None,
-    }));
+    let query = splice(
+        &view.query,
+        trace.mentions.iter().filter_map(|mention| match mention.meaning {
+            Meaning::Relation { id, qualified: false, .. } => {
+                let name = &catalog.table(id)?.name;
+                Some(Edit { span: mention.span, text: format!("public.{}", quote_identifier(name)) })
+            }
+            Meaning::Relation { .. } | Meaning::Column { .. } | Meaning::Star(_) => None,
+        }),
+    );
     if means(&query, catalog, &original) { View { query, ..view.clone() }.definition() } else { view.definition() }
 }
 
@@ -171,16 +179,21 @@ pub(super) fn rename(
         .map(|mention| mention.span)
         .collect();
     let under_old_name = |keeps: bool| if keeps { format!("{new} AS {}", quote_identifier(old)) } else { new.clone() };
-    Ok(splice(text, trace.mentions.iter().filter_map(|mention| {
-        let text = match (&mention.meaning, column) {
-            (Meaning::Relation { id, aliased, .. }, None) if *id == relation => under_old_name(!aliased),
-            (Meaning::Column { name, origin, .. }, Some(column)) if *origin == Some((relation, column)) && name == old => {
-                under_old_name(outputs.contains(&mention.span))
-            }
-            _ => return None,
-        };
-        Some(Edit { span: mention.span, text })
-    })))
+    Ok(splice(
+        text,
+        trace.mentions.iter().filter_map(|mention| {
+            let text = match (&mention.meaning, column) {
+                (Meaning::Relation { id, aliased, .. }, None) if *id == relation => under_old_name(!aliased),
+                (Meaning::Column { name, origin, .. }, Some(column))
+                    if *origin == Some((relation, column)) && name == old =>
+                {
+                    under_old_name(outputs.contains(&mention.span))
+                }
+                _ => return None,
+            };
+            Some(Edit { span: mention.span, text })
+        }),
+    ))
 }
 
 /// Whether every view that stays says after a definition what it said before. Views are compared one by one, those that
@@ -194,11 +207,14 @@ pub(super) fn still_means(old: &Catalog, new: &Catalog) -> Result<(), PlanError>
         (None, None) => false,
         (Some(_), None) | (None, Some(_)) => true,
     };
-    let types_changed =
-        old.enums.len() != new.enums.len() || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
+    let types_changed = old.enums.len() != new.enums.len()
+        || old.enums.iter().any(|(id, found)| new.enums.get(id).is_none_or(|now| !Arc::ptr_eq(now, found)));
     let mut baseline = None;
     for table in new.relations.values() {
-        let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref())) else { continue };
+        let (Some(view), Some(before)) = (&table.view, old.table(table.id).and_then(|table| table.view.as_ref()))
+        else {
+            continue;
+        };
         if !(types_changed || view.reads.keys().any(changed)) {
             continue;
         }

@@ -9,12 +9,16 @@ use crate::hir::{HirColumn, HirExpr};
 use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowKind, registry};
 use repr::{Datum, ScalarType};
 use sqlparser::ast::{
-    Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
+    Expr, Function, NamedWindowDefinition, NamedWindowExpr, WindowFrame, WindowFrameBound, WindowFrameUnits,
+    WindowSpec, WindowType,
 };
 
 impl Resolver<'_> {
     /// The WINDOW clause, kept with the frame until a call names it.
-    pub(super) fn named_windows(&self, definitions: &[NamedWindowDefinition]) -> Result<Vec<(String, WindowSpec)>, PlanError> {
+    pub(super) fn named_windows(
+        &self,
+        definitions: &[NamedWindowDefinition],
+    ) -> Result<Vec<(String, WindowSpec)>, PlanError> {
         let mut windows: Vec<(String, WindowSpec)> = Vec::with_capacity(definitions.len());
         for NamedWindowDefinition(name, definition) in definitions {
             let name = fold(name);
@@ -59,10 +63,18 @@ impl Resolver<'_> {
             return Err(PlanError::new("42P20", format!("cannot override ORDER BY clause of window \"{name}\"")));
         }
         if base.window_frame.is_some() {
-            return Err(PlanError::new("42P20", format!("cannot copy window \"{name}\" because it has a frame clause")));
+            return Err(PlanError::new(
+                "42P20",
+                format!("cannot copy window \"{name}\" because it has a frame clause"),
+            ));
         }
         let order_by = if spec.order_by.is_empty() { base.order_by } else { spec.order_by.clone() };
-        Ok(WindowSpec { window_name: None, partition_by: base.partition_by, order_by, window_frame: spec.window_frame.clone() })
+        Ok(WindowSpec {
+            window_name: None,
+            partition_by: base.partition_by,
+            order_by,
+            window_frame: spec.window_frame.clone(),
+        })
     }
 
     pub(super) fn window_call(
@@ -136,17 +148,24 @@ impl Resolver<'_> {
             (WindowKind::Function(found.function), args, found.result)
         } else if registry::is_aggregate(name) {
             if !written.star && args.is_empty() && name == "count" {
-                return Err(PlanError::new("42809", "count(*) must be used to call a parameterless aggregate function"));
+                return Err(PlanError::new(
+                    "42809",
+                    "count(*) must be used to call a parameterless aggregate function",
+                ));
             }
             let found = registry::resolve_aggregate(name, &types).map_err(|error| error.at(position))?;
             let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
             (WindowKind::Aggregate(found.function), args, found.result)
         } else if registry::is_function(name) || registry::is_table_function(name) {
-            return Err(PlanError::new("42809", format!("OVER specified, but {name} is not a window function nor an aggregate function")));
+            return Err(PlanError::new(
+                "42809",
+                format!("OVER specified, but {name} is not a window function nor an aggregate function"),
+            ));
         } else {
             let types: Vec<String> = types.iter().map(|scalar| self.type_label(scalar)).collect();
-            return Err(PlanError::new("42883", format!("function {name}({}) does not exist", types.join(", ")))
-                .hint("No function matches the given name and argument types. You might need to add explicit type casts."));
+            return Err(PlanError::new("42883", format!("function {name}({}) does not exist", types.join(", "))).hint(
+                "No function matches the given name and argument types. You might need to add explicit type casts.",
+            ));
         };
         let frame = self.window_frame(spec.window_frame.as_ref(), &order)?;
         let frame_index = self.frames.len() - 1;
@@ -155,7 +174,11 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), result))
     }
 
-    fn window_frame(&mut self, written: Option<&WindowFrame>, order: &[(Typed, bool, bool)]) -> Result<Frame, PlanError> {
+    fn window_frame(
+        &mut self,
+        written: Option<&WindowFrame>,
+        order: &[(Typed, bool, bool)],
+    ) -> Result<Frame, PlanError> {
         let Some(written) = written else {
             return Ok(Frame {
                 unit: FrameUnit::Range,
@@ -192,7 +215,12 @@ impl Resolver<'_> {
         Ok(Frame { unit, start, end, exclude: FrameExclusion::NoOthers })
     }
 
-    fn frame_bound(&mut self, bound: &WindowFrameBound, unit: FrameUnit, order: &[(Typed, bool, bool)]) -> Result<FrameBound, PlanError> {
+    fn frame_bound(
+        &mut self,
+        bound: &WindowFrameBound,
+        unit: FrameUnit,
+        order: &[(Typed, bool, bool)],
+    ) -> Result<FrameBound, PlanError> {
         Ok(match bound {
             WindowFrameBound::CurrentRow => FrameBound::CurrentRow,
             WindowFrameBound::Preceding(None) => FrameBound::UnboundedPreceding,
@@ -202,7 +230,12 @@ impl Resolver<'_> {
         })
     }
 
-    fn frame_offset(&mut self, written: &Expr, unit: FrameUnit, order: &[(Typed, bool, bool)]) -> Result<Datum, PlanError> {
+    fn frame_offset(
+        &mut self,
+        written: &Expr,
+        unit: FrameUnit,
+        order: &[(Typed, bool, bool)],
+    ) -> Result<Datum, PlanError> {
         let position = self.position_of(written);
         let typed = self.expr(written)?;
         let constant = constant_of(&typed.expr)
@@ -215,18 +248,28 @@ impl Resolver<'_> {
             },
             FrameUnit::Range => {
                 let [(key, _, _)] = order else {
-                    return Err(PlanError::new("42P20", "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").at(position));
+                    return Err(PlanError::new(
+                        "42P20",
+                        "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
+                    )
+                    .at(position));
                 };
                 let is_time = matches!(
                     key.scalar(),
-                    ScalarType::Date | ScalarType::Time | ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Interval
+                    ScalarType::Date
+                        | ScalarType::Time
+                        | ScalarType::Timestamp
+                        | ScalarType::Timestamptz
+                        | ScalarType::Interval
                 );
                 match constant {
                     Datum::Text(text) if is_time => match repr::Interval::parse(&text, -1) {
                         Ok(interval) => Ok(Datum::Interval(interval)),
                         Err(error) => Err(PlanError::from(error).at(position)),
                     },
-                    Datum::Text(_) => Err(PlanError::new("42804", "a RANGE offset must be a number or an interval").at(position)),
+                    Datum::Text(_) => {
+                        Err(PlanError::new("42804", "a RANGE offset must be a number or an interval").at(position))
+                    }
                     other => Ok(other),
                 }
             }

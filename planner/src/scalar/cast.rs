@@ -8,8 +8,8 @@ pub use common::{select_common_type, select_common_type_for};
 pub(crate) use evaluate::{local_to_utc, utc_to_local};
 pub use matrix::{can_coerce, is_preferred, plan_cast, type_category};
 
-pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::ScalarType;
+pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 
 /// How a value of one type becomes one of another; made by `plan_cast`, run by `Cast::evaluate`.
 #[derive(Clone, Debug, PartialEq)]

@@ -68,7 +68,9 @@ impl EvalContext {
         let date_style = lower("datestyle");
         TextContext {
             zone: self.zone(),
-            extra_float_digits: setting("extra_float_digits").and_then(|digits| digits.trim().parse().ok()).unwrap_or(1),
+            extra_float_digits: setting("extra_float_digits")
+                .and_then(|digits| digits.trim().parse().ok())
+                .unwrap_or(1),
             bytea_output: if lower("bytea_output") == "escape" { ByteaOutput::Escape } else { ByteaOutput::Hex },
             date_order: if date_style.contains("dmy") {
                 DateOrder::Dmy

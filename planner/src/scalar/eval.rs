@@ -132,9 +132,8 @@ fn build_array(values: Vec<Datum>, element: &ScalarType, elements: &[ScalarExpr]
 
 /// Arrays of equal dimensions as one with a dimension more.
 pub(crate) fn stack_arrays(values: Vec<Datum>) -> Result<Datum, ValueError> {
-    let mismatch = || {
-        ValueError::new("2202E", "multidimensional arrays must have array expressions with matching dimensions")
-    };
+    let mismatch =
+        || ValueError::new("2202E", "multidimensional arrays must have array expressions with matching dimensions");
     let count = values.len();
     let mut dimensions: Option<Vec<(usize, i32)>> = None;
     let mut elements = Vec::new();

@@ -172,10 +172,9 @@ pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
 pub(crate) use compare::definitions as comparison_operators;
 pub(crate) use date::shift_by;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
-pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use pattern::{groups, options, regular::compile, split_pieces};
+pub(crate) use sequence::sequence as find_sequence;
 pub(crate) use text::{parse_identifier, quote_identifier, split};
-
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

@@ -104,7 +104,8 @@ pub fn resolve_operator(
     if let Some(left) = left
         && let Some(assumed) = assumed_same(left, right)
     {
-        let exact = overloads.iter().position(|overload| overload.signature.is_exactly(&[assumed.clone(), assumed.clone()]));
+        let exact =
+            overloads.iter().position(|overload| overload.signature.is_exactly(&[assumed.clone(), assumed.clone()]));
         if let Some(index) = exact {
             let both = [assumed.clone(), assumed.clone()];
             if let Ok(mut chosen) = choose([&overloads[index].signature], &both, false) {
@@ -289,9 +290,8 @@ fn function_error(name: &str, arg_types: &[ScalarType], failure: Failure) -> Pla
     let types: Vec<String> = arg_types.iter().map(type_name).collect();
     let call = format!("function {name}({})", types.join(", "));
     match failure {
-        Failure::None => PlanError::new("42883", format!("{call} does not exist")).hint(
-            "No function matches the given name and argument types. You might need to add explicit type casts.",
-        ),
+        Failure::None => PlanError::new("42883", format!("{call} does not exist"))
+            .hint("No function matches the given name and argument types. You might need to add explicit type casts."),
         Failure::Ambiguous => PlanError::new("42725", format!("{call} is not unique"))
             .hint("Could not choose a best candidate function. You might need to add explicit type casts."),
         Failure::Undetermined => undetermined(),
@@ -304,12 +304,10 @@ fn operator_error(symbol: &str, left: Option<&ScalarType>, right: &ScalarType, f
         None => format!("{symbol} {}", type_name(right)),
     };
     match failure {
-        Failure::None if left.is_some() => PlanError::new("42883", format!("operator does not exist: {operator}")).hint(
-            "No operator matches the given name and argument types. You might need to add explicit type casts.",
-        ),
-        Failure::None => PlanError::new("42883", format!("operator does not exist: {operator}")).hint(
-            "No operator matches the given name and argument type. You might need to add an explicit type cast.",
-        ),
+        Failure::None if left.is_some() => PlanError::new("42883", format!("operator does not exist: {operator}"))
+            .hint("No operator matches the given name and argument types. You might need to add explicit type casts."),
+        Failure::None => PlanError::new("42883", format!("operator does not exist: {operator}"))
+            .hint("No operator matches the given name and argument type. You might need to add an explicit type cast."),
         Failure::Ambiguous => PlanError::new("42725", format!("operator is not unique: {operator}"))
             .hint("Could not choose a best candidate operator. You might need to add explicit type casts."),
         Failure::Undetermined => undetermined(),
@@ -372,8 +370,9 @@ fn add_function(overloads: &mut Overloads<Function>, definition: &Definition) {
         volatility: definition.volatility,
         kind: definition.kind,
     });
-    let spread =
-        signature.variadic.then(|| leak(Function { kind: FunctionKind::Spread(function), strict: false, ..copied(function) }));
+    let spread = signature
+        .variadic
+        .then(|| leak(Function { kind: FunctionKind::Spread(function), strict: false, ..copied(function) }));
     overloads.entry(signature.name).or_default().push(Overload { signature, function, spread });
 }
 

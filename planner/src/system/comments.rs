@@ -27,9 +27,16 @@ pub(crate) fn comments(catalog: &Catalog) -> Vec<Comment<'_>> {
     for table in catalog.relations.values() {
         let columns = table.live_columns().map(|(place, column)| (place + 1, column.comment.as_deref()));
         let all = std::iter::once((0, table.comment.as_deref())).chain(columns);
-        found.extend(all.filter_map(|(number, text)| Some(Comment { class: PG_CLASS, object: table.id.0, number, text: text? })));
+        found.extend(
+            all.filter_map(|(number, text)| Some(Comment { class: PG_CLASS, object: table.id.0, number, text: text? })),
+        );
     }
-    found.extend(catalog.comments.iter().map(|(object, text)| Comment { class: class(catalog, *object), object: *object, number: 0, text }));
+    found.extend(catalog.comments.iter().map(|(object, text)| Comment {
+        class: class(catalog, *object),
+        object: *object,
+        number: 0,
+        text,
+    }));
     if !catalog.comments.contains_key(&PUBLIC) {
         found.push(Comment { class: PG_NAMESPACE, object: PUBLIC, number: 0, text: "standard public schema" });
     }

@@ -3,11 +3,7 @@
 
 /// (name, OID, columns) of information_schema, by name.
 pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
-    (
-        "applicable_roles",
-        13236,
-        "grantee name, role_name name, is_grantable varchar",
-    ),
+    ("applicable_roles", 13236, "grantee name, role_name name, is_grantable varchar"),
     (
         "character_sets",
         13250,
@@ -21,11 +17,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "constraint_catalog name, constraint_schema name, constraint_name name, \
      check_clause varchar",
     ),
-    (
-        "collations",
-        13265,
-        "collation_catalog name, collation_schema name, collation_name name, pad_attribute varchar",
-    ),
+    ("collations", 13265, "collation_catalog name, collation_schema name, collation_name name, pad_attribute varchar"),
     (
         "column_privileges",
         13285,
@@ -86,22 +78,14 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      udt_name name, scope_catalog name, scope_schema name, scope_name name, \
      maximum_cardinality int4, dtd_identifier name",
     ),
-    (
-        "enabled_roles",
-        13325,
-        "role_name name",
-    ),
+    ("enabled_roles", 13325, "role_name name"),
     (
         "foreign_tables",
         13541,
         "foreign_table_catalog name, foreign_table_schema name, foreign_table_name name, \
      foreign_server_catalog name, foreign_server_name name",
     ),
-    (
-        "information_schema_catalog_name",
-        13227,
-        "catalog_name name",
-    ),
+    ("information_schema_catalog_name", 13227, "catalog_name name"),
     (
         "key_column_usage",
         13329,

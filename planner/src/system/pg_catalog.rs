@@ -13,11 +13,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      aggtranstype oid, aggtransspace int4, aggmtranstype oid, aggmtransspace int4, \
      agginitval text, aggminitval text",
     ),
-    (
-        "pg_am",
-        2601,
-        "oid oid, amname name, amhandler regproc, amtype char",
-    ),
+    ("pg_am", 2601, "oid oid, amname name, amhandler regproc, amtype char"),
     (
         "pg_amop",
         2602,
@@ -30,11 +26,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, \
      amproc regproc",
     ),
-    (
-        "pg_attrdef",
-        2604,
-        "oid oid, adrelid oid, adnum int2, adbin text",
-    ),
+    ("pg_attrdef", 2604, "oid oid, adrelid oid, adnum int2, adbin text"),
     (
         "pg_attribute",
         1249,
@@ -44,11 +36,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      attidentity char, attgenerated char, attisdropped bool, attislocal bool, attinhcount int4, \
      attcollation oid, attacl _text, attoptions _text, attfdwoptions _text, attmissingval _text",
     ),
-    (
-        "pg_auth_members",
-        1261,
-        "roleid oid, member oid, grantor oid, admin_option bool",
-    ),
+    ("pg_auth_members", 1261, "roleid oid, member oid, grantor oid, admin_option bool"),
     (
         "pg_authid",
         1260,
@@ -56,16 +44,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      rolcreatedb bool, rolcanlogin bool, rolreplication bool, rolbypassrls bool, \
      rolconnlimit int4, rolpassword text, rolvaliduntil timestamptz",
     ),
-    (
-        "pg_available_extensions",
-        12081,
-        "name name, default_version text, installed_version text, comment text",
-    ),
-    (
-        "pg_cast",
-        2605,
-        "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
-    ),
+    ("pg_available_extensions", 12081, "name name, default_version text, installed_version text, comment text"),
+    ("pg_cast", 2605, "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char"),
     (
         "pg_class",
         1259,
@@ -113,32 +93,16 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      datallowconn bool, datconnlimit int4, datfrozenxid xid, datminmxid xid, dattablespace oid, \
      datcollate text, datctype text, daticulocale text, datcollversion text, datacl _text",
     ),
-    (
-        "pg_db_role_setting",
-        2964,
-        "setdatabase oid, setrole oid, setconfig _text",
-    ),
-    (
-        "pg_default_acl",
-        826,
-        "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text",
-    ),
+    ("pg_db_role_setting", 2964, "setdatabase oid, setrole oid, setconfig _text"),
+    ("pg_default_acl", 826, "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text"),
     (
         "pg_depend",
         2608,
         "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, \
      deptype char",
     ),
-    (
-        "pg_description",
-        2609,
-        "objoid oid, classoid oid, objsubid int4, description text",
-    ),
-    (
-        "pg_enum",
-        3501,
-        "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
-    ),
+    ("pg_description", 2609, "objoid oid, classoid oid, objsubid int4, description text"),
+    ("pg_enum", 3501, "oid oid, enumtypid oid, enumsortorder float4, enumlabel name"),
     (
         "pg_event_trigger",
         3466,
@@ -163,16 +127,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, \
      srvacl _text, srvoptions _text",
     ),
-    (
-        "pg_foreign_table",
-        3118,
-        "ftrelid oid, ftserver oid, ftoptions _text",
-    ),
-    (
-        "pg_group",
-        12010,
-        "groname name, grosysid oid, grolist _oid",
-    ),
+    ("pg_foreign_table", 3118, "ftrelid oid, ftserver oid, ftoptions _text"),
+    ("pg_group", 12010, "groname name, grosysid oid, grolist _oid"),
     (
         "pg_index",
         2610,
@@ -182,37 +138,17 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      indisreplident bool, indkey int2vector, indcollation oidvector, indclass oidvector, \
      indoption int2vector, indexprs text, indpred text",
     ),
-    (
-        "pg_indexes",
-        12043,
-        "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
-    ),
-    (
-        "pg_inherits",
-        2611,
-        "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
-    ),
-    (
-        "pg_init_privs",
-        3394,
-        "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _text",
-    ),
+    ("pg_indexes", 12043, "schemaname name, tablename name, indexname name, tablespace name, indexdef text"),
+    ("pg_inherits", 2611, "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool"),
+    ("pg_init_privs", 3394, "objoid oid, classoid oid, objsubid int4, privtype char, initprivs _text"),
     (
         "pg_language",
         2612,
         "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, \
      laninline oid, lanvalidator oid, lanacl _text",
     ),
-    (
-        "pg_largeobject",
-        2613,
-        "loid oid, pageno int4, data bytea",
-    ),
-    (
-        "pg_largeobject_metadata",
-        2995,
-        "oid oid, lomowner oid, lomacl _text",
-    ),
+    ("pg_largeobject", 2613, "loid oid, pageno int4, data bytea"),
+    ("pg_largeobject_metadata", 2995, "oid oid, lomowner oid, lomacl _text"),
     (
         "pg_locks",
         12073,
@@ -226,11 +162,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, \
      ispopulated bool, definition text",
     ),
-    (
-        "pg_namespace",
-        2615,
-        "oid oid, nspname name, nspowner oid, nspacl _text",
-    ),
+    ("pg_namespace", 2615, "oid oid, nspname name, nspowner oid, nspacl _text"),
     (
         "pg_opclass",
         2616,
@@ -244,16 +176,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, \
      oprcode regproc, oprrest regproc, oprjoin regproc",
     ),
-    (
-        "pg_opfamily",
-        2753,
-        "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
-    ),
-    (
-        "pg_parameter_acl",
-        6243,
-        "oid oid, parname text, paracl _text",
-    ),
+    ("pg_opfamily", 2753, "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid"),
+    ("pg_parameter_acl", 6243, "oid oid, parname text, paracl _text"),
     (
         "pg_partitioned_table",
         3350,
@@ -278,11 +202,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "name text, statement text, prepare_time timestamptz, parameter_types _regtype, \
      from_sql bool, generic_plans int8, custom_plans int8",
     ),
-    (
-        "pg_prepared_xacts",
-        12090,
-        "transaction xid, gid text, prepared timestamptz, owner name, database name",
-    ),
+    ("pg_prepared_xacts", 12090, "transaction xid, gid text, prepared timestamptz, owner name, database name"),
     (
         "pg_proc",
         1255,
@@ -299,32 +219,16 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "oid oid, pubname name, pubowner oid, puballtables bool, pubinsert bool, pubupdate bool, \
      pubdelete bool, pubtruncate bool, pubviaroot bool",
     ),
-    (
-        "pg_publication_namespace",
-        6237,
-        "oid oid, pnpubid oid, pnnspid oid",
-    ),
-    (
-        "pg_publication_rel",
-        6106,
-        "oid oid, prpubid oid, prrelid oid, prqual text, prattrs int2vector",
-    ),
-    (
-        "pg_publication_tables",
-        12068,
-        "pubname name, schemaname name, tablename name, attnames _name, rowfilter text",
-    ),
+    ("pg_publication_namespace", 6237, "oid oid, pnpubid oid, pnnspid oid"),
+    ("pg_publication_rel", 6106, "oid oid, prpubid oid, prrelid oid, prqual text, prattrs int2vector"),
+    ("pg_publication_tables", 12068, "pubname name, schemaname name, tablename name, attnames _name, rowfilter text"),
     (
         "pg_range",
         3541,
         "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, \
      rngcanonical regproc, rngsubdiff regproc",
     ),
-    (
-        "pg_replication_origin",
-        6000,
-        "roident oid, roname text",
-    ),
+    ("pg_replication_origin", 6000, "roident oid, roname text"),
     (
         "pg_replication_slots",
         12257,
@@ -345,16 +249,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      rolcanlogin bool, rolreplication bool, rolconnlimit int4, rolpassword text, \
      rolvaliduntil timestamptz, rolbypassrls bool, rolconfig _text, oid oid",
     ),
-    (
-        "pg_rules",
-        12023,
-        "schemaname name, tablename name, rulename name, definition text",
-    ),
-    (
-        "pg_seclabel",
-        3596,
-        "objoid oid, classoid oid, objsubid int4, provider text, label text",
-    ),
+    ("pg_rules", 12023, "schemaname name, tablename name, rulename name, definition text"),
+    ("pg_seclabel", 3596, "objoid oid, classoid oid, objsubid int4, provider text, label text"),
     (
         "pg_seclabels",
         12099,
@@ -393,16 +289,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "dbid oid, classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, \
      deptype char",
     ),
-    (
-        "pg_shdescription",
-        2396,
-        "objoid oid, classoid oid, description text",
-    ),
-    (
-        "pg_shseclabel",
-        3592,
-        "objoid oid, classoid oid, provider text, label text",
-    ),
+    ("pg_shdescription", 2396, "objoid oid, classoid oid, description text"),
+    ("pg_shseclabel", 3592, "objoid oid, classoid oid, provider text, label text"),
     (
         "pg_stat_activity",
         12222,
@@ -515,32 +403,16 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      subbinary bool, substream bool, subtwophasestate char, subdisableonerr bool, \
      subconninfo text, subslotname name, subsynccommit text, subpublications _text",
     ),
-    (
-        "pg_subscription_rel",
-        6102,
-        "srsubid oid, srrelid oid, srsubstate char, srsublsn text",
-    ),
+    ("pg_subscription_rel", 6102, "srsubid oid, srrelid oid, srsubstate char, srsublsn text"),
     (
         "pg_tables",
         12033,
         "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, \
      hasrules bool, hastriggers bool, rowsecurity bool",
     ),
-    (
-        "pg_tablespace",
-        1213,
-        "oid oid, spcname name, spcowner oid, spcacl _text, spcoptions _text",
-    ),
-    (
-        "pg_timezone_names",
-        12126,
-        "name text, abbrev text, utc_offset interval, is_dst bool",
-    ),
-    (
-        "pg_transform",
-        3576,
-        "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc",
-    ),
+    ("pg_tablespace", 1213, "oid oid, spcname name, spcowner oid, spcacl _text, spcoptions _text"),
+    ("pg_timezone_names", 12126, "name text, abbrev text, utc_offset interval, is_dst bool"),
+    ("pg_transform", 3576, "oid oid, trftype oid, trflang oid, trffromsql regproc, trftosql regproc"),
     (
         "pg_trigger",
         2620,
@@ -549,16 +421,8 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
      tgdeferrable bool, tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs bytea, \
      tgqual text, tgoldtable name, tgnewtable name",
     ),
-    (
-        "pg_ts_config",
-        3602,
-        "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid",
-    ),
-    (
-        "pg_ts_config_map",
-        3603,
-        "mapcfg oid, maptokentype int4, mapseqno int4, mapdict oid",
-    ),
+    ("pg_ts_config", 3602, "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid"),
+    ("pg_ts_config_map", 3603, "mapcfg oid, maptokentype int4, mapseqno int4, mapdict oid"),
     (
         "pg_ts_dict",
         3600,
@@ -571,11 +435,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "oid oid, prsname name, prsnamespace oid, prsstart regproc, prstoken regproc, \
      prsend regproc, prsheadline regproc, prslextype regproc",
     ),
-    (
-        "pg_ts_template",
-        3764,
-        "oid oid, tmplname name, tmplnamespace oid, tmplinit regproc, tmpllexize regproc",
-    ),
+    ("pg_ts_template", 3764, "oid oid, tmplname name, tmplnamespace oid, tmplinit regproc, tmpllexize regproc"),
     (
         "pg_type",
         1247,
@@ -593,19 +453,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, \
      usebypassrls bool, passwd text, valuntil timestamptz, useconfig _text",
     ),
-    (
-        "pg_user_mapping",
-        1418,
-        "oid oid, umuser oid, umserver oid, umoptions _text",
-    ),
-    (
-        "pg_user_mappings",
-        12327,
-        "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text",
-    ),
-    (
-        "pg_views",
-        12028,
-        "schemaname name, viewname name, viewowner name, definition text",
-    ),
+    ("pg_user_mapping", 1418, "oid oid, umuser oid, umserver oid, umoptions _text"),
+    ("pg_user_mappings", 12327, "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text"),
+    ("pg_views", 12028, "schemaname name, viewname name, viewowner name, definition text"),
 ];

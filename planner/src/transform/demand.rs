@@ -21,7 +21,8 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             prune(*input, &kept).project(wanted.iter().map(|column| place(&kept, *column)).collect())
         }
         Mir::Filter { input, predicates } => {
-            let kept = sorted(needed.iter().copied().chain(predicates.iter().flat_map(|predicate| predicate.columns())));
+            let kept =
+                sorted(needed.iter().copied().chain(predicates.iter().flat_map(|predicate| predicate.columns())));
             let predicates = moved_all(&predicates, &kept);
             prune(*input, &kept).filter(predicates).project(places(&kept, needed))
         }
@@ -38,7 +39,8 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
                 .collect();
             let input = Box::new(prune(*input, &kept));
             let to = |column: usize| if column < arity { place(&kept, column) } else { column - arity + kept.len() };
-            Mir::TableFunction { input, functions, ordinality }.project(needed.iter().map(|column| to(*column)).collect())
+            Mir::TableFunction { input, functions, ordinality }
+                .project(needed.iter().map(|column| to(*column)).collect())
         }
         Mir::Reduce { input, keys, aggregates, scalar } => {
             let wanted: Vec<usize> =
@@ -46,7 +48,9 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             if scalar && wanted.is_empty() {
                 return Mir::unit();
             }
-            let used = |index: &usize| expr::aggregate_exprs(&aggregates[*index]).flat_map(|expr| expr.columns()).collect::<Vec<_>>();
+            let used = |index: &usize| {
+                expr::aggregate_exprs(&aggregates[*index]).flat_map(|expr| expr.columns()).collect::<Vec<_>>()
+            };
             let kept = sorted(keys.iter().flat_map(|key| key.columns()).chain(wanted.iter().flat_map(used)));
             let width = keys.len();
             let keys = moved_all(&keys, &kept);
@@ -56,7 +60,8 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             }
             let input = Box::new(prune(*input, &kept));
             let to = |column: usize| if column < width { column } else { width + place(&wanted, column - width) };
-            Mir::Reduce { input, keys, aggregates: calls, scalar }.project(needed.iter().map(|column| to(*column)).collect())
+            Mir::Reduce { input, keys, aggregates: calls, scalar }
+                .project(needed.iter().map(|column| to(*column)).collect())
         }
         Mir::TopK { input, keys, order, limit, offset } => {
             let kept = sorted(needed.iter().chain(&keys).copied().chain(order.iter().map(|order| order.column)));
@@ -71,12 +76,15 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             let used: Vec<usize> =
                 calls.iter_mut().flat_map(expr::window_exprs_mut).flat_map(|expr| expr.columns()).collect();
             let own = needed.iter().copied().filter(|column| *column < arity);
-            let kept = sorted(own.chain(partition.iter().copied()).chain(order.iter().map(|order| order.column)).chain(used));
+            let kept =
+                sorted(own.chain(partition.iter().copied()).chain(order.iter().map(|order| order.column)).chain(used));
             for expr in calls.iter_mut().flat_map(expr::window_exprs_mut) {
                 expr::renumber_mut(expr, &mut |column| place(&kept, column));
             }
             let input = Box::new(prune(*input, &kept));
-            let to = |column: usize| if column < arity { place(&kept, column) } else { kept.len() + place(&wanted, column - arity) };
+            let to = |column: usize| {
+                if column < arity { place(&kept, column) } else { kept.len() + place(&wanted, column - arity) }
+            };
             let chosen = needed.iter().map(|column| to(*column)).collect();
             if calls.is_empty() {
                 return input.project(chosen);
@@ -167,7 +175,8 @@ fn prune_join(inputs: Vec<Mir>, on: Vec<ScalarExpr>, same: Vec<(usize, usize)>, 
     let mut pruned = Vec::with_capacity(inputs.len());
     for input in inputs {
         let end = start + input.arity();
-        let own: Vec<usize> = kept.iter().filter(|column| (start..end).contains(column)).map(|column| column - start).collect();
+        let own: Vec<usize> =
+            kept.iter().filter(|column| (start..end).contains(column)).map(|column| column - start).collect();
         pruned.push(prune(input, &own));
         start = end;
     }
@@ -184,7 +193,10 @@ fn prune_match(
     needed: &[usize],
 ) -> Mir {
     let arity = left.arity();
-    let used = on.iter().flat_map(|predicate| predicate.columns()).chain(same.iter().flat_map(|(left, right)| [*left, *right]));
+    let used = on
+        .iter()
+        .flat_map(|predicate| predicate.columns())
+        .chain(same.iter().flat_map(|(left, right)| [*left, *right]));
     let kept = sorted(needed.iter().copied().chain(used));
     let (from_left, from_right): (Vec<usize>, Vec<usize>) = kept.iter().partition(|column| **column < arity);
     let from_right: Vec<usize> = from_right.into_iter().map(|column| column - arity).collect();

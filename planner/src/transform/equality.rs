@@ -8,7 +8,8 @@ use repr::ScalarType;
 /// Adds `column = constant` for every column that is equal to one that is; equalities that then follow from
 /// two such are left out. Only equalities by the very same operator are chained.
 pub fn propagate(predicates: &mut Vec<ScalarExpr>) {
-    let mut fixed: Vec<(usize, &'static Function, ScalarExpr)> = predicates.iter().filter_map(column_is_constant).collect();
+    let mut fixed: Vec<(usize, &'static Function, ScalarExpr)> =
+        predicates.iter().filter_map(column_is_constant).collect();
     if fixed.is_empty() {
         return;
     }
@@ -32,7 +33,8 @@ pub fn propagate(predicates: &mut Vec<ScalarExpr>) {
     }
     predicates.retain(|predicate| {
         let Some((left, right, function)) = columns_are_equal(predicate) else { return true };
-        let value = |column| fixed.iter().find(|(other, by, _)| *other == column && *by == function).map(|(_, _, value)| value);
+        let value =
+            |column| fixed.iter().find(|(other, by, _)| *other == column && *by == function).map(|(_, _, value)| value);
         !matches!((value(left), value(right)), (Some(a), Some(b)) if a == b)
     });
 }

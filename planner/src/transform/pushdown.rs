@@ -28,7 +28,8 @@ pub fn push(mir: Mir, predicates: Vec<ScalarExpr>) -> Mir {
             push(*input, movable).filter(volatile)
         }
         Mir::Project { input, columns } => {
-            let predicates = predicates.iter().map(|predicate| expr::renumber(predicate, |column| columns[column])).collect();
+            let predicates =
+                predicates.iter().map(|predicate| expr::renumber(predicate, |column| columns[column])).collect();
             push(*input, predicates).project(columns)
         }
         Mir::Map { input, exprs } => push_map(*input, exprs, predicates),
@@ -108,9 +109,9 @@ fn push_map(input: Mir, exprs: Vec<ScalarExpr>, predicates: Vec<ScalarExpr>) -> 
         None => 1,
         Some(index) => over_input[index].as_ref().map_or(1, |mapped| expr::weight(mapped, &|_| 1)),
     };
-    let (below, heavy): (Vec<_>, Vec<_>) = below.into_iter().partition(|predicate| {
-        reads_no_mapped(predicate, arity) || expr::weight(predicate, &weigh) <= NODES_MAX
-    });
+    let (below, heavy): (Vec<_>, Vec<_>) = below
+        .into_iter()
+        .partition(|predicate| reads_no_mapped(predicate, arity) || expr::weight(predicate, &weigh) <= NODES_MAX);
     above.extend(heavy);
     let replace = |column: usize| match column.checked_sub(arity) {
         None => ScalarExpr::Column(column),

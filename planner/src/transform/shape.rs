@@ -44,7 +44,9 @@ pub fn compared<C>(expr: &ScalarExpr<C>) -> Option<(Comparison, &ScalarExpr<C>, 
 pub fn equal_to_any<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarExpr<C>)> {
     match expr {
         ScalarExpr::Call { function, args, .. } => match function.quantifier() {
-            Some((operator, true)) if operator.comparison() == Some(Comparison::Equal) => Some((args.first()?, args.get(1)?)),
+            Some((operator, true)) if operator.comparison() == Some(Comparison::Equal) => {
+                Some((args.first()?, args.get(1)?))
+            }
             _ => None,
         },
         _ => None,
@@ -104,7 +106,9 @@ pub fn relabelled<C>(expr: &ScalarExpr<C>) -> &ScalarExpr<C> {
                 (ScalarType::Int2, ScalarType::Int4 | ScalarType::Int8)
                 | (ScalarType::Int4, ScalarType::Int8)
                 | (ScalarType::Float4, ScalarType::Float8) => true,
-                (from, to) => cast.method == CastMethod::Relabel && key_class(from).is_some() && key_class(from) == key_class(to),
+                (from, to) => {
+                    cast.method == CastMethod::Relabel && key_class(from).is_some() && key_class(from) == key_class(to)
+                }
             };
             if widens { relabelled(inner) } else { expr }
         }

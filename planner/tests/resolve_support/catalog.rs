@@ -23,7 +23,12 @@ fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
         columns,
         unique: true,
         automatic: false,
-        constraint: Some(ConstraintName { name: format!("{table}_{suffix}"), deferrable: false, initially_deferred: false, id: id + 500 }),
+        constraint: Some(ConstraintName {
+            name: format!("{table}_{suffix}"),
+            deferrable: false,
+            initially_deferred: false,
+            id: id + 500,
+        }),
     }
 }
 
@@ -104,7 +109,12 @@ pub fn catalog() -> Catalog {
         vec![key(16441, "kinds", vec![0], true)],
     );
     kinds.checks.push(Check {
-        constraint: ConstraintName { name: "kinds_n_check".to_owned(), deferrable: false, initially_deferred: false, id: 16442 },
+        constraint: ConstraintName {
+            name: "kinds_n_check".to_owned(),
+            deferrable: false,
+            initially_deferred: false,
+            id: 16442,
+        },
         expression: "n > 0".to_owned(),
     });
     add(kinds);

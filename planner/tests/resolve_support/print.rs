@@ -60,8 +60,10 @@ fn text(expr: &HirExpr, subs: &mut Vec<(String, Hir)>) -> String {
         ScalarExpr::And(items) => format!("and({})", list(items, subs)),
         ScalarExpr::Or(items) => format!("or({})", list(items, subs)),
         ScalarExpr::Case { branches, otherwise, .. } => {
-            let branches: Vec<String> =
-                branches.iter().map(|(test, result)| format!("{} => {}", text(test, subs), text(result, subs))).collect();
+            let branches: Vec<String> = branches
+                .iter()
+                .map(|(test, result)| format!("{} => {}", text(test, subs), text(result, subs)))
+                .collect();
             format!("case({}; {})", branches.join(", "), text(otherwise, subs))
         }
         ScalarExpr::Coalesce(items, _) => format!("coalesce({})", list(items, subs)),
@@ -74,7 +76,8 @@ fn text(expr: &HirExpr, subs: &mut Vec<(String, Hir)>) -> String {
 }
 
 fn aggregate(call: &AggregateCall<HirColumn>, subs: &mut Vec<(String, Hir)>) -> String {
-    let mut out = format!("{}({}{})", call.function.name, if call.distinct { "distinct " } else { "" }, list(&call.args, subs));
+    let mut out =
+        format!("{}({}{})", call.function.name, if call.distinct { "distinct " } else { "" }, list(&call.args, subs));
     for (expr, descending, _) in &call.order_by {
         out.push_str(&format!(" order {}{}", text(expr, subs), if *descending { " desc" } else { "" }));
     }
@@ -131,14 +134,21 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
         }
         HirNode::TableFunction { input, functions, ordinality } => {
             inputs.push(input);
-            let calls: Vec<String> =
-                functions.iter().map(|(function, args, _)| format!("{}({})", function.name, list(args, &mut subs))).collect();
+            let calls: Vec<String> = functions
+                .iter()
+                .map(|(function, args, _)| format!("{}({})", function.name, list(args, &mut subs)))
+                .collect();
             format!("table function {}{}", calls.join(", "), if *ordinality { " with ordinality" } else { "" })
         }
         HirNode::Reduce { input, keys, aggregates, scalar } => {
             inputs.push(input);
             let calls: Vec<String> = aggregates.iter().map(|call| aggregate(call, &mut subs)).collect();
-            format!("reduce keys [{}] aggregates [{}]{}", list(keys, &mut subs), calls.join(", "), if *scalar { " scalar" } else { "" })
+            format!(
+                "reduce keys [{}] aggregates [{}]{}",
+                list(keys, &mut subs),
+                calls.join(", "),
+                if *scalar { " scalar" } else { "" }
+            )
         }
         HirNode::Distinct(input) => {
             inputs.push(input);
@@ -163,7 +173,13 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
                         WindowKind::Function(function) => function.name,
                         WindowKind::Aggregate(function) => function.name,
                     };
-                    format!("{name}({}) {:?} {:?}..{:?}", list(&call.args, &mut subs), call.frame.unit, call.frame.start, call.frame.end)
+                    format!(
+                        "{name}({}) {:?} {:?}..{:?}",
+                        list(&call.args, &mut subs),
+                        call.frame.unit,
+                        call.frame.start,
+                        call.frame.end
+                    )
                 })
                 .collect();
             format!("window partition {partition:?} order [{}] calls [{}]", order(by), calls.join(", "))
@@ -205,7 +221,9 @@ pub fn query(query: &HirQuery, depth: usize, out: &mut String) {
         .columns
         .iter()
         .zip(&query.project)
-        .map(|(column, place)| format!("{}:{}=#{place}", column.name, column.column_type.scalar.format_type(column.column_type.modifier)))
+        .map(|(column, place)| {
+            format!("{}:{}=#{place}", column.name, column.column_type.scalar.format_type(column.column_type.modifier))
+        })
         .collect();
     line(out, depth, &format!("columns {}", columns.join(" ")));
     if !query.order_by.is_empty() {

@@ -5,13 +5,19 @@ use repr::{ColumnType, Id, IndexId, RelationId, ScalarType};
 use std::sync::Arc;
 
 /// (table, columns, primary key, other indexes as (columns, unique)).
-type Definition = (&'static str, &'static [(&'static str, ScalarType)], &'static [usize], &'static [(&'static [usize], bool)]);
+type Definition =
+    (&'static str, &'static [(&'static str, ScalarType)], &'static [usize], &'static [(&'static [usize], bool)]);
 
 /// The tables; ids count from 16384 in this order, by hundreds.
 pub const TABLES: &[Definition] = &[
     (
         "users",
-        &[("id", ScalarType::Int4), ("name", ScalarType::Text), ("email", ScalarType::Varchar), ("karma", ScalarType::Int4)],
+        &[
+            ("id", ScalarType::Int4),
+            ("name", ScalarType::Text),
+            ("email", ScalarType::Varchar),
+            ("karma", ScalarType::Int4),
+        ],
         &[0],
         &[(&[2], true)],
     ),
@@ -34,12 +40,7 @@ pub const TABLES: &[Definition] = &[
         &[(&[0], false), (&[1], false)],
     ),
     ("tags", &[("id", ScalarType::Int4), ("tag", ScalarType::Text)], &[0], &[(&[1], true)]),
-    (
-        "taggings",
-        &[("story_id", ScalarType::Int8), ("tag_id", ScalarType::Int4)],
-        &[],
-        &[(&[0], false), (&[1], false)],
-    ),
+    ("taggings", &[("story_id", ScalarType::Int8), ("tag_id", ScalarType::Int4)], &[], &[(&[0], false), (&[1], false)]),
     (
         "comments",
         &[
@@ -72,7 +73,8 @@ pub fn catalog() -> Catalog {
             dropped: false,
             comment: None,
         };
-        let constraint = |name: String, id: Id| ConstraintName { name, deferrable: false, initially_deferred: false, id };
+        let constraint =
+            |name: String, id: Id| ConstraintName { name, deferrable: false, initially_deferred: false, id };
         let mut all = Vec::new();
         if !key.is_empty() {
             all.push(Index {

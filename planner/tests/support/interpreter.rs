@@ -128,7 +128,8 @@ impl Run<'_> {
             }
             Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
                 let columns = self.lookup_columns(*relation, *lookup);
-                let width = self.database.catalog.table(*relation).map_or(0, |table| table.columns.len()) + usize::from(*with_key);
+                let width = self.database.catalog.table(*relation).map_or(0, |table| table.columns.len())
+                    + usize::from(*with_key);
                 let table = self.access(*relation, &Access::Scan)?;
                 let input = self.plan(input)?;
                 let joined = self.joined(input, width, *kind, |run, row| {
@@ -138,7 +139,8 @@ impl Run<'_> {
                         let own: Row = columns.iter().map(|column| other[*column].clone()).collect();
                         let mut both = row.to_vec();
                         both.extend(other.iter().cloned());
-                        let mut holds = !wanted.iter().any(Datum::is_null) && key::encode_all(&own) == key::encode_all(&wanted);
+                        let mut holds =
+                            !wanted.iter().any(Datum::is_null) && key::encode_all(&own) == key::encode_all(&wanted);
                         for condition in condition {
                             holds = holds && condition.holds(&both, run.context())?;
                         }
@@ -201,7 +203,10 @@ impl Run<'_> {
             Plan::AtMostOne { input, keys } => {
                 let rows = expanded(self.plan(input)?);
                 if groups(rows.clone(), keys).iter().any(|group| group.len() > 1) {
-                    return Err(ValueError::new("21000", "more than one row returned by a subquery used as an expression"));
+                    return Err(ValueError::new(
+                        "21000",
+                        "more than one row returned by a subquery used as an expression",
+                    ));
                 }
                 rows.into_iter().map(|row| (row, 1)).collect()
             }

@@ -81,12 +81,7 @@ impl Civil {
 
 /// Hour, minute, second and microsecond of microseconds since midnight.
 pub fn split_time(micros: i64) -> (i64, i64, i64, i64) {
-    (
-        micros / HOUR_MICROS,
-        micros / MINUTE_MICROS % 60,
-        micros / SECOND_MICROS % 60,
-        micros % SECOND_MICROS,
-    )
+    (micros / HOUR_MICROS, micros / MINUTE_MICROS % 60, micros / SECOND_MICROS % 60, micros % SECOND_MICROS)
 }
 
 /// Days from 2000-01-01 of a date in the proleptic Gregorian calendar.

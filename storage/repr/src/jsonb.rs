@@ -117,9 +117,10 @@ impl Jsonb {
                 orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
             }),
             (Jsonb::Object(a), Jsonb::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
-                let mut orders = a.iter().zip(b.iter()).map(|((ka, va), (kb, vb))| {
-                    ka.as_bytes().cmp(kb.as_bytes()).then_with(|| va.value_cmp(vb))
-                });
+                let mut orders = a
+                    .iter()
+                    .zip(b.iter())
+                    .map(|((ka, va), (kb, vb))| ka.as_bytes().cmp(kb.as_bytes()).then_with(|| va.value_cmp(vb)));
                 orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
             }),
             // Different kinds, or two nulls.

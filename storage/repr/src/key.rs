@@ -220,12 +220,9 @@ fn encode_jsonb(out: &mut Vec<u8>, value: &Jsonb) {
     // PostgreSQL counts a scalar at the top as an array of one, so the empty array comes before it.
     match value {
         Jsonb::Array(elements) if elements.is_empty() => out.push(JSONB_EMPTY_ARRAY),
-        Jsonb::Null
-        | Jsonb::Bool(_)
-        | Jsonb::Number(_)
-        | Jsonb::String(_)
-        | Jsonb::Array(_)
-        | Jsonb::Object(_) => encode_jsonb_value(out, value),
+        Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) | Jsonb::Array(_) | Jsonb::Object(_) => {
+            encode_jsonb_value(out, value)
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! here (`types`, `datum`, `row`, `key`, `text`) and in `wire/types`, nowhere else.
 
 pub mod array;
-pub mod datum;
 pub mod datetime;
+pub mod datum;
 pub mod error;
 pub mod id;
 pub mod interval;

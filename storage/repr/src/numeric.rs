@@ -206,10 +206,8 @@ impl Numeric {
         let Some((precision, scale)) = crate::types::decode_numeric_modifier(modifier) else {
             return Ok(self.clone());
         };
-        let error = |detail: String| ValueError {
-            detail: Some(detail),
-            ..ValueError::new("22003", "numeric field overflow")
-        };
+        let error =
+            |detail: String| ValueError { detail: Some(detail), ..ValueError::new("22003", "numeric field overflow") };
         let Numeric::Finite { .. } = self else {
             if self.is_nan() {
                 return Ok(Numeric::NaN);

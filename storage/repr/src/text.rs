@@ -9,7 +9,7 @@ mod nested;
 mod scalar;
 
 pub use float::{format_float4, format_float8, parse_float4, parse_float8};
-pub use scalar::{assign_length, cast_length, parse_bool, parse_bytea, parse_int, parse_uuid, format_uuid};
+pub use scalar::{assign_length, cast_length, format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
 
 use crate::datetime::parse::{DateContext, DateOrder, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, Zone, round_to_precision};
@@ -96,9 +96,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
         ScalarType::Float8 => Datum::Float8(parse_float8(text)?),
         ScalarType::Numeric => Datum::Numeric(text.parse::<Numeric>()?.apply_modifier(modifier)?),
         ScalarType::Text | ScalarType::Unknown => Datum::Text(Arc::from(scalar::without_zero_bytes(text)?)),
-        ScalarType::Varchar | ScalarType::Bpchar => {
-            assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?
-        }
+        ScalarType::Varchar | ScalarType::Bpchar => assign_length(scalar, modifier, scalar::without_zero_bytes(text)?)?,
         ScalarType::Name => Datum::Text(Arc::from(scalar::truncate_name(scalar::without_zero_bytes(text)?))),
         ScalarType::Char => Datum::Text(text.chars().take(1).collect::<String>().into()),
         ScalarType::Bytea => Datum::Bytea(Arc::from(parse_bytea(text)?)),

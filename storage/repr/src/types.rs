@@ -432,10 +432,7 @@ pub fn decode_interval_modifier(modifier: i32) -> (Option<i32>, Option<i32>) {
     }
     let range = modifier >> 16 & INTERVAL_FULL_RANGE;
     let precision = modifier & 0xFFFF;
-    (
-        (range != INTERVAL_FULL_RANGE).then_some(range),
-        (precision != INTERVAL_FULL_PRECISION).then_some(precision),
-    )
+    ((range != INTERVAL_FULL_RANGE).then_some(range), (precision != INTERVAL_FULL_PRECISION).then_some(precision))
 }
 
 /// The modifier of varchar(`length`) or char(`length`); `name` is "varchar" or "char", for the message.
@@ -517,7 +514,11 @@ mod tests {
             (ScalarType::Numeric, negative, "numeric(5,-3)"),
             (ScalarType::Timestamptz, 3, "timestamp(3) with time zone"),
             (ScalarType::Time, 0, "time(0) without time zone"),
-            (ScalarType::Interval, encode_interval_modifier("day to second", Some(2)).expect("known"), "interval day to second(2)"),
+            (
+                ScalarType::Interval,
+                encode_interval_modifier("day to second", Some(2)).expect("known"),
+                "interval day to second(2)",
+            ),
             (ScalarType::Interval, encode_interval_modifier("", Some(3)).expect("known"), "interval(3)"),
             (ScalarType::Char, -1, "\"char\""),
         ];

@@ -10,7 +10,12 @@ use support::{KINDS, Random};
 fn rows_unpack_to_what_was_packed() {
     let mut random = Random(1);
     for _ in 0..3_000 {
-        let datums: Vec<Datum> = (0..random.below(8)).map(|_| { let kind = random.below(KINDS); random.datum(kind) }).collect();
+        let datums: Vec<Datum> = (0..random.below(8))
+            .map(|_| {
+                let kind = random.below(KINDS);
+                random.datum(kind)
+            })
+            .collect();
         let row = Row::pack(&datums);
         assert_eq!(format!("{:?}", row.unpack()), format!("{datums:?}"));
         assert_eq!(row.len_columns(), datums.len());
@@ -66,9 +71,27 @@ fn keys_agree_with_sql_order_and_equality() {
                     key::encode_ordered(&mut kb, &b, descending, nulls_first);
                     let wanted = match (a.is_null(), b.is_null()) {
                         (true, true) => Ordering::Equal,
-                        (true, false) => if nulls_first { Ordering::Less } else { Ordering::Greater },
-                        (false, true) => if nulls_first { Ordering::Greater } else { Ordering::Less },
-                        (false, false) => if descending { expected.reverse() } else { expected },
+                        (true, false) => {
+                            if nulls_first {
+                                Ordering::Less
+                            } else {
+                                Ordering::Greater
+                            }
+                        }
+                        (false, true) => {
+                            if nulls_first {
+                                Ordering::Greater
+                            } else {
+                                Ordering::Less
+                            }
+                        }
+                        (false, false) => {
+                            if descending {
+                                expected.reverse()
+                            } else {
+                                expected
+                            }
+                        }
                     };
                     assert_eq!(ka.cmp(&kb), wanted, "{a:?} {b:?}");
                 }

@@ -42,7 +42,10 @@ impl Random {
             0 => Numeric::NaN,
             1 => Numeric::Infinity,
             2 => Numeric::NegativeInfinity,
-            3 => Numeric::Finite { unscaled: BigInt::from(self.int()) * BigInt::from(self.bits()) * self.bits(), scale: self.below(70) as u16 },
+            3 => Numeric::Finite {
+                unscaled: BigInt::from(self.int()) * BigInt::from(self.bits()) * self.bits(),
+                scale: self.below(70) as u16,
+            },
             4 => {
                 let zeros = self.below(5) as u32;
                 let unscaled = BigInt::from(self.below(21) as i64 - 10) * 10i64.pow(zeros);

@@ -26,7 +26,8 @@ fn column_type(name: &str) -> (ScalarType, i32) {
     };
     let scalar = ScalarType::from_name(base).unwrap_or_else(|| panic!("type {base}"));
     let is_bounded = matches!(scalar, ScalarType::Varchar | ScalarType::Bpchar) && modifier > 0;
-    let modifier = if is_bounded { encode_length_modifier(i64::from(modifier), "x").expect("in range") } else { modifier };
+    let modifier =
+        if is_bounded { encode_length_modifier(i64::from(modifier), "x").expect("in range") } else { modifier };
     (scalar, modifier)
 }
 
@@ -44,7 +45,13 @@ fn cast(name: &str, input: &str) -> Result<String, ValueError> {
     let out = text::format(&datum, &scalar, &context);
     let out = match scalar {
         // Casts to text: booleans are spelled out, blanks at the end of character(n) go.
-        ScalarType::Bool => if out == "t" { "true".to_owned() } else { "false".to_owned() },
+        ScalarType::Bool => {
+            if out == "t" {
+                "true".to_owned()
+            } else {
+                "false".to_owned()
+            }
+        }
         ScalarType::Bpchar => out.trim_end_matches(' ').to_owned(),
         _ => out,
     };
@@ -174,9 +181,20 @@ fn templates_give_postgresqls_results() {
 #[test]
 fn formatted_values_read_back() {
     let types = [
-        ScalarType::Bool, ScalarType::Int8, ScalarType::Float8, ScalarType::Numeric, ScalarType::Text,
-        ScalarType::Text, ScalarType::Bytea, ScalarType::Date, ScalarType::Time, ScalarType::Timestamp,
-        ScalarType::Timestamptz, ScalarType::Interval, ScalarType::Uuid, ScalarType::Jsonb,
+        ScalarType::Bool,
+        ScalarType::Int8,
+        ScalarType::Float8,
+        ScalarType::Numeric,
+        ScalarType::Text,
+        ScalarType::Text,
+        ScalarType::Bytea,
+        ScalarType::Date,
+        ScalarType::Time,
+        ScalarType::Timestamp,
+        ScalarType::Timestamptz,
+        ScalarType::Interval,
+        ScalarType::Uuid,
+        ScalarType::Jsonb,
     ];
     let context = TextContext::default();
     let mut random = Random(5);
@@ -213,7 +231,12 @@ fn no_text_makes_input_panic() {
             let _ = text::parse(&scalar, -1, &input, &context);
         }
         let _ = text::parse(&ScalarType::Int4.array(), -1, &input, &context);
-        let template: String = (0..6).map(|_| ["9", "0", "V", "EEEE", "FM", "YYYY", "DD", "é", "\"", "S", "TH", "HH24", "-", "RN", "."][random.below(15) as usize]).collect();
+        let template: String = (0..6)
+            .map(|_| {
+                ["9", "0", "V", "EEEE", "FM", "YYYY", "DD", "é", "\"", "S", "TH", "HH24", "-", "RN", "."]
+                    [random.below(15) as usize]
+            })
+            .collect();
         let _ = repr::to_char::to_date(&input, &template);
         let _ = repr::to_char::to_timestamp(&input, &template, &Zone::utc());
         let _ = repr::to_char::to_number(&input, &template);

@@ -56,12 +56,8 @@ impl Log {
         let (receipts, rest) = rest.split_first_chunk()?;
         let (hash, rest) = rest.split_first_chunk()?;
         let signature = rest.first_chunk()?;
-        let log = Log {
-            name,
-            sequence: u64::from_be_bytes(*sequence),
-            receipts: u64::from_be_bytes(*receipts),
-            hash: *hash,
-        };
+        let log =
+            Log { name, sequence: u64::from_be_bytes(*sequence), receipts: u64::from_be_bytes(*receipts), hash: *hash };
         sodium::verify(public, &log.message(), signature).then_some(log)
     }
 

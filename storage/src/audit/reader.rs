@@ -35,9 +35,8 @@ impl Snapshot {
         let from = from.to_be_bytes();
         let lower = Bound::Included(from.as_slice());
         let cursor = Cursor::range(self, Family::Audit, log::RECORDS, lower, Bound::Unbounded, Direction::Forward);
-        cursor.entries("read the audit log", |key, body| {
-            AuditRecord::decode(log::number_of(key).ok_or(MALFORMED)?, body)
-        })
+        cursor
+            .entries("read the audit log", |key, body| AuditRecord::decode(log::number_of(key).ok_or(MALFORMED)?, body))
     }
 
     /// One record.
@@ -85,9 +84,7 @@ impl Snapshot {
         let after = number.to_be_bytes();
         let lower = Bound::Excluded(after.as_slice());
         let cursor = Cursor::range(self, Family::Audit, log::RECEIPTS, lower, Bound::Unbounded, Direction::Forward);
-        cursor.entries("read receipts", move |key, value| {
-            parse(&store, log::number_of(key).ok_or(MALFORMED)?, value)
-        })
+        cursor.entries("read receipts", move |key, value| parse(&store, log::number_of(key).ok_or(MALFORMED)?, value))
     }
 
     /// A receipt by its public id.

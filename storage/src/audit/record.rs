@@ -194,8 +194,7 @@ impl Batch {
         entry: &AuditEntry,
         commitment: Option<[u8; 32]>,
     ) -> Result<(), StorageError> {
-        let mut subjects: Vec<Pseudonym> =
-            entry.subjects.iter().map(|subject| store.pseudonym(*subject)).collect();
+        let mut subjects: Vec<Pseudonym> = entry.subjects.iter().map(|subject| store.pseudonym(*subject)).collect();
         subjects.sort_unstable();
         subjects.dedup();
         let total = subjects.len() as u64;

@@ -326,12 +326,8 @@ impl Drop for SigningKey {
 pub(crate) fn verify(public: &[u8; 32], message: &[u8], signature: &[u8; 64]) -> bool {
     // SAFETY: the arrays have Ed25519's sizes; pointer and length come from one slice.
     unsafe {
-        sodium::crypto_sign_verify_detached(
-            signature.as_ptr(),
-            message.as_ptr(),
-            message.len() as u64,
-            public.as_ptr(),
-        ) == 0
+        sodium::crypto_sign_verify_detached(signature.as_ptr(), message.as_ptr(), message.len() as u64, public.as_ptr())
+            == 0
     }
 }
 

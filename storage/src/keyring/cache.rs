@@ -20,8 +20,7 @@ const KEYS_IN_SHARD_MAX: usize = 8192;
 /// Keys in all shards at most.
 pub(crate) const KEYS_MAX: u64 = (SHARDS * KEYS_IN_SHARD_MAX) as u64;
 /// A key, its entry, and its place in the map.
-pub(crate) const ENTRY_BYTES: u64 =
-    (KEY_BYTES + size_of::<Entry>() + size_of::<(u64, usize)>() + 1) as u64;
+pub(crate) const ENTRY_BYTES: u64 = (KEY_BYTES + size_of::<Entry>() + size_of::<(u64, usize)>() + 1) as u64;
 
 type Id = [u8; MICRODB_BYTES];
 
@@ -198,7 +197,16 @@ mod tests {
     fn an_evicted_key_is_loaded_again() {
         sodium::initialize();
         let cache = Cache::default();
-        cache.with(id(1), |key| { key[0] = 7; Ok(()) }, |_| ()).expect("loads");
+        cache
+            .with(
+                id(1),
+                |key| {
+                    key[0] = 7;
+                    Ok(())
+                },
+                |_| (),
+            )
+            .expect("loads");
         cache.evict(id(1));
         let gone = cache.with(id(1), |_| Err(StorageError::KeyDestroyed), |_| ());
         assert!(matches!(gone, Err(StorageError::KeyDestroyed)));

@@ -60,8 +60,7 @@ impl Header {
         let mut key = self.unwrap_key(root)?;
         let mut secrets = self.unwrap_secrets(&key)?;
         let fixed: &[u8; SECRETS_BYTES] = secrets.first_chunk().expect("wrapped with this size");
-        let renewed =
-            Header::wrap(root, fixed, self.database, self.epoch + 1, self.revision + 1, self.receipts_done);
+        let renewed = Header::wrap(root, fixed, self.database, self.epoch + 1, self.revision + 1, self.receipts_done);
         sodium::wipe(&mut key);
         sodium::wipe(&mut secrets);
         Some(renewed)

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::crypto::hex;
+use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::StorageError;
 use crate::keyring::{refuse_exposed, sync_folder};
 

@@ -51,12 +51,7 @@ pub(crate) fn destroyed() -> [u8; SLOT_BYTES] {
 }
 
 /// Reads a copy.
-pub(crate) fn parse(
-    wrapping: &[u8; KEY_BYTES],
-    database: &[u8; 16],
-    slot: u64,
-    bytes: &[u8; SLOT_BYTES],
-) -> Content {
+pub(crate) fn parse(wrapping: &[u8; KEY_BYTES], database: &[u8; 16], slot: u64, bytes: &[u8; SLOT_BYTES]) -> Content {
     if bytes[CHECK_END..] == checksum(b"gone", &bytes[..CHECK_END]) {
         return Content::Destroyed;
     }

@@ -60,14 +60,7 @@ pub fn row(bytes: &[u8]) -> Row {
 }
 
 /// Puts a personal row with its ownership entries.
-pub fn put(
-    batch: &mut Batch,
-    store: &Store,
-    relation: RelationId,
-    key: &RowKey,
-    bytes: &[u8],
-    owners: &[MicroDbId],
-) {
+pub fn put(batch: &mut Batch, store: &Store, relation: RelationId, key: &RowKey, bytes: &[u8], owners: &[MicroDbId]) {
     let owners = OwnerSet::new(owners.iter().copied()).expect("an owner");
     batch.put_personal(store, relation, key, &row(bytes), &owners, 1).expect("seals");
     owners.iter().for_each(|owner| batch.put_owner(relation, key, owner, 1));

@@ -221,8 +221,7 @@ impl CopyDecoder {
                     SqlError::new("22P04", "unquoted newline found in data")
                         .hint("Use quoted CSV field to represent newline.")
                 } else {
-                    SqlError::new("22P04", "literal newline found in data")
-                        .hint("Use \"\\n\" to represent newline.")
+                    SqlError::new("22P04", "literal newline found in data").hint("Use \"\\n\" to represent newline.")
                 })
             }
         }
@@ -250,7 +249,11 @@ impl CopyDecoder {
         if self.columns.is_empty() {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
-        if self.format.csv { self.split_csv(line) } else { self.split_text(line) }
+        if self.format.csv {
+            self.split_csv(line)
+        } else {
+            self.split_text(line)
+        }
         if self.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }
 
@@ -500,10 +503,16 @@ mod tests {
             (b"1\n", &["22P04 missing data for column \"b\" @COPY t, line 1"]),
             (b"1\ta\n\n", &["1|\"a\"", "22P02 invalid input syntax for type integer: \"\" @COPY t, line 2, column a"]),
             (b"1\ta\tb\n", &["22P04 extra data after last expected column @COPY t, line 1"]),
-            (b"1\ta\nx\tb\n", &["1|\"a\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 2, column a"]),
+            (
+                b"1\ta\nx\tb\n",
+                &["1|\"a\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 2, column a"],
+            ),
             (b"1\ta\n2\tb\rc\n", &["1|\"a\"", "22P04 literal carriage return found in data @COPY t, line 2"]),
             (b"1\ta\r\n2\tb\n", &["1|\"a\"", "22P04 literal newline found in data @COPY t, line 2"]),
-            (b"1\ta\n2\t\xff\n", &["1|\"a\"", "22021 invalid byte sequence for encoding \"UTF8\": 0xff @COPY t, line 2, column b"]),
+            (
+                b"1\ta\n2\t\xff\n",
+                &["1|\"a\"", "22021 invalid byte sequence for encoding \"UTF8\": 0xff @COPY t, line 2, column b"],
+            ),
             (b"1\t\\xff\n", &["22021 invalid byte sequence for encoding \"UTF8\": 0xff @COPY t, line 1, column b"]),
             (b"1\t\\0\n", &["22021 invalid byte sequence for encoding \"UTF8\": 0x00 @COPY t, line 1, column b"]),
             (b"\\.x\n", &["22P04 end-of-copy marker corrupt @COPY t, line 0"]),
@@ -525,7 +534,10 @@ mod tests {
             (b"1,\\.x\n", &["1|\"\\\\.x\""]),
             (b"1,\\n\n", &["1|\"\\\\n\""]),
             (b"1,\"open\n", &["22P04 unterminated CSV quoted field @COPY t, line 2"]),
-            (b"1,\"a\nb\"\nx,c\n", &["1|\"a\\nb\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 3, column a"]),
+            (
+                b"1,\"a\nb\"\nx,c\n",
+                &["1|\"a\\nb\"", "22P02 invalid input syntax for type integer: \"x\" @COPY t, line 3, column a"],
+            ),
             (b"1,a\n2,b\rc\n", &["1|\"a\"", "22P04 unquoted carriage return found in data @COPY t, line 2"]),
         ] {
             assert_eq!(read(&csv_format(), &TWO, data), expected, "{}", String::from_utf8_lossy(data));

@@ -125,8 +125,8 @@ fn open(out: &mut BytesMut) -> usize {
 
 fn close(start: usize, out: &mut BytesMut) -> Result<(), SqlError> {
     out.put_u8(b'\n');
-    let length =
-        i32::try_from(out.len() - start - 1).map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
+    let length = i32::try_from(out.len() - start - 1)
+        .map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }

@@ -20,8 +20,7 @@ impl Handler<'_> {
     pub(super) async fn copy_in(&mut self, mut copy: Box<dyn CopyIn>) -> Result<String, Stop> {
         let formats = vec![0; copy.columns().len()];
         let columns = column_count(formats.len())?;
-        self.connection
-            .feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
+        self.connection.feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
         self.connection.flush().await?;
         let context = self.session.text_context();
         let mut decoder = CopyDecoder::new(copy.table(), copy.columns(), copy.format());
@@ -84,8 +83,7 @@ impl Handler<'_> {
     pub(super) async fn copy_out(&mut self, mut stream: RowStream, format: &CopyFormat) -> Result<String, Stop> {
         let formats = vec![0; stream.columns.len()];
         let columns = column_count(formats.len())?;
-        self.connection
-            .feed(PgWireBackendMessage::CopyOutResponse(CopyOutResponse::new(TEXT, columns, formats)))?;
+        self.connection.feed(PgWireBackendMessage::CopyOutResponse(CopyOutResponse::new(TEXT, columns, formats)))?;
         let context = self.session.text_context();
         let mut encoder = CopyEncoder::new(&stream.columns, format);
         encoder.header(self.connection.outgoing())?;

@@ -67,9 +67,7 @@ impl Handler<'_> {
         room(self.statements.len(), "prepared statements")?;
         let mut statements = self.session.parse(&message.query)?;
         if statements.len() > 1 {
-            return Err(
-                SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into()
-            );
+            return Err(SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into());
         }
         let stored = match statements.pop() {
             None => Stored::Empty,
@@ -132,7 +130,10 @@ impl Handler<'_> {
                     Format::Text => text::decode(bytes, scalar, &context)?,
                     Format::Binary => binary::decode(bytes, scalar, &context).map_err(|error| {
                         if error.code == "22P03" {
-                            return SqlError { message: format!("{} in bind parameter {}", error.message, index + 1), ..error };
+                            return SqlError {
+                                message: format!("{} in bind parameter {}", error.message, index + 1),
+                                ..error
+                            };
                         }
                         error
                     })?,
@@ -179,7 +180,6 @@ impl Handler<'_> {
             None => PgWireBackendMessage::NoData(NoData::new()),
         })
     }
-
 
     pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
         let name = message.name.as_deref().unwrap_or_default();
@@ -298,5 +298,6 @@ fn room(kept: usize, what: &str) -> Result<(), SqlError> {
     if kept < KEPT_MAX {
         return Ok(());
     }
-    Err(SqlError::new("53400", format!("more than {KEPT_MAX} {what} in one connection")).hint("Close those no longer needed."))
+    Err(SqlError::new("53400", format!("more than {KEPT_MAX} {what} in one connection"))
+        .hint("Close those no longer needed."))
 }

@@ -292,11 +292,7 @@ mod tests {
             (ScalarType::Json, "[1]", "5b315d"),
             (ScalarType::Jsonb, "[1, 2]", "015b312c20325d"),
             (array(ScalarType::Int4), "{}", "000000000000000000000017"),
-            (
-                array(ScalarType::Int4),
-                "{1,NULL}",
-                "00000001000000010000001700000002000000010000000400000001ffffffff",
-            ),
+            (array(ScalarType::Int4), "{1,NULL}", "00000001000000010000001700000002000000010000000400000001ffffffff"),
             (
                 array(ScalarType::Text),
                 "[0:0][2:3]={{a,b}}",
@@ -312,9 +308,8 @@ mod tests {
 
     #[test]
     fn records_carry_their_fields_types() {
-        let scalar = ScalarType::Record(
-            vec![("a".to_string(), ScalarType::Int4), ("b".to_string(), ScalarType::Text)].into(),
-        );
+        let scalar =
+            ScalarType::Record(vec![("a".to_string(), ScalarType::Int4), ("b".to_string(), ScalarType::Text)].into());
         let datum = Datum::Record(vec![Datum::Int4(1), Datum::Null].into());
         let mut out = BytesMut::new();
         encode(&datum, &scalar, &TextContext::default(), &mut out).expect("encodes");
@@ -340,16 +335,8 @@ mod tests {
             // Seven dimensions; a wrong element type; a length that only promises elements.
             (array.clone(), &[0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 23], "54000"),
             (array.clone(), &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 25], "42804"),
-            (
-                array.clone(),
-                &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 2],
-                "22003",
-            ),
-            (
-                array,
-                &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xf0, 0, 0, 0, 1],
-                "08P01",
-            ),
+            (array.clone(), &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 2], "22003"),
+            (array, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xf0, 0, 0, 0, 1], "08P01"),
             (ScalarType::Void, b"", "0A000"),
         ] {
             assert_eq!(decode(bytes, &scalar, &context).expect_err("refused").code, code, "{scalar:?} {bytes:?}");

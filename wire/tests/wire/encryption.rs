@@ -106,9 +106,13 @@ fn only_the_right_password_logs_in_and_who_exists_is_not_told() {
 
     let almost = format!("{}x", server.password);
     let mut exchanges = Vec::new();
-    for (user, password) in
-        [("controller", "wrong"), ("controller", ""), ("controller", &almost), ("nobody", "wrong"), ("nobody", &server.password)]
-    {
+    for (user, password) in [
+        ("controller", "wrong"),
+        ("controller", ""),
+        ("controller", &almost),
+        ("nobody", "wrong"),
+        ("nobody", &server.password),
+    ] {
         let (mut client, outcome, seen) = attempt(user, password);
         let error = outcome.expect_err("a wrong login is refused");
         assert_eq!(error.describe(), format!("E 28P01 password authentication failed for user \"{user}\""));

@@ -77,9 +77,7 @@ fn a_portal_stops_and_goes_on() {
         execute("p", 1),
         execute("p", 0),
     ]);
-    let expected = [
-        "1", "2", "D 1", "D 2", "s", "D 3", "D 4", "D 5", "s", "C SELECT 0", "C SELECT 0", "Z I",
-    ];
+    let expected = ["1", "2", "D 1", "D 2", "s", "D 3", "D 4", "D 5", "s", "C SELECT 0", "C SELECT 0", "Z I"];
     assert_eq!(seen, expected);
 }
 
@@ -152,10 +150,7 @@ fn wrong_names_and_counts_have_their_codes() {
         (vec![parse("", "SELECT 1; SELECT 2", &[])], "42601"),
         (vec![parse("", "SELECT $1", &[999_999])], "42704"),
         (vec![parse("a", "SELECT 1", &[]), parse("a", "SELECT 1", &[])], "42P05"),
-        (
-            vec![parse("", "SELECT 1", &[]), bind("p", "", &[], &[], &[]), bind("p", "", &[], &[], &[])],
-            "42P03",
-        ),
+        (vec![parse("", "SELECT 1", &[]), bind("p", "", &[], &[], &[]), bind("p", "", &[], &[], &[])], "42P03"),
     ] {
         let seen = exchange(&parts);
         let errors: Vec<&String> = seen.iter().filter(|line| line.starts_with('E')).collect();
@@ -194,12 +189,7 @@ fn statements_are_described_before_they_run() {
 
 #[test]
 fn the_empty_statement_is_one() {
-    let seen = exchange(&[
-        parse("", " ; ", &[]),
-        named(b'D', b'S', ""),
-        bind("", "", &[], &[], &[]),
-        execute("", 0),
-    ]);
+    let seen = exchange(&[parse("", " ; ", &[]), named(b'D', b'S', ""), bind("", "", &[], &[], &[]), execute("", 0)]);
     assert_eq!(seen, ["1", "t", "n", "2", "I", "Z I"]);
 }
 
@@ -224,8 +214,7 @@ fn a_failed_block_takes_only_its_end() {
     client.query("BEGIN");
     assert!(describe(&client.query("SELECT nothing_there")).last().is_some_and(|last| last == "Z E"));
     assert!(describe(&client.query("SELECT 1"))[0].starts_with("E 25P02"));
-    let seen =
-        exchange_on(&mut client, &[parse("", "ROLLBACK", &[]), bind("", "", &[], &[], &[]), execute("", 0)]);
+    let seen = exchange_on(&mut client, &[parse("", "ROLLBACK", &[]), bind("", "", &[], &[], &[]), execute("", 0)]);
     assert_eq!(seen, ["1", "2", "C ROLLBACK", "Z I"]);
 }
 

@@ -27,7 +27,9 @@ fn parameters_and_key_are_told_at_login() {
         .filter(|message| message.kind == b'S')
         .map(|message| String::from_utf8_lossy(&message.body).trim_end_matches('\0').replace('\0', "="))
         .collect();
-    for wanted in ["server_version=15", "client_encoding=UTF8", "integer_datetimes=on", "standard_conforming_strings=on"] {
+    for wanted in
+        ["server_version=15", "client_encoding=UTF8", "integer_datetimes=on", "standard_conforming_strings=on"]
+    {
         assert!(parameters.iter().any(|parameter| parameter.starts_with(wanted)), "{wanted}: {parameters:?}");
     }
     assert_eq!(client.secret.len(), 4);
@@ -52,7 +54,9 @@ fn newer_protocols_are_negotiated_and_older_refused() {
 fn what_does_not_speak_the_protocol_is_left_alone() {
     let server = shared();
     let far_too_long = [&[0x7f, 0xff, 0xff, 0xff][..], &[0; 64]].concat();
-    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 16], &[0xff; 64], &far_too_long, &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]] {
+    for bytes in
+        [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0; 16], &[0xff; 64], &far_too_long, &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0]]
+    {
         let mut client = Client::open(server.address);
         client.write(bytes);
         assert!(client.is_closed());

@@ -129,7 +129,8 @@ impl Session {
         for operator in &mut report.operators {
             let Some(actual) = operator.node.and_then(|node| profile.actual(node)) else { continue };
             let view = operator.relation.as_ref().and_then(|name| catalog.table_by_name(name));
-            if let Some(state) = view.filter(|view| view.is_maintained()).and_then(|view| published.views.get(view.id)) {
+            if let Some(state) = view.filter(|view| view.is_maintained()).and_then(|view| published.views.get(view.id))
+            {
                 operator.held.extend(sizes(state));
             }
             operator.actual = Some(actual);

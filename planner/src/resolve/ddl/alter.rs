@@ -37,10 +37,12 @@ impl Change<'_> {
     /// Of a view, ALTER TABLE changes names only.
     fn refuse_for_view(&self, id: RelationId, action: &AlterTableAction) -> Result<(), PlanError> {
         let table = self.get(id);
-        if table.is_stored() || matches!(
-            action,
-            AlterTableAction::RenameTable(_) | AlterTableAction::RenameColumn(..) | AlterTableAction::Nothing
-        ) {
+        if table.is_stored()
+            || matches!(
+                action,
+                AlterTableAction::RenameTable(_) | AlterTableAction::RenameColumn(..) | AlterTableAction::Nothing
+            )
+        {
             return Ok(());
         }
         let what = match action {
@@ -60,8 +62,12 @@ impl Change<'_> {
             | AlterTableAction::AddRule(_)
             | AlterTableAction::DropRule(_) => "an annotation",
             AlterTableAction::SetDefault(..) | AlterTableAction::DropDefault(_) => {
-                return Err(PlanError::unsupported(format!("a default of a column of {} \"{}\"", table.kind(), table.name))
-                    .hint("views cannot be written: give the table's column a default"));
+                return Err(PlanError::unsupported(format!(
+                    "a default of a column of {} \"{}\"",
+                    table.kind(),
+                    table.name
+                ))
+                .hint("views cannot be written: give the table's column a default"));
             }
             AlterTableAction::DropExpression { .. }
             | AlterTableAction::AddIdentity { .. }
@@ -110,7 +116,9 @@ impl Change<'_> {
             AlterTableAction::ValidateConstraint(name) => self.require_constraint(id, name),
             AlterTableAction::AlterConstraint(name, timing) => self.alter_constraint(id, name, *timing),
             AlterTableAction::AnnotateConstraint(name, new, old) => self.annotate_constraint(id, name, *new, *old),
-            AlterTableAction::RenameColumn(old, new) if !self.get(id).is_stored() => self.rename_view_column(id, old, new),
+            AlterTableAction::RenameColumn(old, new) if !self.get(id).is_stored() => {
+                self.rename_view_column(id, old, new)
+            }
             AlterTableAction::RenameColumn(old, new) => self.rename_column(id, old, new),
             AlterTableAction::RenameConstraint(old, new) => self.rename_constraint(id, old, new),
             AlterTableAction::RenameTable(new) => self.rename_table(id, new),
@@ -131,7 +139,12 @@ impl Change<'_> {
         }
     }
 
-    fn add_column(&mut self, id: RelationId, if_not_exists: bool, definition: &ColumnDefinition) -> Result<(), PlanError> {
+    fn add_column(
+        &mut self,
+        id: RelationId,
+        if_not_exists: bool,
+        definition: &ColumnDefinition,
+    ) -> Result<(), PlanError> {
         let table = self.get(id).name.clone();
         let name = &definition.name;
         if self.get(id).column_by_name(&name.name).is_some() {
@@ -188,8 +201,12 @@ impl Change<'_> {
     fn refuse_special_default(&self, id: RelationId, index: usize, column: &Identifier) -> Result<(), PlanError> {
         let table = self.get(id);
         let (what, hint) = match &table.columns[index].default {
-            Some(DefaultValue::Identity { .. }) => ("an identity column", "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."),
-            Some(DefaultValue::Generated(_)) => ("a generated column", "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."),
+            Some(DefaultValue::Identity { .. }) => {
+                ("an identity column", "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.")
+            }
+            Some(DefaultValue::Generated(_)) => {
+                ("a generated column", "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.")
+            }
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => return Ok(()),
         };
         Err(PlanError::new("42601", format!("column \"{}\" of relation \"{}\" is {what}", column.name, table.name))
@@ -286,7 +303,8 @@ impl Change<'_> {
         let index = self.column(id, column)?;
         let table = self.get(id);
         let Some(DefaultValue::Identity { sequence, .. }) = table.columns[index].default else {
-            let message = format!("column \"{}\" of relation \"{}\" is not an identity column", column.name, table.name);
+            let message =
+                format!("column \"{}\" of relation \"{}\" is not an identity column", column.name, table.name);
             if if_exists {
                 self.notice("00000", format!("{message}, skipping"));
                 return Ok(());
@@ -471,7 +489,9 @@ impl Change<'_> {
                 return Ok(tag);
             }
             let (code, what) = if kind == ObjectKind::Type { ("42704", "type") } else { ("42P01", "relation") };
-            return Err(PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position)));
+            return Err(
+                PlanError::new(code, format!("{what} \"{}\" does not exist", name.name)).at(Some(name.position))
+            );
         }
         Ok(tag)
     }

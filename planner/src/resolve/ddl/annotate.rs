@@ -36,8 +36,7 @@ impl Change<'_> {
             (Annotation::Edge(_), None) => Err(misplaced("an edge", "a column")
                 .hint("for a composite key, write FOREIGN KEY (columns) OWNED_BY table(columns)")),
             (Annotation::CompositeEdge(columns, references), None) => {
-                let columns =
-                    columns.iter().map(|column| self.column(id, column)).collect::<Result<Vec<_>, _>>()?;
+                let columns = columns.iter().map(|column| self.column(id, column)).collect::<Result<Vec<_>, _>>()?;
                 self.apply_edge(id, columns, references)
             }
             (Annotation::CompositeEdge(..), Some(_)) => Err(misplaced("FOREIGN KEY (…)", "a table")),
@@ -60,8 +59,9 @@ impl Change<'_> {
         let keys: Vec<ForeignKey> =
             self.get(id).foreign_keys.iter().filter(|key| key.columns == columns).cloned().collect();
         let target_name = &references.table.name;
-        let same_target =
-            keys.iter().find(|key| self.get(key.target).name == *target_name && self.names_same_columns(key, references));
+        let same_target = keys
+            .iter()
+            .find(|key| self.get(key.target).name == *target_name && self.names_same_columns(key, references));
         if let Some(key) = same_target {
             let edge = EdgeRef { table: id, foreign_key: key.constraint.id };
             match references.annotation {
@@ -70,15 +70,8 @@ impl Change<'_> {
             }
             return Ok(Applied::Now);
         }
-        let found = self.add_foreign_key(
-            id,
-            None,
-            columns,
-            references,
-            Timing::default(),
-            false,
-            Some(EdgeSource::LabelOnly),
-        );
+        let found =
+            self.add_foreign_key(id, None, columns, references, Timing::default(), false, Some(EdgeSource::LabelOnly));
         match found {
             Ok(_) => Ok(Applied::Now),
             Err(error) if matches!(error.code, "42P01" | "42704" | "42830") => Ok(Applied::Waits),
@@ -125,13 +118,26 @@ impl Change<'_> {
             Applied::Now => Ok(()),
             // Unlike a label, ALTER TABLE names what exists: say what is missing.
             Applied::Waits => self
-                .add_foreign_key(id, None, vec![index], references, Timing::default(), false, Some(EdgeSource::LabelOnly))
+                .add_foreign_key(
+                    id,
+                    None,
+                    vec![index],
+                    references,
+                    Timing::default(),
+                    false,
+                    Some(EdgeSource::LabelOnly),
+                )
                 .map(|_| ()),
         }
     }
 
     /// ALTER COLUMN c DROP OWNED_BY
-    pub(super) fn drop_annotation(&mut self, id: RelationId, column: &Identifier, kind: EdgeKind) -> Result<(), PlanError> {
+    pub(super) fn drop_annotation(
+        &mut self,
+        id: RelationId,
+        column: &Identifier,
+        kind: EdgeKind,
+    ) -> Result<(), PlanError> {
         let index = self.column(id, column)?;
         let table = self.get(id);
         let key = table.foreign_keys.iter().find(|key| key.columns == [index] && key.annotation == Some(kind));
@@ -152,14 +158,17 @@ impl Change<'_> {
         }
         let columns = key.columns.clone();
         let table = Arc::clone(self.get(edge.table));
-        let other = table
-            .foreign_keys
-            .iter()
-            .find(|other| other.constraint.id != edge.foreign_key && other.columns == columns && other.annotation.is_some());
+        let other = table.foreign_keys.iter().find(|other| {
+            other.constraint.id != edge.foreign_key && other.columns == columns && other.annotation.is_some()
+        });
         if let Some(other) = other {
             return Err(PlanError::new(
                 "42710",
-                format!("{} of table \"{}\" is annotated already", super::constraint::columns_phrase(&table, &columns), table.name),
+                format!(
+                    "{} of table \"{}\" is annotated already",
+                    super::constraint::columns_phrase(&table, &columns),
+                    table.name
+                ),
             )
             .detail(format!("edge: {}", crate::ownership::describe_edge(&self.catalog, &table, other)))
             .hint("a column has one annotation; drop the other one first"));
@@ -175,7 +184,10 @@ impl Change<'_> {
         let Some(key) = self.key(edge) else { return Ok(()) };
         if key.annotation != Some(kind) {
             let name = &key.constraint.name;
-            return Err(PlanError::new("42704", format!("constraint \"{name}\" has no annotation {}", edge_word(kind))));
+            return Err(PlanError::new(
+                "42704",
+                format!("constraint \"{name}\" has no annotation {}", edge_word(kind)),
+            ));
         }
         self.take_annotation(edge);
         Ok(())
@@ -254,7 +266,11 @@ impl Change<'_> {
         if table.rules.len() == before {
             return Err(PlanError::new(
                 "42704",
-                format!("table \"{}\" has no such rule ON {} on edge {description}", table.name, event_word(definition.event)),
+                format!(
+                    "table \"{}\" has no such rule ON {} on edge {description}",
+                    table.name,
+                    event_word(definition.event)
+                ),
             )
             .at(Some(definition.position)));
         }
@@ -293,7 +309,11 @@ impl Change<'_> {
                 if far && rule.edge.table.is_none() && key.target != id {
                     return Err(PlanError::new(
                         "42P16",
-                        format!("edge \"{written}\" of table \"{}\" says who owns or accesses rows of table \"{}\"", table.name, self.get(key.target).name),
+                        format!(
+                            "edge \"{written}\" of table \"{}\" says who owns or accesses rows of table \"{}\"",
+                            table.name,
+                            self.get(key.target).name
+                        ),
                     )
                     .detail(format!("edge: {}", crate::ownership::describe_edge(&self.catalog, holder_table, key)))
                     .hint(format!(
@@ -309,7 +329,11 @@ impl Change<'_> {
             }
             None => Err(PlanError::new(
                 "42703",
-                format!("rule ON {} names edge \"{written}\", which table \"{}\" does not have", event_word(rule.event), table.name),
+                format!(
+                    "rule ON {} names edge \"{written}\", which table \"{}\" does not have",
+                    event_word(rule.event),
+                    table.name
+                ),
             )
             .hint(edges_hint(self, table))
             .at(Some(rule.position))),

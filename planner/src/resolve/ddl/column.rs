@@ -1,8 +1,8 @@
 //! One column of CREATE TABLE or ADD COLUMN: its type, and what its constraints mean for the table.
 
+use super::ExpressionPurpose;
 use super::change::Change;
 use super::rewrite;
-use super::ExpressionPurpose;
 use crate::catalog::{Column, DefaultValue, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{
@@ -110,7 +110,9 @@ impl Change<'_> {
                 }
                 say_nullable(true)?;
             }
-            ColumnConstraintKind::Default(_) | ColumnConstraintKind::Generated(_) | ColumnConstraintKind::Identity { .. }
+            ColumnConstraintKind::Default(_)
+            | ColumnConstraintKind::Generated(_)
+            | ColumnConstraintKind::Identity { .. }
                 if has_source =>
             {
                 return at(PlanError::new(
@@ -156,28 +158,25 @@ impl Change<'_> {
         let column_type = types::data_type(&type_name.data_type, &self.catalog)
             .map_err(|error| error.at(Some(type_name.position)))?;
         match &column_type.scalar {
-            ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => Err(PlanError::new(
-                "42P16",
-                format!("column has pseudo-type {}", column_type.scalar.name()),
-            )
-            .at(Some(type_name.position))),
+            ScalarType::Void | ScalarType::Unknown | ScalarType::Record(_) => {
+                Err(PlanError::new("42P16", format!("column has pseudo-type {}", column_type.scalar.name()))
+                    .at(Some(type_name.position)))
+            }
             _ => Ok(column_type),
         }
     }
 
     /// A generated column's expression: over base columns only, and what the resolver says.
-    pub(super) fn check_generated(
-        &self,
-        table: &Table,
-        index: ColumnIndex,
-        text: &SqlText,
-    ) -> Result<(), PlanError> {
+    pub(super) fn check_generated(&self, table: &Table, index: ColumnIndex, text: &SqlText) -> Result<(), PlanError> {
         for used in rewrite::columns_used(&text.text, table) {
             let generated = used == index || matches!(table.columns[used].default, Some(DefaultValue::Generated(_)));
             if generated {
                 return Err(PlanError::new(
                     "42P17",
-                    format!("cannot use generated column \"{}\" in column generation expression", table.columns[used].name),
+                    format!(
+                        "cannot use generated column \"{}\" in column generation expression",
+                        table.columns[used].name
+                    ),
                 )
                 .detail("A generated column cannot reference another generated column.")
                 .at(Some(text.position)));

@@ -19,16 +19,17 @@ impl Change<'_> {
         let index = self.column(id, column)?;
         let table = Arc::clone(self.get(id));
         if let Some(view) = self.readers(id, Some(index)).first() {
-            return Err(PlanError::new("0A000", "cannot alter type of a column used by a view or rule").detail(format!(
-                "rule _RETURN on {} {} depends on column \"{}\"",
-                self.get(*view).kind(),
-                self.get(*view).name,
-                column.name
-            )));
+            return Err(PlanError::new("0A000", "cannot alter type of a column used by a view or rule").detail(
+                format!(
+                    "rule _RETURN on {} {} depends on column \"{}\"",
+                    self.get(*view).kind(),
+                    self.get(*view).name,
+                    column.name
+                ),
+            ));
         }
         let old = &table.columns[index];
-        let new_type =
-            ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
+        let new_type = ColumnType { nullable: old.column_type.nullable, ..self.column_type(type_name)? };
         let uses_column = |text: &str| rewrite::columns_used(text, &table).contains(&index);
         for other in table.columns.iter().filter(|other| !other.dropped) {
             if let Some(DefaultValue::Generated(text)) = &other.default
@@ -79,13 +80,19 @@ impl Change<'_> {
         let changed = Arc::clone(self.get(id));
         if let Some(DefaultValue::Expr(default)) = &changed.columns[index].default {
             let default = SqlText { text: default.clone(), position: column.position };
-            self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, &changed).map_err(|_| {
-                PlanError::new(
-                    "42804",
-                    format!("default for column \"{}\" cannot be cast automatically to type {}", column.name, new_type.scalar.name()),
-                )
-                .at(Some(column.position))
-            })?;
+            self.check_expression(ExpressionPurpose::Default(&changed.columns[index]), &default, &changed).map_err(
+                |_| {
+                    PlanError::new(
+                        "42804",
+                        format!(
+                            "default for column \"{}\" cannot be cast automatically to type {}",
+                            column.name,
+                            new_type.scalar.name()
+                        ),
+                    )
+                    .at(Some(column.position))
+                },
+            )?;
         }
         let rewritten = RewriteColumn { column: index, value: RewriteValue::Using(text.text), column_type: new_type };
         self.effects.push(DdlEffect::RewriteTable { table: id, columns: vec![rewritten] });
@@ -137,8 +144,7 @@ impl Change<'_> {
                         .at(Some(column.position)));
                     }
                 }
-                let effect =
-                    DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
+                let effect = DdlEffect::ValidateForeignKey { table: referencing.id, foreign_key: key.constraint.id };
                 self.effects.push(effect);
             }
         }

@@ -62,8 +62,11 @@ impl Change<'_> {
                 return Err(PlanError::new("42703", message).at(Some(column.position)));
             };
             if indexes.contains(&index) && what != "foreign key" {
-                return Err(PlanError::new("42701", format!("column \"{}\" appears twice in {what} constraint", column.name))
-                    .at(Some(column.position)));
+                return Err(PlanError::new(
+                    "42701",
+                    format!("column \"{}\" appears twice in {what} constraint", column.name),
+                )
+                .at(Some(column.position)));
             }
             indexes.push(index);
         }
@@ -85,7 +88,9 @@ impl Change<'_> {
         let what = if primary { "primary key" } else { "unique" };
         if primary && timing.deferrable {
             // Rows lie under their primary key: two cannot share one until the commit.
-            return Err(PlanError::unsupported("a deferrable primary key").hint("Declare the columns UNIQUE DEFERRABLE."));
+            return Err(
+                PlanError::unsupported("a deferrable primary key").hint("Declare the columns UNIQUE DEFERRABLE.")
+            );
         }
         let columns = self.key_columns(id, columns, what)?;
         let table = Arc::clone(self.get(id));
@@ -137,12 +142,16 @@ impl Change<'_> {
     ) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
         let Some(position) = table.indexes.iter().position(|found| found.name == index.name && !found.automatic) else {
-            return Err(PlanError::new("42704", format!("index \"{}\" does not exist", index.name))
-                .at(Some(index.position)));
+            return Err(
+                PlanError::new("42704", format!("index \"{}\" does not exist", index.name)).at(Some(index.position))
+            );
         };
         let found = &table.indexes[position];
         if found.constraint.is_some() {
-            return Err(PlanError::new("55000", format!("index \"{}\" is already associated with a constraint", found.name)));
+            return Err(PlanError::new(
+                "55000",
+                format!("index \"{}\" is already associated with a constraint", found.name),
+            ));
         }
         if !found.unique {
             return Err(PlanError::new("42809", format!("\"{}\" is not a unique index", found.name))
@@ -240,14 +249,20 @@ impl Change<'_> {
         public_name(&references.table)?;
         let target = self.relation(&references.table)?;
         if !self.get(target).is_stored() {
-            return Err(PlanError::new("42809", format!("referenced relation \"{}\" is not a table", references.table.name)));
+            return Err(PlanError::new(
+                "42809",
+                format!("referenced relation \"{}\" is not a table", references.table.name),
+            ));
         }
         let table = Arc::clone(self.get(id));
         let referenced = Arc::clone(self.get(target));
         let target_columns = self.target_columns(&referenced, references)?;
         if columns.len() != target_columns.len() {
-            return Err(PlanError::new("42830", "number of referencing and referenced columns for foreign key disagree")
-                .at(Some(references.position)));
+            return Err(PlanError::new(
+                "42830",
+                "number of referencing and referenced columns for foreign key disagree",
+            )
+            .at(Some(references.position)));
         }
         require_key(&referenced, &target_columns, references)?;
         let constraint_name = match name {
@@ -275,8 +290,12 @@ impl Change<'_> {
         if references.annotation.is_some() {
             self.require_unannotated(&table, &columns, references)?;
         }
-        let same = |key: &ForeignKey| key.columns == columns && key.target == target && key.target_columns == target_columns;
-        let existing = table.foreign_keys.iter().find(|key| same(key) && (key.annotation.is_none() != references.annotation.is_none()));
+        let same =
+            |key: &ForeignKey| key.columns == columns && key.target == target && key.target_columns == target_columns;
+        let existing = table
+            .foreign_keys
+            .iter()
+            .find(|key| same(key) && (key.annotation.is_none() != references.annotation.is_none()));
         if let Some(existing) = existing {
             let edge = EdgeRef { table: id, foreign_key: existing.constraint.id };
             let stand_in = self.catalog.labelled_edges.get(&edge) == Some(&EdgeSource::LabelOnly);
@@ -345,7 +364,8 @@ impl Change<'_> {
         key.annotation = references.annotation.or(key.annotation);
         key.only |= references.only;
         if timing != Timing::default() {
-            (key.constraint.deferrable, key.constraint.initially_deferred) = (timing.deferrable, timing.initially_deferred);
+            (key.constraint.deferrable, key.constraint.initially_deferred) =
+                (timing.deferrable, timing.initially_deferred);
         }
         if references.on_delete != ReferentialAction::NoAction {
             key.on_delete = references.on_delete;
@@ -357,7 +377,12 @@ impl Change<'_> {
     }
 
     /// One annotation a column.
-    fn require_unannotated(&self, table: &Table, columns: &[ColumnIndex], references: &References) -> Result<(), PlanError> {
+    fn require_unannotated(
+        &self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        references: &References,
+    ) -> Result<(), PlanError> {
         let taken = table.foreign_keys.iter().find(|key| key.annotation.is_some() && key.columns == columns);
         match taken {
             None => Ok(()),
@@ -411,10 +436,9 @@ impl Change<'_> {
 fn require_no_primary_key(table: &Table) -> Result<(), PlanError> {
     match table.primary_key {
         None => Ok(()),
-        Some(_) => Err(PlanError::new(
-            "42P16",
-            format!("multiple primary keys for table \"{}\" are not allowed", table.name),
-        )),
+        Some(_) => {
+            Err(PlanError::new("42P16", format!("multiple primary keys for table \"{}\" are not allowed", table.name)))
+        }
     }
 }
 

@@ -38,8 +38,11 @@ impl Change<'_> {
         let mut names = BTreeSet::new();
         for column in &create.columns {
             if !names.insert(column.name.name.as_str()) {
-                return Err(PlanError::new("42701", format!("column \"{}\" specified more than once", column.name.name))
-                    .at(Some(column.name.position)));
+                return Err(PlanError::new(
+                    "42701",
+                    format!("column \"{}\" specified more than once", column.name.name),
+                )
+                .at(Some(column.name.position)));
             }
         }
 

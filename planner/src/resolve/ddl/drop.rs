@@ -164,7 +164,8 @@ impl Change<'_> {
         let same = |columns: &[ColumnIndex], other: &[ColumnIndex]| {
             columns.len() == other.len() && columns.iter().all(|column| other.contains(column))
         };
-        let views: Vec<RelationId> = if found.primary_key == Some(index) { self.grouped_by_key(table) } else { Vec::new() };
+        let views: Vec<RelationId> =
+            if found.primary_key == Some(index) { self.grouped_by_key(table) } else { Vec::new() };
         let other_key =
             found.indexes.iter().any(|other| other.id != index && other.unique && same(&other.columns, &entry.columns));
         let keys = if other_key {
@@ -262,7 +263,10 @@ impl Change<'_> {
                     .collect::<Vec<_>>()
             })
             .collect();
-        let views = self.catalog.views().filter(|(view, _)| view.columns.iter().any(|column| is_it(&column.column_type.scalar)));
+        let views = self
+            .catalog
+            .views()
+            .filter(|(view, _)| view.columns.iter().any(|column| is_it(&column.column_type.scalar)));
         let views = views.map(|(view, _)| view.id).collect();
         self.drop_dependents(&format!("type {}", name.name), Vec::new(), views, &BTreeSet::new(), cascade)?;
         if !users.is_empty() && !cascade {
@@ -310,19 +314,15 @@ impl Change<'_> {
         for key in table.foreign_keys.iter().filter(|key| key.columns.contains(&index)) {
             self.remove_foreign_key(id, key.constraint.id);
         }
-        let rule_names_column = |action: &RuleAction| matches!(action, RuleAction::Anon(columns) if columns.contains(&index));
+        let rule_names_column =
+            |action: &RuleAction| matches!(action, RuleAction::Anon(columns) if columns.contains(&index));
         if let Some(rule) = self.get(id).rules.iter().find(|rule| rule_names_column(&rule.action)) {
             let edge = crate::ownership::describe_edge_ref(&self.catalog, rule.edge);
             return Err(PlanError::new("2BP01", format!("cannot drop {what} because a rule on edge {edge} names it"))
                 .hint("drop the rule first: ALTER TABLE … DROP ON GET|DEL …"));
         }
-        let entries: Vec<IndexId> = self
-            .get(id)
-            .indexes
-            .iter()
-            .filter(|entry| entry.columns.contains(&index))
-            .map(|entry| entry.id)
-            .collect();
+        let entries: Vec<IndexId> =
+            self.get(id).indexes.iter().filter(|entry| entry.columns.contains(&index)).map(|entry| entry.id).collect();
         entries.into_iter().for_each(|entry| self.remove_index(id, entry));
         let expressions = Arc::clone(self.get(id));
         self.edit(id).checks.retain(|check| !rewrite::columns_used(&check.expression, &expressions).contains(&index));
@@ -348,7 +348,13 @@ impl Change<'_> {
         Ok(())
     }
 
-    fn drop_generated_from(&mut self, id: RelationId, index: ColumnIndex, what: &str, cascade: bool) -> Result<(), PlanError> {
+    fn drop_generated_from(
+        &mut self,
+        id: RelationId,
+        index: ColumnIndex,
+        what: &str,
+        cascade: bool,
+    ) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
         for (_, other) in table.live_columns() {
             let Some(DefaultValue::Generated(text)) = &other.default else { continue };

@@ -1,8 +1,8 @@
 //! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
 
+use super::DdlEffect;
 use super::change::{Change, public_name};
 use super::constraint::{KEY_COLUMNS_MAX, column_list, require_indexable};
-use super::DdlEffect;
 use crate::catalog::{Index, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
@@ -86,14 +86,14 @@ impl Change<'_> {
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
             && table.is_stored()
-            && let Some(found) = self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
+            && let Some(found) =
+                self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
         {
             found.automatic = false;
             found.name = name;
             return Ok(TAG);
         }
-        let index =
-            Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
+        let index = Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
         self.add_index(id, index, false, !table.is_stored());
         Ok(TAG)
     }
@@ -112,8 +112,9 @@ impl Change<'_> {
                     self.notice("00000", format!("index \"{display}\" does not exist, skipping"));
                     Ok(())
                 }
-                None => Err(PlanError::new("42704", format!("index \"{display}\" does not exist"))
-                    .at(Some(name.position))),
+                None => {
+                    Err(PlanError::new("42704", format!("index \"{display}\" does not exist")).at(Some(name.position)))
+                }
             };
         };
         let found = Arc::clone(self.get(table));

@@ -133,8 +133,9 @@ impl Change<'_> {
             | LabelledObject::Constraint(..)
             | LabelledObject::Database(_)
             | LabelledObject::Other(_) => {
-                return Err(PlanError::unsupported("a security label on this kind of object")
-                    .hint("label tables and columns"));
+                return Err(
+                    PlanError::unsupported("a security label on this kind of object").hint("label tables and columns")
+                );
             }
         };
         let annotations = match label {
@@ -286,7 +287,12 @@ impl Change<'_> {
     }
 
     /// A comment's tags: they add, and never take away or change.
-    fn comment_tags(&mut self, id: RelationId, column: Option<ColumnIndex>, text: Option<&str>) -> Result<(), PlanError> {
+    fn comment_tags(
+        &mut self,
+        id: RelationId,
+        column: Option<ColumnIndex>,
+        text: Option<&str>,
+    ) -> Result<(), PlanError> {
         let annotations = parse_comment_tags(text.unwrap_or_default())?;
         let table = Arc::clone(self.get(id));
         let old = match column {
@@ -300,7 +306,8 @@ impl Change<'_> {
         }
         for annotation in &annotations {
             if let (Annotation::Edge(references), Some(column)) = (annotation, column) {
-                let annotated = table.foreign_keys.iter().find(|key| key.columns == [column] && key.annotation.is_some());
+                let annotated =
+                    table.foreign_keys.iter().find(|key| key.columns == [column] && key.annotation.is_some());
                 if let Some(key) = annotated
                     && (key.annotation != references.annotation || self.get(key.target).name != references.table.name)
                 {
@@ -339,7 +346,8 @@ impl Change<'_> {
                 continue;
             }
             // Edges before the rules that name them.
-            let (edges, rules): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| !entry.text.starts_with("ON "));
+            let (edges, rules): (Vec<_>, Vec<_>) =
+                entries.into_iter().partition(|entry| !entry.text.starts_with("ON "));
             for entry in edges.into_iter().chain(rules) {
                 for annotation in parse_label(&entry.text)? {
                     self.annotate(id, entry.column, &annotation, entry.text.clone())?;
@@ -380,13 +388,16 @@ fn canonical(annotation: &Annotation) -> String {
     let list = |columns: &[Identifier]| columns.iter().map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ");
     let edge = |references: &crate::parse::definition::References| {
         let word = references.annotation.map_or("REFERENCES ONLY", edge_word);
-        let columns = if references.columns.is_empty() { String::new() } else { format!("({})", list(&references.columns)) };
+        let columns =
+            if references.columns.is_empty() { String::new() } else { format!("({})", list(&references.columns)) };
         format!("{word} {}{columns}", quote(&references.table.name))
     };
     match annotation {
         Annotation::DataSubject => "DATA_SUBJECT".to_string(),
         Annotation::Edge(references) => edge(references),
-        Annotation::CompositeEdge(columns, references) => format!("FOREIGN KEY ({}) {}", list(columns), edge(references)),
+        Annotation::CompositeEdge(columns, references) => {
+            format!("FOREIGN KEY ({}) {}", list(columns), edge(references))
+        }
         Annotation::Rule(rule) => {
             let name = match (&rule.edge.table, rule.edge.columns.as_slice()) {
                 (Some(table), columns) => format!("{}({})", quote(&table.name), list(columns)),

@@ -58,9 +58,13 @@ fn is_column_place(tokens: &[Token], at: usize) -> bool {
         || matches!(after, Some(Token::SingleQuotedString(_)));
     // `table.column` is a column; `schema.function(` was excluded above.
     let extract_field = is_word(after, "FROM")
-        && tokens[..at].iter().rev().filter(visible).nth(1).and_then(word).is_some_and(|word| {
-            word.value.eq_ignore_ascii_case("extract")
-        });
+        && tokens[..at]
+            .iter()
+            .rev()
+            .filter(visible)
+            .nth(1)
+            .and_then(word)
+            .is_some_and(|word| word.value.eq_ignore_ascii_case("extract"));
     !type_or_function && !extract_field
 }
 

@@ -1,8 +1,8 @@
 //! Sequences: free ones, and those behind serial and identity columns.
 
+use super::DdlEffect;
 use super::change::{Change, public_name};
 use super::column::ColumnSequence;
-use super::DdlEffect;
 use crate::catalog::{DefaultValue, Sequence, Table};
 use crate::error::PlanError;
 use crate::parse::definition::SequenceOptions;
@@ -264,7 +264,8 @@ fn check_sequence(sequence: &Sequence, options: &SequenceOptions) -> Result<(), 
 /// The sequence named in `nextval('name')` or `nextval('name'::regclass)`.
 fn next_of(expr: &Expr) -> Option<String> {
     let Expr::Function(function) = expr else { return None };
-    let names: Vec<&str> = function.name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
+    let names: Vec<&str> =
+        function.name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
     let (["nextval"] | ["pg_catalog", "nextval"]) = names.as_slice() else { return None };
     let FunctionArguments::List(arguments) = &function.args else { return None };
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments.args.as_slice() else { return None };

@@ -130,7 +130,10 @@ impl Change<'_> {
         }
         let above = self.views_over(BTreeSet::from([id]));
         if definition.reads.keys().any(|read| *read == id || above.contains(read)) {
-            return Err(PlanError::new("42P17", format!("infinite recursion detected in rules for relation \"{}\"", table.name)));
+            return Err(PlanError::new(
+                "42P17",
+                format!("infinite recursion detected in rules for relation \"{}\"", table.name),
+            ));
         }
         if let Some(view) = above.into_iter().find(|view| self.get(*view).is_maintained()) {
             return Err(PlanError::unsupported("replacing a view that a materialized view reads").hint(format!(
@@ -171,8 +174,9 @@ impl Change<'_> {
                 Some(other) => return Err(self.wrong_kind(name, what, other)),
                 None if if_exists => self.notice("00000", format!("{what} \"{display}\" does not exist, skipping")),
                 None => {
-                    return Err(PlanError::new("42P01", format!("{what} \"{display}\" does not exist"))
-                        .at(Some(name.position)));
+                    return Err(
+                        PlanError::new("42P01", format!("{what} \"{display}\" does not exist")).at(Some(name.position))
+                    );
                 }
             }
         }
@@ -266,8 +270,11 @@ impl Change<'_> {
         let index = self.column(id, old)?;
         let table = Arc::clone(self.get(id));
         if table.column_by_name(&new.name).is_some() {
-            return Err(PlanError::new("42701", format!("column \"{}\" of relation \"{}\" already exists", new.name, table.name))
-                .at(Some(new.position)));
+            return Err(PlanError::new(
+                "42701",
+                format!("column \"{}\" of relation \"{}\" already exists", new.name, table.name),
+            )
+            .at(Some(new.position)));
         }
         let texts = self.renamed_texts(id, Some(index), &new.name)?;
         self.set_texts(texts);

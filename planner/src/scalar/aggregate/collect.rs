@@ -2,8 +2,8 @@
 
 use super::{Definition, Rows, plain};
 use crate::scalar::eval::stack_arrays;
-use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
 use crate::scalar::func::append_json_string;
+use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
 use repr::{Datum, Jsonb, ValueError};
 
 type Answer = Result<Datum, ValueError>;

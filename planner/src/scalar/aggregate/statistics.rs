@@ -147,8 +147,10 @@ pub(super) const AGGREGATES: &[Definition] = &[
         over_pairs(rows, |p| some(p.n >= 2.0, p.sxy / (p.n - 1.0)))
     })
     .ordered(),
-    plain("regr_avgx(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sx / p.n))).ordered(),
-    plain("regr_avgy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sy / p.n))).ordered(),
+    plain("regr_avgx(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sx / p.n)))
+        .ordered(),
+    plain("regr_avgy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sy / p.n)))
+        .ordered(),
     plain("regr_count(float8, float8) int8", |_, rows, _| Ok(Datum::Int8(pairs(rows)?.n as i64))),
     plain("regr_sxx(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sxx))).ordered(),
     plain("regr_syy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.syy))).ordered(),

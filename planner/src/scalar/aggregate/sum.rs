@@ -23,7 +23,8 @@ fn finish_count(total: Contribution, _: &ScalarType) -> Answer {
 fn count(_: &EvalContext, rows: Rows<'_, '_>, _: &ScalarType) -> Answer {
     let mut count = 0i64;
     for (_, times) in rows {
-        count = i64::try_from(times).ok().and_then(|times| count.checked_add(times)).ok_or_else(|| overflow("bigint"))?;
+        count =
+            i64::try_from(times).ok().and_then(|times| count.checked_add(times)).ok_or_else(|| overflow("bigint"))?;
     }
     Ok(Datum::Int8(count))
 }
@@ -151,9 +152,7 @@ pub(super) const AGGREGATES: &[Definition] = &[
         Ok(if count == 0 { Datum::Null } else { Datum::Float8(sum) })
     })
     .ordered(),
-    plain("sum(interval) interval", |_, rows, _| {
-        Ok(interval_total(rows)?.0.map_or(Datum::Null, Datum::Interval))
-    }),
+    plain("sum(interval) interval", |_, rows, _| Ok(interval_total(rows)?.0.map_or(Datum::Null, Datum::Interval))),
     plain("avg(int2) numeric", |_, rows, result| finish_average(total(rows)?, result)).accumulable(AVERAGE),
     plain("avg(int4) numeric", |_, rows, result| finish_average(total(rows)?, result)).accumulable(AVERAGE),
     plain("avg(int8) numeric", |_, rows, result| finish_average(total(rows)?, result)).accumulable(AVERAGE),
@@ -172,9 +171,7 @@ pub(super) const AGGREGATES: &[Definition] = &[
     })
     .ordered(),
     plain("avg(interval) interval", |_, rows, _| match interval_total(rows)? {
-        (Some(sum), count) => {
-            sum.div(count as f64).map(Datum::Interval)
-        }
+        (Some(sum), count) => sum.div(count as f64).map(Datum::Interval),
         (None, _) => Ok(Datum::Null),
     }),
 ];

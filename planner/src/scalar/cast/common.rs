@@ -1,7 +1,7 @@
 //! The common type of UNION branches, CASE results, VALUES columns and ARRAY elements.
 
-use super::matrix::{can_coerce, is_preferred, type_category};
 use super::CastContext;
+use super::matrix::{can_coerce, is_preferred, type_category};
 use crate::error::PlanError;
 use crate::scalar::registry::type_name;
 use repr::ScalarType;

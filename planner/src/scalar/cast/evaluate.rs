@@ -3,10 +3,10 @@
 use super::{Cast, CastMethod};
 use crate::scalar::EvalContext;
 use crate::scalar::func::{append_json, to_jsonb};
-use repr::text::{self, TextContext};
-use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
+use repr::text::{self, TextContext};
+use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError};
 use std::sync::{Arc, LazyLock};
 
 type Answer = Result<Datum, ValueError>;
@@ -128,7 +128,9 @@ impl Cast {
             Datum::Float4(value) => from_float(f64::from(*value), Some(*value), &to.scalar)?,
             Datum::Float8(value) => from_float(*value, None, &to.scalar)?,
             Datum::Numeric(value) => from_numeric(value, &to.scalar)?,
-            integer => from_integer(integer.as_i64().map_or_else(|| mismatch().map(|_| 0), Ok)?, &self.from, &to.scalar)?,
+            integer => {
+                from_integer(integer.as_i64().map_or_else(|| mismatch().map(|_| 0), Ok)?, &self.from, &to.scalar)?
+            }
         };
         match result {
             Datum::Numeric(number) => Ok(Datum::Numeric(number.apply_modifier(to.modifier)?)),

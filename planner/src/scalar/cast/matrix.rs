@@ -61,7 +61,11 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
         return Some(match from {
             // The modifier of an array type belongs to its elements.
             ScalarType::Array(element) => {
-                let inner = Cast { from: (**element).clone(), method: CastMethod::Relabel, explicit: context == CastContext::Explicit };
+                let inner = Cast {
+                    from: (**element).clone(),
+                    method: CastMethod::Relabel,
+                    explicit: context == CastContext::Explicit,
+                };
                 if has_modifier(element) { CastMethod::Elements(Box::new(inner)) } else { CastMethod::Relabel }
             }
             ScalarType::Bool

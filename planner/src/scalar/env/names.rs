@@ -26,7 +26,10 @@ pub(crate) struct CatalogNames {
 impl CatalogNames {
     /// As a session with this search path sees it; without a session, the usual one.
     pub(crate) fn new(catalog: Arc<Catalog>, search_path: Option<&str>) -> CatalogNames {
-        CatalogNames { catalog, public_is_searched: search_path.is_none_or(|path| searched(path).any(|name| name == "public")) }
+        CatalogNames {
+            catalog,
+            public_is_searched: search_path.is_none_or(|path| searched(path).any(|name| name == "public")),
+        }
     }
 
     /// Whether names of `public` are found without their schema.
@@ -47,7 +50,8 @@ impl CatalogNames {
 
     /// Whether `public` has a relation, index or sequence that SQL names so.
     pub(crate) fn has_public_class(&self, name: &str) -> bool {
-        parse_identifier(name, true).is_ok_and(|parts| matches!(parts.as_slice(), [name] if self.public_class(name).is_some()))
+        parse_identifier(name, true)
+            .is_ok_and(|parts| matches!(parts.as_slice(), [name] if self.public_class(name).is_some()))
     }
 
     /// The name of a relation, index or sequence as SQL must spell it to be found.
@@ -69,7 +73,9 @@ impl CatalogNames {
         };
         let system = |schema: &str| system::find(schema, name).map(|relation| relation.id.0);
         match schema {
-            None => system("pg_catalog").or_else(|| if self.public_is_searched { self.public_class(name) } else { None }),
+            None => {
+                system("pg_catalog").or_else(|| if self.public_is_searched { self.public_class(name) } else { None })
+            }
             Some("public") => self.public_class(name),
             Some(schema) => system(schema),
         }
@@ -83,7 +89,12 @@ impl CatalogNames {
         if let Some(sequence) = catalog.sequence_names.get(name) {
             return Some(sequence.0);
         }
-        catalog.relations.values().flat_map(|table| &table.indexes).find(|index| index.name == name).map(|index| index.id.0)
+        catalog
+            .relations
+            .values()
+            .flat_map(|table| &table.indexes)
+            .find(|index| index.name == name)
+            .map(|index| index.id.0)
     }
 
     /// The name of a relation, index or sequence.

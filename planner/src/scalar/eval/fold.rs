@@ -33,7 +33,8 @@ impl<C: Clone> ScalarExpr<C> {
                 }
             }
             ScalarExpr::Case { branches, otherwise, .. } => {
-                branches.retain(|(condition, _)| !matches!(condition.as_literal(), Some(Datum::Bool(false) | Datum::Null)));
+                branches
+                    .retain(|(condition, _)| !matches!(condition.as_literal(), Some(Datum::Bool(false) | Datum::Null)));
                 if let Some(certain) =
                     branches.iter().position(|(condition, _)| matches!(condition.as_literal(), Some(Datum::Bool(true))))
                 {
@@ -46,7 +47,7 @@ impl<C: Clone> ScalarExpr<C> {
                 }
             }
             ScalarExpr::Coalesce(args, _) => {
-                args.retain(|arg| !matches!(arg.as_literal(), Some(Datum::Null)) );
+                args.retain(|arg| !matches!(arg.as_literal(), Some(Datum::Null)));
                 if let Some(certain) = args.iter().position(|arg| arg.as_literal().is_some()) {
                     args.truncate(certain + 1);
                 }
@@ -57,7 +58,8 @@ impl<C: Clone> ScalarExpr<C> {
                 }
             }
             ScalarExpr::Call { function, args, result } => {
-                let strict_null = function.strict && args.iter().any(|arg| matches!(arg.as_literal(), Some(Datum::Null)));
+                let strict_null =
+                    function.strict && args.iter().any(|arg| matches!(arg.as_literal(), Some(Datum::Null)));
                 if strict_null && function.volatility <= limit {
                     *self = ScalarExpr::Literal(Datum::Null, ColumnType::nullable(result.clone()));
                 } else if function.volatility <= limit && args.iter().all(|arg| arg.as_literal().is_some()) {

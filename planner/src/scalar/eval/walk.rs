@@ -1,8 +1,8 @@
 //! Visitors and mappers over expressions, their types and their volatility.
 
+use crate::scalar::ScalarExpr;
 use crate::scalar::cast::Cast;
 use crate::scalar::func::Volatility;
-use crate::scalar::ScalarExpr;
 use repr::ScalarType;
 use std::collections::BTreeSet;
 use std::convert::Infallible;

@@ -44,7 +44,8 @@ fn dimensions_text(array: &Array) -> Answer {
     if array.dimensions.is_empty() {
         return Ok(Datum::Null);
     }
-    let shown = array.dimensions.iter().map(|(length, lower)| format!("[{lower}:{}]", i64::from(*lower) + *length as i64 - 1));
+    let shown =
+        array.dimensions.iter().map(|(length, lower)| format!("[{lower}:{}]", i64::from(*lower) + *length as i64 - 1));
     string(shown.collect::<String>())
 }
 
@@ -95,11 +96,22 @@ fn positions(args: &[Datum]) -> Answer {
 }
 
 pub(crate) const FUNCTIONS: &[Definition] = &[
-    lenient("array_append(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::append(&a[0], &a[1])),
-    lenient("array_prepend(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| change::prepend(&a[0], &a[1])),
-    lenient("array_cat(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| change::concatenate(&a[0], &a[1])),
-    strict("array_length(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, |found| small(found.0)))),
-    strict("array_lower(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, |found| Datum::Int4(found.1)))),
+    lenient("array_append(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| {
+        change::append(&a[0], &a[1])
+    }),
+    lenient("array_prepend(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| {
+        change::prepend(&a[0], &a[1])
+    }),
+    lenient("array_cat(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| {
+        change::concatenate(&a[0], &a[1])
+    }),
+    strict(
+        "array_length(anyarray, int4) int4",
+        |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, |found| small(found.0))),
+    ),
+    strict("array_lower(anyarray, int4) int4", |_, a, _| {
+        Ok(dimension(a)?.map_or(Datum::Null, |found| Datum::Int4(found.1)))
+    }),
     strict("array_upper(anyarray, int4) int4", |_, a, _| Ok(dimension(a)?.map_or(Datum::Null, last_subscript))),
     strict("array_ndims(anyarray) int4", |_, a, _| match array(&a[0])?.dimensions.len() {
         0 => Ok(Datum::Null),
@@ -110,7 +122,9 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     lenient("array_position(anycompatiblearray, anycompatible, int4?) int4", |_, a, _| position(a)),
     lenient("array_positions(anycompatiblearray, anycompatible) int4[]", |_, a, _| positions(a)),
     lenient("array_remove(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::remove(a)),
-    lenient("array_replace(anycompatiblearray, anycompatible, anycompatible) anycompatiblearray", |_, a, _| change::replace(a)),
+    lenient("array_replace(anycompatiblearray, anycompatible, anycompatible) anycompatiblearray", |_, a, _| {
+        change::replace(a)
+    }),
     lenient("array_fill(anyelement, int4[], int4[]?) anyarray", |_, a, _| change::fill(a)),
     strict("trim_array(anyarray, int4) anyarray", |_, a, _| change::trim(array(&a[0])?, integer(&a[1])?)),
     strict("array_subscript(anyarray, variadic int4[]) anyelement", |_, a, _| subscript::element(a)),
@@ -126,7 +140,9 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
 ];
 
 pub(crate) const OPERATORS: &[Definition] = &[
-    lenient("||(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| change::concatenate(&a[0], &a[1])),
+    lenient("||(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| {
+        change::concatenate(&a[0], &a[1])
+    }),
     lenient("||(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::append(&a[0], &a[1])),
     lenient("||(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| change::prepend(&a[0], &a[1])),
     strict("@>(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[0])?, array(&a[1])?))),

@@ -245,6 +245,5 @@ fn encoding_known(name: &str) -> Result<(), ValueError> {
     Err(ValueError::new("0A000", format!("encoding \"{name}\" is not supported")))
 }
 
-pub(crate) const OPERATORS: &[Definition] = &[strict("||(bytea, bytea) bytea", |_, a, _| {
-    bytes(&[bytea(&a[0])?, bytea(&a[1])?].concat())
-})];
+pub(crate) const OPERATORS: &[Definition] =
+    &[strict("||(bytea, bytea) bytea", |_, a, _| bytes(&[bytea(&a[0])?, bytea(&a[1])?].concat()))];

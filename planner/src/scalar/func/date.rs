@@ -65,7 +65,10 @@ fn zone_of(arg: &Datum) -> Result<Zone, ValueError> {
     match arg {
         Datum::Interval(offset) => {
             if offset.months != 0 || offset.days != 0 {
-                return Err(ValueError::new("22023", format!("interval time zone \"{offset}\" must not include months or days")));
+                return Err(ValueError::new(
+                    "22023",
+                    format!("interval time zone \"{offset}\" must not include months or days"),
+                ));
             }
             Ok(Zone::fixed((offset.micros / 1_000_000) as i32))
         }
@@ -82,7 +85,11 @@ fn overlaps(args: &[Datum], plus: fn(&Datum, &Datum) -> Answer) -> Answer {
             end.clone()
         };
         // The earlier bound first; a lone bound is the start.
-        Ok(if start.is_null() || (!end.is_null() && start.sql_cmp(&end).is_gt()) { (end, start.clone()) } else { (start.clone(), end) })
+        Ok(if start.is_null() || (!end.is_null() && start.sql_cmp(&end).is_gt()) {
+            (end, start.clone())
+        } else {
+            (start.clone(), end)
+        })
     };
     let (first, second) = (period(&args[0], &args[1])?, period(&args[2], &args[3])?);
     if first.0.is_null() || second.0.is_null() {
@@ -153,7 +160,11 @@ pub(crate) fn shift_by(value: &Datum, offset: &Datum, up: bool) -> Result<Datum,
             // Compared with dates, so the time of day only matters by its direction.
             let moved = add(date_to_timestamp(*days)?, &by)?;
             let day = arithmetic::timestamp_to_date(moved);
-            Datum::Date(if !up && !is_infinite(moved) && moved.rem_euclid(datetime::DAY_MICROS) != 0 { day + 1 } else { day })
+            Datum::Date(if !up && !is_infinite(moved) && moved.rem_euclid(datetime::DAY_MICROS) != 0 {
+                day + 1
+            } else {
+                day
+            })
         }
         Datum::Timestamp(micros) => Datum::Timestamp(add(*micros, &by)?),
         Datum::Timestamptz(micros) => Datum::Timestamptz(add(*micros, &by)?),
@@ -253,7 +264,9 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         moment(fields::trunc_timestamptz(text(&a[0])?, timestamp(&a[1])?, &Zone::parse(text(&a[2])?)?)?)
     })
     .stable(),
-    strict("date_trunc(text, interval) interval", |_, a, _| span(fields::trunc_interval(text(&a[0])?, &interval(&a[1])?)?)),
+    strict("date_trunc(text, interval) interval", |_, a, _| {
+        span(fields::trunc_interval(text(&a[0])?, &interval(&a[1])?)?)
+    }),
     strict("age(timestamp, timestamp) interval", |_, a, _| age(timestamp(&a[0])?, timestamp(&a[1])?)),
     strict("age(timestamptz, timestamptz) interval", |ctx, a, _| {
         let zone = ctx.zone();
@@ -303,11 +316,15 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("isfinite(timestamp) bool", |_, a, _| truth(!is_infinite(timestamp(&a[0])?))),
     strict("isfinite(timestamptz) bool", |_, a, _| truth(!is_infinite(timestamp(&a[0])?))),
     strict("isfinite(interval) bool", |_, _, _| truth(true)),
-    strict("timezone(text, timestamp) timestamptz", |_, a, _| moment(local_to_utc(timestamp(&a[1])?, &zone_of(&a[0])?)?)),
+    strict("timezone(text, timestamp) timestamptz", |_, a, _| {
+        moment(local_to_utc(timestamp(&a[1])?, &zone_of(&a[0])?)?)
+    }),
     strict("timezone(interval, timestamp) timestamptz", |_, a, _| {
         moment(local_to_utc(timestamp(&a[1])?, &zone_of(&a[0])?)?)
     }),
-    strict("timezone(text, timestamptz) timestamp", |_, a, _| stamp(utc_to_local(timestamp(&a[1])?, &zone_of(&a[0])?)?)),
+    strict("timezone(text, timestamptz) timestamp", |_, a, _| {
+        stamp(utc_to_local(timestamp(&a[1])?, &zone_of(&a[0])?)?)
+    }),
     strict("timezone(interval, timestamptz) timestamp", |_, a, _| {
         stamp(utc_to_local(timestamp(&a[1])?, &zone_of(&a[0])?)?)
     }),

@@ -202,9 +202,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("json_object(text[], text[]?) json", |_, a, _| object(a)),
     strict("json_array_length(json) int4", |_, a, _| array_length(text(&a[0])?)),
     strict("json_typeof(json) text", |_, a, _| string(kind(text(&a[0])?).name())),
-    strict("json_extract_path(json, variadic text[]) json", |_, a, _| {
-        part(get_path(text(&a[0])?, &steps(&a[1..])?)?)
-    }),
+    strict("json_extract_path(json, variadic text[]) json", |_, a, _| part(get_path(text(&a[0])?, &steps(&a[1..])?)?)),
     strict("json_extract_path_text(json, variadic text[]) text", |_, a, _| {
         part_text(get_path(text(&a[0])?, &steps(&a[1..])?)?)
     }),

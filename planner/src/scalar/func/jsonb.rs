@@ -155,9 +155,7 @@ pub(crate) const OPERATORS: &[Definition] = &[
     strict("->>(jsonb, text) text", |_, a, _| part_text(jsonb(&a[0])?.get_text(text(&a[1])?))),
     strict("->>(jsonb, int4) text", |_, a, _| part_text(jsonb(&a[0])?.get_index_text(integer(&a[1])?))),
     strict("#>(jsonb, text[]) jsonb", |_, a, _| part(follow(&a[0], text_array(&a[1])?)?)),
-    strict("#>>(jsonb, text[]) text", |_, a, _| {
-        part_text(follow(&a[0], text_array(&a[1])?)?.and_then(Jsonb::as_text))
-    }),
+    strict("#>>(jsonb, text[]) text", |_, a, _| part_text(follow(&a[0], text_array(&a[1])?)?.and_then(Jsonb::as_text))),
     strict("@>(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[0])?.contains(jsonb(&a[1])?))),
     strict("<@(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[1])?.contains(jsonb(&a[0])?))),
     strict("?(jsonb, text) bool", |_, a, _| truth(jsonb(&a[0])?.exists(text(&a[1])?))),

@@ -181,7 +181,8 @@ fn width_bucket_numeric(operand: &Numeric, low: &Numeric, high: &Numeric, count:
         // Only the side counts, and the checks are the same.
         let (low_side, high_side) = if rising { (0.0, 1.0) } else { (1.0, 0.0) };
         let bounds = if low.sql_cmp(high).is_eq() { (0.0, 0.0) } else { (low_side, high_side) };
-        let special = |value: &Numeric, otherwise: f64| if value.is_finite() { otherwise } else { value.to_f64_lossy() };
+        let special =
+            |value: &Numeric, otherwise: f64| if value.is_finite() { otherwise } else { value.to_f64_lossy() };
         let place = if operand.sql_cmp(low).is_lt() { -1.0 } else { 2.0 };
         return width_bucket(special(operand, place), special(low, bounds.0), special(high, bounds.1), count);
     }
@@ -196,7 +197,17 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
     strict("abs(float8) float8", |_, a, _| real(&a[0], f64::abs)),
     strict("abs(numeric) numeric", |_, a, _| exact(numeric(&a[0])?.abs())),
-    strict("sign(float8) float8", |_, a, _| real(&a[0], |v| if v > 0.0 { 1.0 } else if v < 0.0 { -1.0 } else { v * 0.0 })),
+    strict("sign(float8) float8", |_, a, _| {
+        real(&a[0], |v| {
+            if v > 0.0 {
+                1.0
+            } else if v < 0.0 {
+                -1.0
+            } else {
+                v * 0.0
+            }
+        })
+    }),
     strict("sign(numeric) numeric", |_, a, _| exact(numeric(&a[0])?.sign())),
     strict("ceil(float8) float8", |_, a, _| real(&a[0], f64::ceil)),
     strict("ceil(numeric) numeric", |_, a, _| exact(numeric(&a[0])?.ceil())),

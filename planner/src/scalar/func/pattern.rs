@@ -107,7 +107,10 @@ fn positive(value: i32, name: &str) -> Result<usize, ValueError> {
 }
 
 fn byte_offset(source: &str, start: usize) -> usize {
-    source.char_indices().nth(start - 1).map_or(source.len() + usize::from(source.chars().count() < start - 1), |at| at.0)
+    source
+        .char_indices()
+        .nth(start - 1)
+        .map_or(source.len() + usize::from(source.chars().count() < start - 1), |at| at.0)
 }
 
 /// Pieces between matches; an empty match at the ends or after a match splits nothing.
@@ -148,11 +151,7 @@ fn count_matches(args: &[Datum]) -> Answer {
 }
 
 /// The n-th match from a position on, and a group of it.
-fn nth_match<'a>(
-    args: &'a [Datum],
-    options: Options,
-    group: i32,
-) -> Result<Option<regex::Match<'a>>, ValueError> {
+fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Option<regex::Match<'a>>, ValueError> {
     let source = text(&args[0])?;
     let from = byte_offset(source, positive(args.get(2).map_or(Ok(1), int4)?, "start")?);
     let nth = positive(args.get(3).map_or(Ok(1), int4)?, "n")?;
@@ -214,9 +213,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         regexp_replace(a, int4(&a[3])?, 1, Options::default())
     }),
     strict("regexp_split_to_array(text, text, text?) text[]", |_, a, _| vector(split_pieces(a)?)),
-    strict("substring(text, text) text", |_, a, _| {
-        substring_matching(text(&a[0])?, text(&a[1])?, Options::default())
-    }),
+    strict("substring(text, text) text", |_, a, _| substring_matching(text(&a[0])?, text(&a[1])?, Options::default())),
     strict("substring(text, text, text) text", |_, a, _| {
         let Datum::Text(pattern) = like::similar_to_regular(&a[1..])? else { return Ok(Datum::Null) };
         substring_matching(text(&a[0])?, &pattern, Options::default())

@@ -37,14 +37,10 @@ fn set(ctx: &EvalContext, args: &[Datum]) -> Answer {
 }
 
 pub(crate) const FUNCTIONS: &[Definition] = &[
-    strict("nextval(regclass) int8", |ctx, a, _| {
-        ctx.environment.next_value(sequence(ctx, &a[0])?).map(Datum::Int8)
-    })
-    .volatile(),
-    strict("currval(regclass) int8", |ctx, a, _| {
-        ctx.environment.current_value(sequence(ctx, &a[0])?).map(Datum::Int8)
-    })
-    .volatile(),
+    strict("nextval(regclass) int8", |ctx, a, _| ctx.environment.next_value(sequence(ctx, &a[0])?).map(Datum::Int8))
+        .volatile(),
+    strict("currval(regclass) int8", |ctx, a, _| ctx.environment.current_value(sequence(ctx, &a[0])?).map(Datum::Int8))
+        .volatile(),
     strict("lastval() int8", |ctx, _, _| ctx.environment.last_value().map(Datum::Int8)).volatile(),
     strict("pg_sequence_last_value(regclass) int8", |ctx, a, _| {
         let (value, called) = ctx.environment.sequence_state(sequence(ctx, &a[0])?)?;

@@ -117,7 +117,9 @@ fn type_visible(ctx: &EvalContext, arg: &Datum) -> Answer {
 fn object_comment(ctx: &EvalContext, args: &[Datum]) -> Answer {
     let id = oid(&args[0])?;
     let class = args.get(1).map(text).transpose()?;
-    let is_meant = |found: u32| class.is_none_or(|class| system::find_by_id(RelationId(found)).is_some_and(|relation| relation.name == class));
+    let is_meant = |found: u32| {
+        class.is_none_or(|class| system::find_by_id(RelationId(found)).is_some_and(|relation| relation.name == class))
+    };
     let all = comments(ctx.environment.catalog());
     let found = all.iter().find(|comment| comment.object == id && comment.number == 0 && is_meant(comment.class));
     found.map_or(Ok(Datum::Null), |comment| string(comment.text))
@@ -177,10 +179,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     })
     .stable(),
     strict("pg_is_in_recovery() bool", |_, _, _| truth(false)).stable(),
-    strict("pg_encoding_to_char(int4) name", |_, a, _| {
-        string(if integer(&a[0])? == 6 { "UTF8" } else { "" })
-    })
-    .stable(),
+    strict("pg_encoding_to_char(int4) name", |_, a, _| string(if integer(&a[0])? == 6 { "UTF8" } else { "" })).stable(),
     strict("pg_char_to_encoding(name) int4", |_, a, _| {
         let name = text(&a[0])?.to_ascii_lowercase().replace(['-', '_'], "");
         Ok(Datum::Int4(if name == "utf8" || name == "unicode" { 6 } else { -1 }))

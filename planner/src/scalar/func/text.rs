@@ -269,9 +269,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         let (source, from) = (text(&a[0])?, text(&a[1])?);
         string(if from.is_empty() { source.to_owned() } else { source.replace(from, text(&a[2])?) })
     }),
-    strict("translate(text, text, text) text", |_, a, _| {
-        string(translate(text(&a[0])?, text(&a[1])?, text(&a[2])?))
-    }),
+    strict("translate(text, text, text) text", |_, a, _| string(translate(text(&a[0])?, text(&a[1])?, text(&a[2])?))),
     strict("repeat(text, int4) text", |_, a, _| repeat(text(&a[0])?, int4(&a[1])?)),
     strict("reverse(text) text", |_, a, _| string(text(&a[0])?.chars().rev().collect::<String>())),
     strict("left(text, int4) text", |_, a, _| string(left(text(&a[0])?, integer(&a[1])?))),

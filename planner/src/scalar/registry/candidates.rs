@@ -214,7 +214,9 @@ fn accepts(pattern: &Pattern, given: &ScalarType) -> bool {
     let unknown = *given == ScalarType::Unknown;
     match pattern {
         Pattern::Exact(exact) => can_coerce(given, exact, CastContext::Implicit),
-        Pattern::AnyArray | Pattern::AnyCompatibleArray | Pattern::AnyArrayText => unknown || element_of(given).is_some(),
+        Pattern::AnyArray | Pattern::AnyCompatibleArray | Pattern::AnyArrayText => {
+            unknown || element_of(given).is_some()
+        }
         Pattern::AnyNonArray | Pattern::AnyNonArrayText => unknown || element_of(given).is_none(),
         Pattern::AnyEnum => unknown || matches!(given, ScalarType::Enum(_)),
         Pattern::Record => matches!(given, ScalarType::Record(_)),

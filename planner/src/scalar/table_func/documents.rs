@@ -66,12 +66,8 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
 }
 
 pub(super) const FUNCTIONS: &[Definition] = &[
-    ("json_each(json) (key text, value json)", |_, args, _| {
-        strict(args, |args| members(text(&args[0])?, false))
-    }),
-    ("json_each_text(json) (key text, value text)", |_, args, _| {
-        strict(args, |args| members(text(&args[0])?, true))
-    }),
+    ("json_each(json) (key text, value json)", |_, args, _| strict(args, |args| members(text(&args[0])?, false))),
+    ("json_each_text(json) (key text, value text)", |_, args, _| strict(args, |args| members(text(&args[0])?, true))),
     ("json_array_elements(json) (value json)", |_, args, _| {
         strict(args, |args| items(text(&args[0])?, "json_array_elements", false))
     }),

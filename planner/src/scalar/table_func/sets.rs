@@ -49,30 +49,21 @@ fn keywords() -> Rows {
         let reserved = crate::scalar::func::quote_identifier(&word) != word;
         let (code, description) = if reserved { ("R", "reserved") } else { ("U", "unreserved") };
         let label = if reserved { "requires AS" } else { "can be bare label" };
-        vec![
-            Datum::text(word),
-            Datum::text(code),
-            Datum::Bool(!reserved),
-            Datum::text(description),
-            Datum::text(label),
-        ]
+        vec![Datum::text(word), Datum::text(code), Datum::Bool(!reserved), Datum::text(description), Datum::text(label)]
     };
-    known(ALL_KEYWORDS.iter().filter(|word| word.chars().all(|c| c.is_ascii_alphabetic() || c == '_')).map(row).collect())
+    known(
+        ALL_KEYWORDS.iter().filter(|word| word.chars().all(|c| c.is_ascii_alphabetic() || c == '_')).map(row).collect(),
+    )
 }
 
 pub(super) const FUNCTIONS: &[Definition] = &[
     ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
     ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
-    ("regexp_split_to_table(text, text, text?) text", |_, args, _| {
-        strict(args, |args| column(split_pieces(args)?))
-    }),
+    ("regexp_split_to_table(text, text, text?) text", |_, args, _| strict(args, |args| column(split_pieces(args)?))),
     ("string_to_table(text, text, text?) text", |_, args, _| column(split(args)?.unwrap_or_default())),
     ("_pg_expandarray(anyarray) (x anyelement, n int4)", |_, args, _| strict(args, expand_array)),
     ("pg_options_to_table(text[]) (option_name text, option_value text)", |_, args, _| strict(args, options_to_table)),
-    (
-        "pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)",
-        |_, _, _| keywords(),
-    ),
+    ("pg_get_keywords() (word text, catcode char, barelabel bool, catdesc text, baredesc text)", |_, _, _| keywords()),
     // What a sequence is as a relation; no value is logged ahead that would have to be counted.
     ("pg_sequence_row(regclass) (last_value int8, log_cnt int8, is_called bool)", |ctx, args, _| {
         strict(args, |args| {

@@ -19,8 +19,8 @@ impl<'a> Peers<'a> {
     pub(super) fn new(rows: &'a [Vec<Datum>], order: &'a [Order]) -> Peers<'a> {
         let mut peers = Peers { rows, order, group_of: Vec::with_capacity(rows.len()), groups: Vec::new() };
         for index in 0..rows.len() {
-            let same = index > 0
-                && order.iter().all(|item| rows[index - 1][item.column].sql_eq(&rows[index][item.column]));
+            let same =
+                index > 0 && order.iter().all(|item| rows[index - 1][item.column].sql_eq(&rows[index][item.column]));
             if !same {
                 peers.groups.push(index..index);
             }

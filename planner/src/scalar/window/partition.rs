@@ -75,14 +75,19 @@ fn proper(
             }
         }),
         WindowFunctionKind::FirstValue => each(&|row| {
-            peers.frame(&call.frame, row)?.iter().find(|range| !range.is_empty()).map_or(Ok(Datum::Null), |range| {
-                arg(0, range.start)
-            })
+            peers
+                .frame(&call.frame, row)?
+                .iter()
+                .find(|range| !range.is_empty())
+                .map_or(Ok(Datum::Null), |range| arg(0, range.start))
         }),
         WindowFunctionKind::LastValue => each(&|row| {
-            peers.frame(&call.frame, row)?.iter().rev().find(|range| !range.is_empty()).map_or(Ok(Datum::Null), |range| {
-                arg(0, range.end - 1)
-            })
+            peers
+                .frame(&call.frame, row)?
+                .iter()
+                .rev()
+                .find(|range| !range.is_empty())
+                .map_or(Ok(Datum::Null), |range| arg(0, range.end - 1))
         }),
         WindowFunctionKind::NthValue => each(&|row| {
             let Some(nth) = arg(1, row)?.as_i64() else { return Ok(Datum::Null) };

@@ -58,7 +58,9 @@ impl Source<'_> {
             for key in &table.foreign_keys {
                 let mut values = base(table, &key.constraint, "f");
                 let target = self.catalog.table(key.target);
-                let index = target.and_then(|target| target.indexes.iter().find(|index| index.unique && same(&index.columns, &key.target_columns)));
+                let index = target.and_then(|target| {
+                    target.indexes.iter().find(|index| index.unique && same(&index.columns, &key.target_columns))
+                });
                 values.extend([
                     ("conindid", Datum::Oid(index.map_or(0, |index| index.id.0))),
                     ("confrelid", Datum::Oid(key.target.0)),

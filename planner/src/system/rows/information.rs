@@ -48,7 +48,11 @@ impl Source<'_> {
                     }
                 }
             }
-            "table_constraints" | "key_column_usage" | "constraint_column_usage" | "referential_constraints" | "check_constraints" => {
+            "table_constraints"
+            | "key_column_usage"
+            | "constraint_column_usage"
+            | "referential_constraints"
+            | "check_constraints" => {
                 for table in self.catalog.relations.values() {
                     self.information_constraints(&database, table, rows);
                 }
@@ -122,7 +126,8 @@ impl Source<'_> {
             .map(|relation| (relation.schema, relation.name, if relation.is_view { "VIEW" } else { "BASE TABLE" }));
         // Materialized views are no part of the standard, and stay out.
         let ours = self.catalog.relations.values().filter(|table| !table.is_maintained());
-        let ours = ours.map(|table| ("public", table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" }));
+        let ours =
+            ours.map(|table| ("public", table.name.as_str(), if table.is_stored() { "BASE TABLE" } else { "VIEW" }));
         for (schema, name, kind) in system.chain(ours) {
             rows.add(&[
                 ("table_catalog", text(database)),
@@ -135,13 +140,22 @@ impl Source<'_> {
         }
     }
 
-    fn information_column(&self, database: &str, table: &Table, ordinal: usize, (column, nullable): (&Column, bool), rows: &mut Rows) {
+    fn information_column(
+        &self,
+        database: &str,
+        table: &Table,
+        ordinal: usize,
+        (column, nullable): (&Column, bool),
+        rows: &mut Rows,
+    ) {
         let scalar = &column.column_type.scalar;
         let modifier = column.column_type.modifier;
         let (data_type, schema, udt) = match scalar {
             ScalarType::Array(element) => {
                 let name = match &**element {
-                    ScalarType::Enum(id) => self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name)),
+                    ScalarType::Enum(id) => {
+                        self.catalog.enums.get(id).map_or_else(String::new, |found| format!("_{}", found.name))
+                    }
                     _ => scalar.type_name(),
                 };
                 ("ARRAY".to_owned(), "pg_catalog", name)
@@ -241,8 +255,12 @@ impl Source<'_> {
             let Some(constraint) = &index.constraint else { continue };
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
             match view {
-                "table_constraints" => row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred)),
-                "key_column_usage" | "constraint_column_usage" => columns(rows, &constraint.name, table, &index.columns, None),
+                "table_constraints" => {
+                    row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred))
+                }
+                "key_column_usage" | "constraint_column_usage" => {
+                    columns(rows, &constraint.name, table, &index.columns, None)
+                }
                 _ => {}
             }
         }
@@ -256,19 +274,28 @@ impl Source<'_> {
         for key in &table.foreign_keys {
             let constraint = &key.constraint;
             let Some(target) = self.catalog.table(key.target) else { continue };
-            let unique = target
-                .indexes
-                .iter()
-                .find(|index| index.unique && index.columns.len() == key.target_columns.len() && key.target_columns.iter().all(|column| index.columns.contains(column)));
+            let unique = target.indexes.iter().find(|index| {
+                index.unique
+                    && index.columns.len() == key.target_columns.len()
+                    && key.target_columns.iter().all(|column| index.columns.contains(column))
+            });
             match view {
                 "table_constraints" => {
-                    row(rows, &constraint.name, &in_table("FOREIGN KEY", constraint.deferrable, constraint.initially_deferred));
+                    row(
+                        rows,
+                        &constraint.name,
+                        &in_table("FOREIGN KEY", constraint.deferrable, constraint.initially_deferred),
+                    );
                 }
                 "key_column_usage" => {
                     let positions: Vec<usize> = key
                         .target_columns
                         .iter()
-                        .map(|column| unique.and_then(|index| index.columns.iter().position(|other| other == column)).map_or(1, |place| place + 1))
+                        .map(|column| {
+                            unique
+                                .and_then(|index| index.columns.iter().position(|other| other == column))
+                                .map_or(1, |place| place + 1)
+                        })
                         .collect();
                     columns(rows, &constraint.name, table, &key.columns, Some(&positions));
                 }
@@ -281,7 +308,11 @@ impl Source<'_> {
                         ("unique_constraint_schema", text("public")),
                         (
                             "unique_constraint_name",
-                            optional(unique.and_then(|index| index.constraint.as_ref()).map(|constraint| constraint.name.as_str())),
+                            optional(
+                                unique
+                                    .and_then(|index| index.constraint.as_ref())
+                                    .map(|constraint| constraint.name.as_str()),
+                            ),
                         ),
                         ("match_option", text("NONE")),
                         ("update_rule", text(rule(key.on_update))),

@@ -95,7 +95,10 @@ impl Source<'_> {
         };
         for relation in relations() {
             let kind = if relation.is_view { "v" } else { "r" };
-            let more = [("relnatts", small(relation.columns.len())), ("relam", Datum::Oid(if relation.is_view { 0 } else { HEAP }))];
+            let more = [
+                ("relnatts", small(relation.columns.len())),
+                ("relam", Datum::Oid(if relation.is_view { 0 } else { HEAP })),
+            ];
             class(rows, relation.id.0, relation.name, schema_id(relation), kind, &more);
         }
         let referenced: std::collections::BTreeSet<_> =
@@ -146,7 +149,9 @@ impl Source<'_> {
                     more.push(("atttypid", Datum::Oid(0)));
                 }
                 match &column.default {
-                    Some(DefaultValue::Identity { always, .. }) => more.push(("attidentity", text(if *always { "a" } else { "d" }))),
+                    Some(DefaultValue::Identity { always, .. }) => {
+                        more.push(("attidentity", text(if *always { "a" } else { "d" })))
+                    }
                     Some(DefaultValue::Generated(_)) => {
                         more.push(("attgenerated", text("s")));
                         more.push(("atthasdef", flag(true)));
@@ -199,7 +204,9 @@ impl Source<'_> {
                     ("indkey", vector(index.columns.iter().map(|&column| small(column + 1)).collect())),
                     (
                         "indcollation",
-                        vector(columns.iter().map(|column| Datum::Oid(collation(&column.column_type.scalar))).collect()),
+                        vector(
+                            columns.iter().map(|column| Datum::Oid(collation(&column.column_type.scalar))).collect(),
+                        ),
                     ),
                     ("indclass", vector(columns.iter().map(|_| Datum::Oid(0)).collect())),
                     ("indoption", vector(columns.iter().map(|_| Datum::Int2(0)).collect())),
@@ -289,7 +296,10 @@ impl Source<'_> {
         for sequence in self.catalog.sequences.values() {
             let Some((table, column)) = sequence.owned_by else { continue };
             let identity = self.catalog.table(table).is_some_and(|table| {
-                table.columns.get(column).is_some_and(|column| matches!(column.default, Some(DefaultValue::Identity { .. })))
+                table
+                    .columns
+                    .get(column)
+                    .is_some_and(|column| matches!(column.default, Some(DefaultValue::Identity { .. })))
             });
             rows.add(&[
                 ("classid", Datum::Oid(PG_CLASS)),
@@ -335,7 +345,14 @@ pub(super) fn shown_indexes(table: &Table) -> impl Iterator<Item = &Index> {
     table.indexes.iter().filter(|index| !index.automatic)
 }
 
-fn attribute(rows: &mut Rows, relation: u32, place: usize, name: &str, column_type: &ColumnType, more: &[(&str, Datum)]) {
+fn attribute(
+    rows: &mut Rows,
+    relation: u32,
+    place: usize,
+    name: &str,
+    column_type: &ColumnType,
+    more: &[(&str, Datum)],
+) {
     let scalar = &column_type.scalar;
     let mut values: Vec<(&str, Datum)> = more.to_vec();
     values.extend([

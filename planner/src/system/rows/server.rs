@@ -131,7 +131,12 @@ impl Source<'_> {
 
     pub(super) fn languages(&self, rows: &mut Rows) {
         for (id, name) in [(12, "internal"), (14, "sql")] {
-            rows.add(&[("oid", Datum::Oid(id)), ("lanname", text(name)), ("lanowner", Datum::Oid(OWNER)), ("lanpltrusted", flag(id == 14))]);
+            rows.add(&[
+                ("oid", Datum::Oid(id)),
+                ("lanname", text(name)),
+                ("lanowner", Datum::Oid(OWNER)),
+                ("lanpltrusted", flag(id == 14)),
+            ]);
         }
     }
 

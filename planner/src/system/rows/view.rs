@@ -9,8 +9,14 @@ use repr::Datum;
 /// CREATE INDEX as pg_get_indexdef shows it.
 fn index_definition(table: &Table, index: &Index) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
-    let columns: Vec<String> = index.columns.iter().map(|&column| quote_identifier(&table.columns[column].name)).collect();
-    format!("CREATE {unique}INDEX {} ON public.{} USING btree ({})", quote_identifier(&index.name), quote_identifier(&table.name), columns.join(", "))
+    let columns: Vec<String> =
+        index.columns.iter().map(|&column| quote_identifier(&table.columns[column].name)).collect();
+    format!(
+        "CREATE {unique}INDEX {} ON public.{} USING btree ({})",
+        quote_identifier(&index.name),
+        quote_identifier(&table.name),
+        columns.join(", ")
+    )
 }
 
 impl Source<'_> {
@@ -96,10 +102,13 @@ impl Source<'_> {
                 ("increment_by", Datum::Int8(sequence.increment)),
                 ("cycle", flag(sequence.cycle)),
                 ("cache_size", Datum::Int8(1)),
-                ("last_value", match self.environment.sequence_state(sequence.id) {
-                    Ok((value, true)) => Datum::Int8(value),
-                    Ok((_, false)) | Err(_) => Datum::Null,
-                }),
+                (
+                    "last_value",
+                    match self.environment.sequence_state(sequence.id) {
+                        Ok((value, true)) => Datum::Int8(value),
+                        Ok((_, false)) | Err(_) => Datum::Null,
+                    },
+                ),
             ]);
         }
     }

@@ -38,8 +38,12 @@ enum Field {
 
 fn field(name: &str) -> Option<Field> {
     Some(match name.trim().to_ascii_lowercase().as_str() {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => Field::Microseconds,
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => Field::Milliseconds,
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
+            Field::Microseconds
+        }
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
+            Field::Milliseconds
+        }
         "s" | "sec" | "secs" | "second" | "seconds" => Field::Second,
         "m" | "min" | "mins" | "minute" | "minutes" => Field::Minute,
         "h" | "hr" | "hrs" | "hour" | "hours" => Field::Hour,
@@ -190,7 +194,9 @@ fn extract_local(name: &str, micros: i64, scalar: &ScalarType) -> Result<Option<
     let (days, time) = (micros.div_euclid(DAY_MICROS), micros.rem_euclid(DAY_MICROS));
     let value = match which {
         Field::Epoch => Some(scaled(i128::from(micros) - i128::from(UNIX_EPOCH_DAY) * i128::from(DAY_MICROS), 6)),
-        Field::Julian => Some(Numeric::from(days + EPOCH_JULIAN_DAY).add(&Numeric::from(time).div(&Numeric::from(DAY_MICROS))?)?),
+        Field::Julian => {
+            Some(Numeric::from(days + EPOCH_JULIAN_DAY).add(&Numeric::from(time).div(&Numeric::from(DAY_MICROS))?)?)
+        }
         other => clock_field(other, time).or_else(|| date_field(other, days).map(|value| scaled(value, 0))),
     };
     value.map(Some).ok_or_else(|| unsupported(name, scalar))
@@ -257,10 +263,8 @@ pub fn trunc_timestamptz(name: &str, micros: i64, zone: &Zone) -> Result<i64, Va
     let which = known_unit(name, &scalar)?;
     let local = zone.to_local(micros)?;
     let truncated = trunc_local(which, local)?.ok_or_else(|| unsupported(name, &scalar))?;
-    let keeps_offset = matches!(
-        which,
-        Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour
-    );
+    let keeps_offset =
+        matches!(which, Field::Microseconds | Field::Milliseconds | Field::Second | Field::Minute | Field::Hour);
     // Within a day the offset stays, so that a repeated hour truncates to itself.
     if keeps_offset { check_timestamp(truncated - (local - micros)) } else { zone.to_utc(truncated) }
 }

@@ -163,7 +163,17 @@ struct Parts {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
 ];
 const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
@@ -362,12 +372,17 @@ impl Parts {
         let (minute, second, fraction) = match second_text {
             Some(second) => {
                 let (whole, fraction) = second.split_at(second.find('.').unwrap_or(second.len()));
-                (number(minute_text)?, if whole.is_empty() { 0 } else { number(Some(whole))? }, fraction_micros(fraction)?)
+                (
+                    number(minute_text)?,
+                    if whole.is_empty() { 0 } else { number(Some(whole))? },
+                    fraction_micros(fraction)?,
+                )
             }
             // mm:ss.f is minutes and seconds.
             None => match minute_text.and_then(|text| text.split_once('.')) {
                 Some((second, fraction)) => {
-                    let micros = clock_micros(0, hour, number(Some(second))?, fraction_micros(&format!(".{fraction}"))?)?;
+                    let micros =
+                        clock_micros(0, hour, number(Some(second))?, fraction_micros(&format!(".{fraction}"))?)?;
                     return self.set_time(micros);
                 }
                 None => (number(minute_text)?, 0, 0),
@@ -380,7 +395,8 @@ impl Parts {
     fn signed(&mut self, rest: &str) -> Result<usize, Failure> {
         let word = rest[1..].bytes().take_while(u8::is_ascii_alphabetic).count();
         if word > 0 {
-            let is_infinity = rest[1..=word].eq_ignore_ascii_case("infinity") || rest[1..=word].eq_ignore_ascii_case("inf");
+            let is_infinity =
+                rest[1..=word].eq_ignore_ascii_case("infinity") || rest[1..=word].eq_ignore_ascii_case("inf");
             if !is_infinity {
                 return Err(Failure::Syntax);
             }
@@ -540,7 +556,9 @@ impl Parts {
             return Ok(Some(super::days_from_civil(year, 1, 1) + day - 1));
         }
         let (year, month, day, digits) = match (self.compact, self.month, self.numbers.as_slice()) {
-            (Some((year, month, day, is_short)), None, []) => (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 }),
+            (Some((year, month, day, is_short)), None, []) => {
+                (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 })
+            }
             (None, None, []) => return Ok(None),
             (None, Some((month, before)), [a, b]) => {
                 let year_first = a.1 >= 3 || (before > 0 && context.order == DateOrder::Ymd);

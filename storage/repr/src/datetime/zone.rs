@@ -32,13 +32,54 @@ impl fmt::Display for Zone {
 
 /// Abbreviations of PostgreSQL's default set that are in daily use, with seconds east of UTC.
 const ABBREVIATIONS: &[(&str, i32)] = &[
-    ("utc", 0), ("gmt", 0), ("z", 0), ("zulu", 0), ("ut", 0), ("uct", 0), ("wet", 0), ("west", 3600), ("bst", 3600),
-    ("cet", 3600), ("met", 3600), ("cest", 7200), ("mest", 7200), ("mesz", 7200), ("eet", 7200), ("eest", 10800),
-    ("sast", 7200), ("msk", 10800), ("msd", 14400), ("ist", 7200), ("pkt", 18000), ("jst", 32400), ("kst", 32400),
-    ("hkt", 28800), ("awst", 28800), ("acst", 34200), ("acdt", 37800), ("aest", 36000), ("aedt", 39600),
-    ("nzst", 43200), ("nzt", 43200), ("nzdt", 46800), ("nst", -12600), ("ndt", -9000), ("ast", -14400), ("adt", -10800),
-    ("est", -18000), ("edt", -14400), ("cst", -21600), ("cdt", -18000), ("mst", -25200), ("mdt", -21600),
-    ("pst", -28800), ("pdt", -25200), ("akst", -32400), ("akdt", -28800), ("hst", -36000), ("brt", -10800),
+    ("utc", 0),
+    ("gmt", 0),
+    ("z", 0),
+    ("zulu", 0),
+    ("ut", 0),
+    ("uct", 0),
+    ("wet", 0),
+    ("west", 3600),
+    ("bst", 3600),
+    ("cet", 3600),
+    ("met", 3600),
+    ("cest", 7200),
+    ("mest", 7200),
+    ("mesz", 7200),
+    ("eet", 7200),
+    ("eest", 10800),
+    ("sast", 7200),
+    ("msk", 10800),
+    ("msd", 14400),
+    ("ist", 7200),
+    ("pkt", 18000),
+    ("jst", 32400),
+    ("kst", 32400),
+    ("hkt", 28800),
+    ("awst", 28800),
+    ("acst", 34200),
+    ("acdt", 37800),
+    ("aest", 36000),
+    ("aedt", 39600),
+    ("nzst", 43200),
+    ("nzt", 43200),
+    ("nzdt", 46800),
+    ("nst", -12600),
+    ("ndt", -9000),
+    ("ast", -14400),
+    ("adt", -10800),
+    ("est", -18000),
+    ("edt", -14400),
+    ("cst", -21600),
+    ("cdt", -18000),
+    ("mst", -25200),
+    ("mdt", -21600),
+    ("pst", -28800),
+    ("pdt", -25200),
+    ("akst", -32400),
+    ("akdt", -28800),
+    ("hst", -36000),
+    ("brt", -10800),
     ("art", -10800),
 ];
 
@@ -86,7 +127,9 @@ impl Zone {
         match self {
             Zone::Fixed(offset, _) => *offset,
             Zone::Named(Tz::UTC) => 0,
-            Zone::Named(zone) => self.chrono_moment(zone, micros).map_or(0, |moment| moment.offset().fix().local_minus_utc()),
+            Zone::Named(zone) => {
+                self.chrono_moment(zone, micros).map_or(0, |moment| moment.offset().fix().local_minus_utc())
+            }
         }
     }
 
@@ -115,7 +158,8 @@ impl Zone {
             seconds += (days_from_civil(other, month, date) - day) * 86_400;
         }
         let earliest = days_from_civil(-4800, 1, 1) * 86_400;
-        DateTime::from_timestamp(seconds.max(earliest) + 946_684_800, 0).map(|moment| zone.from_utc_datetime(&moment.naive_utc()))
+        DateTime::from_timestamp(seconds.max(earliest) + 946_684_800, 0)
+            .map(|moment| zone.from_utc_datetime(&moment.naive_utc()))
     }
 
     /// The offset that a local time has here. In a gap the offset before it counts, in a repeated hour the later one.
@@ -129,11 +173,7 @@ impl Zone {
             return before;
         }
         let holds = |offset: i32| self.offset_at(local - i64::from(offset) * SECOND_MICROS) == offset;
-        if holds(after) || !holds(before) {
-            if holds(after) { after } else { before }
-        } else {
-            before
-        }
+        if holds(after) || !holds(before) { if holds(after) { after } else { before } } else { before }
     }
 
     /// The moment of a local time: `timestamp AT TIME ZONE`.

@@ -17,8 +17,12 @@ enum Unit {
 
 fn unit(word: &str) -> Option<Unit> {
     Some(match word {
-        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => Unit::Micros(1),
-        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => Unit::Micros(1000),
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => {
+            Unit::Micros(1)
+        }
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => {
+            Unit::Micros(1000)
+        }
         "s" | "sec" | "secs" | "second" | "seconds" => Unit::Micros(SECOND_MICROS),
         "m" | "min" | "mins" | "minute" | "minutes" => Unit::Micros(MINUTE_MICROS),
         "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Micros(HOUR_MICROS),
@@ -109,7 +113,8 @@ impl Interval {
     /// `interval` input, with the type's modifier (-1 for none): `'1' year` reads the number as years.
     pub fn parse(text: &str, modifier: i32) -> Result<Interval, ValueError> {
         let trimmed = text.trim();
-        let parsed = if trimmed.starts_with(['P', 'p']) { parse_iso(&trimmed[1..]) } else { parse_words(trimmed, modifier) };
+        let parsed =
+            if trimmed.starts_with(['P', 'p']) { parse_iso(&trimmed[1..]) } else { parse_words(trimmed, modifier) };
         match parsed {
             Ok(interval) => Ok(interval.apply_modifier(modifier)),
             Err(Failure::Syntax) => {
@@ -254,10 +259,14 @@ fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Failur
 fn clock(token: &str, modifier: i32) -> Result<i64, Failure> {
     let negative = token.starts_with('-');
     let pieces: Vec<&str> = token.trim_start_matches(['+', '-']).split(':').collect();
-    let number = |text: &str| -> Result<i64, Failure> { if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| Failure::Syntax) } };
+    let number = |text: &str| -> Result<i64, Failure> {
+        if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| Failure::Syntax) }
+    };
     let (hour, minute, second) = match pieces.as_slice() {
         [hour, minute, second] => (number(hour)?, number(minute)?, *second),
-        [minute, second] if second.contains('.') || default_range_is_minute_to_second(modifier) => (0, number(minute)?, *second),
+        [minute, second] if second.contains('.') || default_range_is_minute_to_second(modifier) => {
+            (0, number(minute)?, *second)
+        }
         [hour, minute] => (number(hour)?, number(minute)?, "0"),
         _ => return Err(Failure::Syntax),
     };

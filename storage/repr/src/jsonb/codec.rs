@@ -51,7 +51,8 @@ impl Reader<'_> {
     fn token(&self) -> &str {
         let rest = &self.text[self.place..];
         let is_numeric = rest.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() || (is_numeric && "+-.".contains(c));
+        let is_word =
+            |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() || (is_numeric && "+-.".contains(c));
         let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let first = rest.chars().next().map_or(0, char::len_utf8);
         &rest[..length.max(first)]
@@ -117,7 +118,11 @@ impl Reader<'_> {
             "false" => Jsonb::Bool(false),
             "null" => Jsonb::Null,
             number if is_number(number) => {
-                if self.keeps { Jsonb::Number(number.parse()?) } else { Jsonb::Null }
+                if self.keeps {
+                    Jsonb::Number(number.parse()?)
+                } else {
+                    Jsonb::Null
+                }
             }
             unknown => return Err(self.syntax(format!("Token \"{unknown}\" is invalid."))),
         };
@@ -232,9 +237,11 @@ impl Reader<'_> {
     }
 
     fn four_digits(&mut self) -> Result<u32, ValueError> {
-        let digits = self.text.get(self.place..self.place + 4).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits =
+            self.text.get(self.place..self.place + 4).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
         let value = digits.and_then(|text| u32::from_str_radix(text, 16).ok());
-        let value = value.ok_or_else(|| self.syntax("\"\\u\" must be followed by four hexadecimal digits.".to_owned()))?;
+        let value =
+            value.ok_or_else(|| self.syntax("\"\\u\" must be followed by four hexadecimal digits.".to_owned()))?;
         self.place += 4;
         Ok(value)
     }

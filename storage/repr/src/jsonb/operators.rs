@@ -102,7 +102,9 @@ impl Jsonb {
     pub fn exists(&self, key: &str) -> bool {
         match self {
             Jsonb::Object(_) => self.get(key).is_some(),
-            Jsonb::Array(elements) => elements.iter().any(|element| matches!(element, Jsonb::String(text) if **text == *key)),
+            Jsonb::Array(elements) => {
+                elements.iter().any(|element| matches!(element, Jsonb::String(text) if **text == *key))
+            }
             Jsonb::String(text) => **text == *key,
             Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) => false,
         }
@@ -137,7 +139,9 @@ impl Jsonb {
                 let differs = |element: &&Jsonb| !matches!(element, Jsonb::String(text) if **text == *key);
                 Ok(Jsonb::Array(elements.iter().filter(differs).cloned().collect()))
             }
-            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => Err(invalid("cannot delete from scalar")),
+            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => {
+                Err(invalid("cannot delete from scalar"))
+            }
         }
     }
 
@@ -153,7 +157,9 @@ impl Jsonb {
                 Ok(Jsonb::array(kept))
             }
             Jsonb::Object(_) => Err(invalid("cannot delete from object using integer index")),
-            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => Err(invalid("cannot delete from scalar")),
+            Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) => {
+                Err(invalid("cannot delete from scalar"))
+            }
         }
     }
 

@@ -204,8 +204,10 @@ fn to_base_10000(value: &num_bigint::BigUint) -> Vec<u16> {
     if head > 0 {
         digits.push(parse(&text[..head]));
     }
-    digits.extend(text.as_bytes()[head..].chunks(4).map(|chunk| {
-        chunk.iter().fold(0u16, |sum, byte| sum * 10 + u16::from(byte - b'0'))
-    }));
+    digits.extend(
+        text.as_bytes()[head..]
+            .chunks(4)
+            .map(|chunk| chunk.iter().fold(0u16, |sum, byte| sum * 10 + u16::from(byte - b'0'))),
+    );
     digits
 }

@@ -39,7 +39,11 @@ impl Numeric {
         // One digit more, and a sticky one: the root of an integer never ends in exactly half.
         let exponent = 2 * (result_scale + 1) - i64::from(*scale);
         let radicand = round_scaled(unscaled, 0, exponent.max(0));
-        let root = if exponent >= 0 { radicand.sqrt() } else { (unscaled / power_of_ten(exponent.unsigned_abs() as usize)).sqrt() };
+        let root = if exponent >= 0 {
+            radicand.sqrt()
+        } else {
+            (unscaled / power_of_ten(exponent.unsigned_abs() as usize)).sqrt()
+        };
         Numeric::new(round_scaled(&root, result_scale + 1, result_scale), result_scale as u16)
     }
 
@@ -100,8 +104,7 @@ impl Numeric {
 
     /// `power(self, exponent)`, `^`.
     pub fn power(&self, exponent: &Numeric) -> Result<Numeric, ValueError> {
-        let (Numeric::Finite { unscaled: b, scale: sb }, Numeric::Finite { unscaled: e, scale: se }) =
-            (self, exponent)
+        let (Numeric::Finite { unscaled: b, scale: sb }, Numeric::Finite { unscaled: e, scale: se }) = (self, exponent)
         else {
             return power_special(self, exponent);
         };

@@ -4,7 +4,11 @@ use crate::ValueError;
 
 /// double precision as PostgreSQL prints it: shortest digits that read back, `1e+20`, `Infinity`.
 pub fn format_float8(value: f64) -> String {
-    if value.is_finite() { layout_float(value.is_sign_negative(), &format!("{:e}", value.abs())) } else { special_float(value) }
+    if value.is_finite() {
+        layout_float(value.is_sign_negative(), &format!("{:e}", value.abs()))
+    } else {
+        special_float(value)
+    }
 }
 
 /// real as PostgreSQL prints it.

@@ -102,11 +102,15 @@ impl ArrayReader<'_> {
             if bounds.len() == DIMENSIONS_MAX {
                 return Err(self.too_deep(DIMENSIONS_MAX + 1));
             }
-            let close = self.text[self.place..].find(']').ok_or_else(|| self.malformed("Missing \"]\" after array dimensions."))?;
+            let close = self.text[self.place..]
+                .find(']')
+                .ok_or_else(|| self.malformed("Missing \"]\" after array dimensions."))?;
             let inside = &self.text[self.place + 1..self.place + close];
             let (lower, upper) = inside.split_once(':').unwrap_or(("1", inside));
             let number = |text: &str| {
-                text.trim().parse::<i32>().map_err(|_| self.malformed("\"[\" must introduce explicitly-specified array dimensions."))
+                text.trim()
+                    .parse::<i32>()
+                    .map_err(|_| self.malformed("\"[\" must introduce explicitly-specified array dimensions."))
             };
             let (lower, upper) = (number(lower)?, number(upper)?);
             let length = i64::from(upper) - i64::from(lower) + 1;
@@ -211,7 +215,8 @@ impl ArrayReader<'_> {
                 Some(_) => {
                     let character = self.character();
                     if !(character.is_ascii() && is_blank(character as u8)) {
-                        if is_quoted && kept > 0 && self.text.as_bytes()[self.place - character.len_utf8() - 1] == b'"' {
+                        if is_quoted && kept > 0 && self.text.as_bytes()[self.place - character.len_utf8() - 1] == b'"'
+                        {
                             return Err(self.malformed("Unexpected array element."));
                         }
                         text.push(character);

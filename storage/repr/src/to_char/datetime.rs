@@ -8,7 +8,17 @@ use crate::datetime::{
 use crate::{Interval, ValueError};
 
 pub(super) const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -16,10 +26,10 @@ pub(super) const ROMAN_MONTHS: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", 
 
 /// Template patterns, longer before shorter where one begins another. Each also matches in lower case.
 const PATTERNS: [&str; 58] = [
-    "A.D.", "A.M.", "AD", "AM", "B.C.", "BC", "CC", "DAY", "DDD", "DD", "DY", "Day", "Dy", "D", "FF1", "FF2", "FF3", "FF4",
-    "FF5", "FF6", "FX", "HH24", "HH12", "HH", "IDDD", "ID", "IW", "IYYY", "IYY", "IY", "I", "J", "MI", "MM", "MONTH", "MON",
-    "MS", "Month", "Mon", "OF", "P.M.", "PM", "Q", "RM", "SSSSS", "SSSS", "SS", "TZH", "TZM", "TZ", "US", "WW", "W", "Y,YYY",
-    "YYYY", "YYY", "YY", "Y",
+    "A.D.", "A.M.", "AD", "AM", "B.C.", "BC", "CC", "DAY", "DDD", "DD", "DY", "Day", "Dy", "D", "FF1", "FF2", "FF3",
+    "FF4", "FF5", "FF6", "FX", "HH24", "HH12", "HH", "IDDD", "ID", "IW", "IYYY", "IYY", "IY", "I", "J", "MI", "MM",
+    "MONTH", "MON", "MS", "Month", "Mon", "OF", "P.M.", "PM", "Q", "RM", "SSSSS", "SSSS", "SS", "TZH", "TZM", "TZ",
+    "US", "WW", "W", "Y,YYY", "YYYY", "YYY", "YY", "Y",
 ];
 
 /// A piece of a template.
@@ -51,8 +61,9 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
             after = &after[2..];
         }
         let found = PATTERNS.iter().find(|pattern| {
-            after.starts_with(**pattern) || (pattern.as_bytes()[1..].iter().all(|b| !b.is_ascii_lowercase())
-                && after.get(..pattern.len()).is_some_and(|text| *text == pattern.to_ascii_lowercase()))
+            after.starts_with(**pattern)
+                || (pattern.as_bytes()[1..].iter().all(|b| !b.is_ascii_lowercase())
+                    && after.get(..pattern.len()).is_some_and(|text| *text == pattern.to_ascii_lowercase()))
         });
         if let Some(pattern) = found {
             let spelling = after[..pattern.len()].to_owned();

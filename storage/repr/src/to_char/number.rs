@@ -76,7 +76,8 @@ impl Template {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let is = |word: &str| rest.starts_with(word) || rest.starts_with(&word.to_ascii_lowercase());
-            let words = ["EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "TH", "B", "D", "G", "L", "S", "V", "9", "0", ".", ","];
+            let words =
+                ["EEEE", "FM", "MI", "PL", "PR", "RN", "SG", "TH", "B", "D", "G", "L", "S", "V", "9", "0", ".", ","];
             if first == '"' {
                 let end = rest[1..].find('"').map_or(rest.len(), |end| end + 2);
                 let inside = &rest[1..if end == rest.len() && !rest[1..].ends_with('"') { end } else { end - 1 }];
@@ -451,8 +452,19 @@ impl<'a> Writer<'a> {
 
 fn roman_numeral(mut number: i64) -> String {
     let steps = [
-        (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
-        (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
     ];
     let mut out = String::new();
     for (value, letters) in steps {
@@ -499,7 +511,10 @@ pub fn to_number(text: &str, template: &str) -> Result<Numeric, ValueError> {
         }
     }
     if !digits.bytes().any(|byte| byte.is_ascii_digit()) {
-        return Err(ValueError::new("22P02", format!("invalid input syntax for type numeric: \"{}\"", if digits.is_empty() { " " } else { &digits })));
+        return Err(ValueError::new(
+            "22P02",
+            format!("invalid input syntax for type numeric: \"{}\"", if digits.is_empty() { " " } else { &digits }),
+        ));
     }
     let value: Numeric = digits.parse()?;
     Ok(if is_negative { value.negate() } else { value })

@@ -180,7 +180,8 @@ impl Read {
                 return Ok(after);
             }
             "DAY" | "DY" => {
-                let names: Vec<&str> = DAYS.iter().map(|name| if pattern == "DY" { &name[..3] } else { *name }).collect();
+                let names: Vec<&str> =
+                    DAYS.iter().map(|name| if pattern == "DY" { &name[..3] } else { *name }).collect();
                 let (_, after) = longest_name(&names, rest).ok_or_else(|| invalid_value(rest, pattern))?;
                 return Ok(after);
             }
@@ -212,7 +213,8 @@ impl Read {
 
     fn fraction<'a>(&mut self, rest: &'a str, digits: usize) -> Result<&'a str, ValueError> {
         let length = rest.bytes().take_while(u8::is_ascii_digit).take(digits).count();
-        let value: i64 = rest[..length].parse().map_err(|_| invalid_value(rest, if digits == 3 { "MS" } else { "US" }))?;
+        let value: i64 =
+            rest[..length].parse().map_err(|_| invalid_value(rest, if digits == 3 { "MS" } else { "US" }))?;
         self.fraction = value * 10i64.pow(6 - length as u32);
         Ok(&rest[length..])
     }
@@ -242,7 +244,11 @@ impl Read {
         }
         let month = self.month.unwrap_or(1);
         let day = self.day.or(self.week_of_month.map(|week| (week - 1) * 7 + 1)).unwrap_or(1);
-        if !(1..=12).contains(&month) || day < 1 || day > i64::from(days_in_month(year, month as u32)) || year > 6_000_000 {
+        if !(1..=12).contains(&month)
+            || day < 1
+            || day > i64::from(days_in_month(year, month as u32))
+            || year > 6_000_000
+        {
             return Err(field_out_of_range(text));
         }
         Ok(days_from_civil(year, month as u32, day as u32))

@@ -141,10 +141,7 @@ pub(super) fn fill(args: &[Datum]) -> Answer {
 pub(super) fn trim(source: &Array, count: i64) -> Answer {
     let length = source.dimensions.first().map_or(0, |dimension| dimension.0);
     let Some(kept) = usize::try_from(count).ok().and_then(|count| length.checked_sub(count)) else {
-        return Err(ValueError::new(
-            "2202E",
-            format!("number of elements to trim must be between 0 and {length}"),
-        ));
+        return Err(ValueError::new("2202E", format!("number of elements to trim must be between 0 and {length}")));
     };
     if kept == 0 {
         return Ok(Datum::Array(empty()));

@@ -173,7 +173,8 @@ fn translate(pattern: &str, options: Options) -> Result<String, ValueError> {
             '{' if !next.is_some_and(|next| next.is_ascii_digit()) => result.push_str("\\{"),
             '}' => {
                 let opens = result.rfind('{').is_some_and(|open| {
-                    !result[..open].ends_with('\\') && result[open + 1..].bytes().all(|b| b.is_ascii_digit() || b == b',')
+                    !result[..open].ends_with('\\')
+                        && result[open + 1..].bytes().all(|b| b.is_ascii_digit() || b == b',')
                 });
                 result.push_str(if opens { "}" } else { "\\}" });
             }
@@ -194,7 +195,10 @@ fn escape(after: &[char], result: &mut String, in_brackets: bool) -> Result<usiz
     let Some(character) = after.first() else { return Err(invalid("invalid escape \\ sequence")) };
     let hex = |count: usize| -> Result<u32, ValueError> {
         let digits: String = after.iter().skip(1).take(count).collect();
-        u32::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == count).ok_or_else(|| invalid("invalid escape \\ sequence"))
+        u32::from_str_radix(&digits, 16)
+            .ok()
+            .filter(|_| digits.len() == count)
+            .ok_or_else(|| invalid("invalid escape \\ sequence"))
     };
     match character {
         'm' if !in_brackets => result.push_str(r"\b{start}"),

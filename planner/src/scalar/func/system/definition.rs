@@ -5,8 +5,8 @@ use super::super::text::{parse_identifier, quote_identifier};
 use super::super::{Definition, strict};
 use super::spelling::spelled;
 use super::{Answer, EvalContext};
-use crate::resolve::qualified_definition;
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
+use crate::resolve::qualified_definition;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
@@ -106,9 +106,9 @@ fn serial_sequence(ctx: &EvalContext, args: &[Datum]) -> Answer {
         Some(DefaultValue::Serial(sequence) | DefaultValue::Identity { sequence, .. }) => Some(*sequence),
         Some(DefaultValue::Expr(_) | DefaultValue::Generated(_)) | None => None,
     };
-    let sequence = from_default.and_then(|id| catalog.sequences.get(&id)).or_else(|| {
-        catalog.sequences.values().find(|sequence| sequence.owned_by == Some((table.id, place)))
-    });
+    let sequence = from_default
+        .and_then(|id| catalog.sequences.get(&id))
+        .or_else(|| catalog.sequences.values().find(|sequence| sequence.owned_by == Some((table.id, place))));
     sequence.map_or(Ok(Datum::Null), |sequence| string(format!("public.{}", quote_identifier(&sequence.name))))
 }
 
@@ -118,7 +118,11 @@ fn view(ctx: &EvalContext, id: u32) -> Answer {
     match catalog.table(RelationId(id)) {
         Some(table) => string(table.view.as_ref().map_or_else(String::new, |view| {
             let names = ctx.names();
-            if names.public_is_searched() { view.definition() } else { spelled(&qualified_definition(view, catalog), &names) }
+            if names.public_is_searched() {
+                view.definition()
+            } else {
+                spelled(&qualified_definition(view, catalog), &names)
+            }
         })),
         None => Ok(Datum::Null),
     }

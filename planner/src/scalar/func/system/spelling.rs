@@ -35,9 +35,16 @@ pub(super) fn spelled(expression: &str, names: &CatalogNames) -> String {
             }
             Token::SingleQuotedString(name) => {
                 let advanced = before == Some(&Token::LParen)
-                    && at.checked_sub(2).and_then(token).is_some_and(|word| ["nextval", "currval", "setval"].iter().any(|name| is_word(word, name)));
-                let cast = token(at + 1) == Some(&Token::DoubleColon) && token(at + 2).is_some_and(|word| is_word(word, "regclass"));
-                if (advanced || cast) && parse_identifier(name, true).is_ok_and(|parts| parts.len() == 1) && names.has_public_class(name) {
+                    && at
+                        .checked_sub(2)
+                        .and_then(token)
+                        .is_some_and(|word| ["nextval", "currval", "setval"].iter().any(|name| is_word(word, name)));
+                let cast = token(at + 1) == Some(&Token::DoubleColon)
+                    && token(at + 2).is_some_and(|word| is_word(word, "regclass"));
+                if (advanced || cast)
+                    && parse_identifier(name, true).is_ok_and(|parts| parts.len() == 1)
+                    && names.has_public_class(name)
+                {
                     texts[significant[at]].insert_str(1, "public.");
                 }
             }

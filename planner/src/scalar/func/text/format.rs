@@ -38,8 +38,10 @@ fn specifier<'a>(
     next: &mut usize,
     result: &mut String,
 ) -> Result<&'a str, ValueError> {
-    let unterminated =
-        || ValueError { hint: Some("For a single \"%\" use \"%%\".".to_owned()), ..bad("unterminated format() type specifier") };
+    let unterminated = || ValueError {
+        hint: Some("For a single \"%\" use \"%%\".".to_owned()),
+        ..bad("unterminated format() type specifier")
+    };
     let mut rest = source;
     let mut place = None;
     let (number, after) = leading_number(rest)?;

@@ -17,7 +17,8 @@ pub(super) fn fraction_micros(fraction: &str) -> Result<i64, Failure> {
 
 pub(super) fn clock_micros(hour: i64, minute: i64, second: i64, fraction: i64) -> Result<i64, Failure> {
     let is_valid = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
-    let micros = hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
+    let micros =
+        hour.min(1000) * HOUR_MICROS + minute.min(1000) * MINUTE_MICROS + second.min(1000) * SECOND_MICROS + fraction;
     if !is_valid || micros > DAY_MICROS {
         return Err(Failure::Field);
     }
