@@ -107,10 +107,11 @@ impl Hydration {
             if let Some((chain, pipeline, rows)) = &mut self.current {
                 let started = Instant::now();
                 let mut read = Vec::new();
-                while read.len() < self.chunk_rows.next && started.elapsed() < CHUNK_READ_MAX {
-                    match rows.next() {
-                        Some(row) => read.push(row?.1),
-                        None => break,
+                // Nothing read means that nothing is left: the clock is looked at after a row, not before the first.
+                for row in rows.by_ref() {
+                    read.push(row?.1);
+                    if read.len() >= self.chunk_rows.next || started.elapsed() >= CHUNK_READ_MAX {
+                        break;
                     }
                 }
                 if !read.is_empty() {
