@@ -4,10 +4,12 @@
 //! after its commit, so that a wait which is given up takes nothing back.
 
 use super::Session;
+use super::view::with_tables_below;
 use crate::SqlError;
 use crate::commit::ViewRequest;
 use crate::one_shot::watch::Watch;
 use crate::protocol::{Notice, Response};
+use crate::published::Published;
 use crate::view::published::Stage;
 use planner::parse::statement::ObjectName;
 use repr::RelationId;
@@ -21,11 +23,13 @@ impl Session {
     pub(super) fn wait_until_filled(&self, view: RelationId) -> Result<(), SqlError> {
         let watch = Watch::new(self.limits(self.database.latest().time));
         loop {
-            if let Some(state) = self.database.latest().views.get(view) {
+            let published = self.database.latest();
+            if let Some(state) = published.views.get(view) {
                 match &state.stage {
                     Stage::Ready => return Ok(()),
                     Stage::Failed(error) => return Err(error.clone()),
-                    Stage::Waiting | Stage::Hydrating { .. } => {}
+                    Stage::Waiting => refuse_failing_below(&published, view)?,
+                    Stage::Hydrating { .. } => {}
                 }
             }
             if self.cancel.is_cancelled() {
@@ -92,4 +96,11 @@ impl Session {
         }
         if with_data && state(self).is_some() { self.wait_until_filled(view) } else { Ok(()) }
     }
+}
+
+/// A view waits for those that it reads as long as a row of one fails: who waits for it is told so.
+fn refuse_failing_below(published: &Published, view: RelationId) -> Result<(), SqlError> {
+    let below = with_tables_below(published.catalog(), [view]);
+    let failing = below.into_iter().filter_map(|id| published.views.get(id)?.error.clone()).next();
+    failing.map_or(Ok(()), |error| Err(error.into()))
 }
