@@ -101,6 +101,6 @@ impl Session {
 /// A view waits for those that it reads as long as a row of one fails: who waits for it is told so.
 fn refuse_failing_below(published: &Published, view: RelationId) -> Result<(), SqlError> {
     let below = with_tables_below(published.catalog(), [view]);
-    let failing = below.into_iter().filter_map(|id| published.views.get(id)?.error.clone()).next();
+    let failing = below.into_iter().find_map(|id| published.views.get(id)?.error.clone());
     failing.map_or(Ok(()), |error| Err(error.into()))
 }
