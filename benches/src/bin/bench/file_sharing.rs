@@ -143,8 +143,11 @@ impl Files {
 
     /// Whom a share is with.
     pub fn target(&self, share: u64) -> Target {
-        let with_user =
-            if share < self.shares() { share % (USER_SHARES + GROUP_SHARES) < USER_SHARES } else { share % 2 == 0 };
+        let with_user = if share < self.shares() {
+            share % (USER_SHARES + GROUP_SHARES) < USER_SHARES
+        } else {
+            share.is_multiple_of(2)
+        };
         if with_user {
             Target::User(self.mixed(share) % self.users)
         } else {
@@ -156,7 +159,7 @@ impl Files {
     pub fn fresh_share(&self, with_user: bool) -> u64 {
         loop {
             let share = self.next_share.fetch_add(1, Ordering::SeqCst);
-            if (share % 2 == 0) == with_user {
+            if share.is_multiple_of(2) == with_user {
                 return share;
             }
         }

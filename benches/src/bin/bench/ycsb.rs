@@ -301,10 +301,10 @@ impl Store<'_> {
 fn whole(row: &Row) -> Result<u64, Failure> {
     let first: &str = row.try_get(1)?;
     let number = first.split(':').next().unwrap_or_default();
-    for field in 0..FIELDS {
+    for (field, field_number) in FIELD_NUMBERS.iter().enumerate() {
         let value: &str = row.try_get(field + 1)?;
         let mut parts = value.split(':');
-        if value.len() != FIELD_BYTES || parts.next() != Some(number) || parts.next() != Some(FIELD_NUMBERS[field]) {
+        if value.len() != FIELD_BYTES || parts.next() != Some(number) || parts.next() != Some(*field_number) {
             return Err(format!("field {field} of record {number} holds something else").into());
         }
     }
