@@ -96,11 +96,6 @@ impl Layered {
         Ok(self.base.owners(relation, row_key)?)
     }
 
-    /// Asks for the owners of many rows.
-    pub fn owner_lookup(&self) -> OwnerLookup {
-        OwnerLookup { probe: self.base.snapshot.owner_probe(), view: self.clone() }
-    }
-
     /// Whether a row is there, without opening its seal.
     pub fn exists(&self, shape: &TableShape, row_key: &RowKey) -> Result<bool, SqlError> {
         let relation = shape.id();
@@ -472,22 +467,6 @@ impl Reader for Layered {
 
     fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {
         self.owners_of(table.id, row_key)
-    }
-}
-
-/// See `Layered::owner_lookup`.
-pub struct OwnerLookup {
-    probe: OwnerProbe,
-    view: Layered,
-}
-
-impl OwnerLookup {
-    /// As `Layered::owners_of`.
-    pub fn owners_of(&mut self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
-        if self.view.layers.is_empty() {
-            return Ok(self.probe.owners(relation, row_key)?);
-        }
-        self.view.owners_of(relation, row_key)
     }
 }
 

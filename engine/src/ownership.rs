@@ -20,13 +20,12 @@ pub mod placement;
 mod self_reference;
 
 use crate::SqlError;
-use crate::layered::{Layered, OwnerLookup};
+use crate::layered::Layered;
 use crate::marks::{Mark, Marks};
 use crate::overlay::{Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -70,8 +69,7 @@ pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
     derivation.reads.note(&Mark::Catalog);
     for relation in between.new.schema().clone().order() {
         let shape = between.new.shape(*relation)?.clone();
-        let owners = RefCell::new(between.old.owner_lookup());
-        TableDerivation { between, shape, owners, deltas: BTreeMap::new() }.run(&mut derivation)?;
+        TableDerivation { between, shape, deltas: BTreeMap::new() }.run(&mut derivation)?;
     }
     note_writes(between, &mut derivation)?;
     Ok(derivation)
@@ -80,8 +78,6 @@ pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
 struct TableDerivation<'a> {
     between: &'a Between<'a>,
     shape: Arc<TableShape>,
-    /// Before the transaction.
-    owners: RefCell<OwnerLookup>,
     /// Row → owner → change of its number of derivations.
     deltas: BTreeMap<RowKey, Deltas>,
 }
@@ -251,7 +247,7 @@ impl TableDerivation<'_> {
         if self.between.overlay.table(relation).is_some_and(|changes| changes.truncated) {
             return Ok(Owners::new());
         }
-        self.owners.borrow_mut().owners_of(relation, row_key)
+        self.between.old.owners_of(relation, row_key)
     }
 
     fn apply(&self, owners: &Owners, deltas: Deltas) -> Result<Owners, SqlError> {

@@ -36,22 +36,12 @@ impl Published {
         index: IndexId,
         value: &ValueHash,
     ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
-        for probe in &self.probes.index {
-            if let Some(mut probe) = probe.try_lock() {
-                return probe.get_or_insert_with(|| self.snapshot.index_probe()).rows(index, value);
-            }
-        }
-        self.snapshot.index_hashed(index, value)
+        with(&self.probes.index, || self.snapshot.index_probe(), |probe| probe.rows(index, value))
     }
 
     /// A row's owners and their derivations, smallest µDB id first; none when the row is absent.
     pub fn owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, StorageError> {
-        for probe in &self.probes.owners {
-            if let Some(mut probe) = probe.try_lock() {
-                return probe.get_or_insert_with(|| self.snapshot.owner_probe()).owners(relation, row_key);
-            }
-        }
-        self.snapshot.owners(relation, row_key)
+        with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.owners(relation, row_key))
     }
 }
 
@@ -64,3 +54,11 @@ pub struct Probes {
 }
 
 const PROBES: usize = 4;
+
+/// Asks the first probe that is free, or a new one.
+fn with<P, T>(probes: &[Mutex<Option<P>>], make: impl Fn() -> P, ask: impl FnOnce(&mut P) -> T) -> T {
+    match probes.iter().find_map(Mutex::try_lock) {
+        Some(mut probe) => ask(probe.get_or_insert_with(make)),
+        None => ask(&mut make()),
+    }
+}

@@ -75,13 +75,7 @@ impl Snapshot {
         index: IndexId,
         value: &ValueHash,
     ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
-        let mut cursor = Cursor::prefix(self, Family::Index, &keyspace::index_hashed_prefix(index, value));
-        let mut rows = Vec::new();
-        while let Some(entry) = cursor.next("read an index", parse_hashed)? {
-            let (_, key, locator) = entry.ok_or(malformed(index))?;
-            rows.push((key, locator));
-        }
-        Ok(rows)
+        self.index_probe().rows(index, value)
     }
 
     /// Asks for many hashed values.

@@ -46,14 +46,7 @@ impl Batch {
 impl Snapshot {
     /// A row's owners and their derivations, smallest µDB id first; none when the row is absent.
     pub fn owners(&self, relation: RelationId, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, StorageError> {
-        let mut cursor = Cursor::prefix(self, Family::Owners, &keyspace::owners_of(relation, key));
-        let mut owners = Vec::new();
-        while let Some(entry) = cursor.next("read owners", parse)? {
-            let (_, owner, derivations) = entry.ok_or(malformed(relation))?;
-            owners.push((owner, derivations));
-        }
-        self.hint(relation, key, &owners);
-        Ok(owners)
+        self.owner_probe().owners(relation, key)
     }
 
     // Whoever asks for a row's owners mostly reads the row next.
@@ -65,8 +58,8 @@ impl Snapshot {
 
     /// The owner whose copy is canonical; nothing when the row is absent.
     pub fn canonical_owner(&self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
-        let mut cursor = Cursor::prefix(self, Family::Owners, &keyspace::owners_of(relation, key));
-        match cursor.next("read owners", |key, _| keyspace::parse_owner(key))? {
+        let mut cursor = Cursor::probe(self, Family::Owners);
+        match cursor.find(&keyspace::owners_of(relation, key), "read owners", |key, _| keyspace::parse_owner(key))? {
             Some(Some((_, owner))) => Ok(Some(owner)),
             Some(None) => Err(malformed(relation)),
             None => Ok(None),

@@ -52,15 +52,6 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// The entries with a prefix that the family's filter knows: absent ones cost no block.
-    pub(crate) fn prefix(snapshot: &Snapshot, family: Family, prefix: &[u8]) -> Cursor {
-        let mut options = ReadOptions::default();
-        // It ends with the prefix by itself: bounds would only be copied.
-        options.set_prefix_same_as_start(true);
-        let position = Cursor::position(snapshot, family, options);
-        Cursor { position, direction: Direction::Forward, progress: Progress::Before(prefix.to_vec()) }
-    }
-
     /// What it reads.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         self.position.borrow_owner()
@@ -69,6 +60,7 @@ impl Cursor {
     /// For `find`, any number of times: the entries with a prefix that the family's filter knows, whichever is asked for.
     pub(crate) fn probe(snapshot: &Snapshot, family: Family) -> Cursor {
         let mut options = ReadOptions::default();
+        // It ends with the prefix by itself: bounds would only be copied.
         options.set_prefix_same_as_start(true);
         let position = Cursor::position(snapshot, family, options);
         Cursor { position, direction: Direction::Forward, progress: Progress::Done }
