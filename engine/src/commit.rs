@@ -31,12 +31,12 @@ use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
 use crate::view::worker::{Message, Surroundings, ViewWorker};
 use arc_swap::ArcSwap;
-use crossbeam_channel::{Receiver, Sender, bounded};
 use flush::{Flusher, GroupChanges, Work, Written};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
@@ -142,7 +142,7 @@ pub fn seal(
 
 /// The running pipeline.
 pub struct Pipeline {
-    queue: Option<Sender<Request>>,
+    queue: Option<SyncSender<Request>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -154,9 +154,9 @@ impl Pipeline {
         forgotten_at: Arc<AtomicU64>,
         views: ViewThread,
     ) -> Pipeline {
-        let (queue, requests) = bounded(QUEUE_TRANSACTIONS_MAX);
-        let (written, to_flush) = bounded(QUEUE_TRANSACTIONS_MAX);
-        let (to_views, view_messages) = bounded(QUEUE_TRANSACTIONS_MAX);
+        let (queue, requests) = sync_channel(QUEUE_TRANSACTIONS_MAX);
+        let (written, to_flush) = sync_channel(QUEUE_TRANSACTIONS_MAX);
+        let (to_views, view_messages) = sync_channel(QUEUE_TRANSACTIONS_MAX);
         let line = Arc::new(Line::new(published.clone()));
         let state = published.load_full();
         let committer = Committer {
@@ -208,7 +208,7 @@ impl Pipeline {
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
-        let (reply, outcome) = bounded(1);
+        let (reply, outcome) = channel();
         self.send(Request::Commit(CommitRequest { overlay, prepared, reply }))?;
         outcome.recv().map_err(|_| stopping())
     }
@@ -276,7 +276,7 @@ struct Committer {
     current: Arc<Published>,
     recent: RecentWrites,
     destroyed: HashSet<MicroDbId>,
-    written: Sender<Work>,
+    written: SyncSender<Work>,
     statistics: Arc<Statistics>,
     /// The catalog has maintained views.
     follows: bool,

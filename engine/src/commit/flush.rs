@@ -17,10 +17,10 @@ use crate::view::statistics::Statistics;
 use crate::view::subscription::{Deltas, Subscriptions};
 use crate::view::worker::Message;
 use arc_swap::ArcSwap;
-use crossbeam_channel::{Receiver, Sender};
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::time::Instant;
 use storage::Store;
 
@@ -59,7 +59,7 @@ pub(super) struct Flusher {
     pub(super) store: Store,
     pub(super) published: Arc<ArcSwap<Published>>,
     pub(super) line: Arc<Line>,
-    pub(super) views: Sender<Message>,
+    pub(super) views: SyncSender<Message>,
     pub(super) forgotten_at: Arc<AtomicU64>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) statistics: Arc<Statistics>,

@@ -5,11 +5,11 @@ use crate::SqlError;
 use crate::commit::ViewRequest;
 use crate::database::Database;
 use crate::render::arrangement_log::Held;
-use crossbeam_channel::{RecvTimeoutError, bounded};
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
 use planner::scalar::Environment;
 use repr::RelationId;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// One operator of one view.
@@ -47,7 +47,7 @@ pub struct Arranged {
 /// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
 /// statement may.
 pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
-    let (reply, answer) = bounded(1);
+    let (reply, answer) = channel();
     database.pipeline.view(ViewRequest::Inspect(reply))?;
     loop {
         match answer.recv_timeout(Duration::from_millis(10)) {

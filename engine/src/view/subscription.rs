@@ -13,11 +13,11 @@ use super::history::History;
 use crate::SqlError;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
-use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -159,7 +159,7 @@ struct QueueState {
 impl Subscriptions {
     /// Starts the dispatch thread, which ends with the last `Arc`. Nothing was told up to this time.
     pub fn start(time: CommitTime) -> Arc<Subscriptions> {
-        let (told, changes) = unbounded();
+        let (told, changes) = channel();
         let subscriptions = Arc::new(Subscriptions {
             told,
             hub: Mutex::new(HashMap::new()),
