@@ -65,17 +65,26 @@ test: install-notebooks
 
 # The peers of the measurements. Their services are not wanted: the benches start their own.
 install-bench: install-test
+	@grep '^matplotlib' notebooks/requirements.txt | "$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
+
+# A benchmark by name, then the figures of what it wrote, even if it did not come to its end.
+define run_bench
+	@json="$(CARGO_TARGET_DIR)/bench-$(1).json"; rm -f "$$json"; status=0; \
+	BENCH_JSON="$$json" "$(CARGO_TARGET_DIR)/release/bench" $(1) $(ARGUMENTS) || status=$$?; \
+	if [ -e "$$json" ]; then "$(VENV)/bin/python" benches/plots/plot.py "$$json" || true; fi; \
+	exit $$status
+endef
 
 # Numbers: benches/README.md says what each means and how to make it. `make bench-micro ARGUMENTS="--seconds 30"`.
 bench: build install-bench
-	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-core.json" "$(CARGO_TARGET_DIR)/release/bench" core $(ARGUMENTS)
+	$(call run_bench,core)
 
 bench-micro: build install-bench
-	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-views.json" "$(CARGO_TARGET_DIR)/release/bench" views $(ARGUMENTS)
+	$(call run_bench,views)
 
 bench-votes bench-owncloud bench-sar bench-ycsb: bench-%: build install-bench
-	@BENCH_JSON="$(CARGO_TARGET_DIR)/bench-$*.json" "$(CARGO_TARGET_DIR)/release/bench" $* $(ARGUMENTS)
+	$(call run_bench,$*)
 
 # The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.
 soak: build install-test

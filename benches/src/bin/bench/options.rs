@@ -93,6 +93,11 @@ impl Options {
         Plan { connections, rounds: self.rounds, slice: Duration::from_secs_f64(self.seconds), seed: self.seed }
     }
 
+    /// Of a bench that is not cut into slices of time.
+    pub fn untimed(&self) -> Plan {
+        Plan { connections: 1, rounds: 0, slice: Duration::ZERO, seed: self.seed }
+    }
+
     /// What may come to stand on the disk: generously, with logs and preallocated files.
     pub fn bytes_wanted(&self) -> u64 {
         let gigabytes = match self.command.as_str() {

@@ -1,6 +1,6 @@
 //! Results as JSON and as a Markdown table beside it, with the machine, the date and the command.
 //!
-//! The JSON is written anew after each measurement and says that it is partial until the run has ended well.
+//! Both are written anew after each measurement and say that they are partial until the run has ended well.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -48,13 +48,15 @@ impl Report {
     pub fn new(name: &str, data: &str, plan: Plan, systems: &[&str]) -> Result<Report, Failure> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+        let slices = match plan.rounds {
+            0 => String::new(),
+            rounds => format!("; {rounds} slices of {} s for each system, in turn", plan.slice.as_secs_f64()),
+        };
         let head = format!(
-            "{}; `bench {command}`; {cores} cores, {} MB; load {} at the start; {data}; {} slices of {} s for each system, in turn.",
+            "{}; `bench {command}`; {cores} cores, {} MB; load {} at the start; {data}{slices}.",
             said("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
             memory_megabytes(),
             load(),
-            plan.rounds,
-            plan.slice.as_secs_f64(),
         );
         eprintln!("{head}");
         let columns: String = systems.iter().map(|system| format!(" {system} |")).collect();
@@ -175,18 +177,25 @@ impl Report {
     fn write(&self, partial: bool) -> Result<(), Failure> {
         let mut json = format!("{{\"about\":{},\"partial\":{partial},\"results\":[\n", quoted(&self.head));
         write!(json, "{}\n]}}\n", self.json.join(",\n"))?;
-        std::fs::write(&self.path, json).map_err(|error| format!("{}: {error}", self.path.display()).into())
+        std::fs::write(&self.path, json).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let path = self.path.with_extension("md");
+        std::fs::write(&path, self.text(partial)).map_err(|error| format!("{}: {error}", path.display()).into())
     }
 
-    /// Prints the table, writes it beside the JSON, and says where they are. Fails if a part was not measured.
+    fn text(&self, partial: bool) -> String {
+        let notes: String = self.notes.iter().map(|note| format!("- {note}\n")).collect();
+        let partial = match (self.failed, partial) {
+            (true, _) => "PARTIAL: parts of this run were not measured. ",
+            (false, true) => "PARTIAL: this run has not come to its end. ",
+            (false, false) => "",
+        };
+        format!("{partial}{} Load {} at the end.\n\n{}\n{notes}", self.head, load(), self.table)
+    }
+
+    /// Prints the table and says where it is. Fails if a part was not measured.
     pub fn print(&self) -> Result<(), Failure> {
         self.write(self.failed)?;
-        let notes: String = self.notes.iter().map(|note| format!("- {note}\n")).collect();
-        let partial = if self.failed { "PARTIAL: parts of this run were not measured. " } else { "" };
-        let text = format!("{partial}{} Load {} at the end.\n\n{}\n{notes}", self.head, load(), self.table);
-        let path = self.path.with_extension("md");
-        std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
-        println!("{text}\n{} and {}", self.path.display(), path.display());
+        println!("{}\n{} and {}", self.text(false), self.path.display(), self.path.with_extension("md").display());
         if self.failed {
             Err("parts of this run were not measured: its results are marked partial".into())
         } else {

@@ -24,7 +24,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         lobsters.users(),
         lobsters.rows()
     );
-    let mut report = Report::new("sar", &data, options.plan(1), &[OURS])?;
+    let mut report = Report::new("sar", &data, options.untimed(), &[OURS])?;
     let server = Server::dogwood(place, "dogwood")?;
     let started = Instant::now();
     lobsters.fill(&server)?;
