@@ -71,6 +71,12 @@ FIGURES = {
         Figure("latency", "latency", "YCSB: latency", r"(?:YCSB )?([A-F]: .*), .* conn\."),
         Figure("processor", "processor", "YCSB: the server's processor time for an operation", r"(?:YCSB )?([A-F]: .*), .* conn\."),
     ],
+    "gdprbench": [
+        Figure("completion", "number", "GDPRbench: time until all operations of a role are completed", r"(\w+): \d+ operations completed after", "s"),
+        Figure("writes", "latency", "GDPRbench: what changes records", r"(\w+: (?:create|delete|erase|update).*)"),
+        Figure("reads", "latency", "GDPRbench: what reads them", r"(\w+: (?:read|get|verify).*)"),
+        Figure("space", "number", "GDPRbench: bytes for each byte of personal data, after filling", r"space factor: (.*) / .*", "times"),
+    ],
     "memory": [
         Figure("views", "number", "What each view holds, and memcached for the same results", r"view (\w+, \d+ rows): bytes", "MB"),
         Figure(
@@ -147,6 +153,10 @@ def draw(figure, run, target):
     if canvas is None:
         return False
     partial = "PARTIAL RUN: " if run.get("partial") else ""
+    for axis, (low, high) in ((canvas.axes[0].xaxis, canvas.axes[0].get_xlim()), (canvas.axes[0].yaxis, canvas.axes[0].get_ylim())):
+        if axis.get_scale() == "log":
+            axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5) if high / low < 300 else (1,)))
+            axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
     margin = 0.2 / canvas.get_figheight()
     canvas.get_layout_engine().set(rect=(0, margin, 1, 1 - 1.5 * margin))
     canvas.suptitle(partial + figure.title, fontsize=12, fontweight="bold", x=0.01, ha="left")
@@ -316,6 +326,7 @@ def line(figure, results):
     axes.set_xlabel(figure.across + ", logarithmic")
     axes.set_ylabel(figure.unit.replace("processor_us", "µs").replace("p50_us", "µs") + (", logarithmic" if log else ""))
     axes.grid(alpha=0.3)
+    axes.margins(x=0.07)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
     return canvas
 

@@ -1,11 +1,12 @@
 //! Benchmarks against PostgreSQL 15 and memcached: all started here, measured in turn in one run, answers checked while timed.
 //!
-//! `bench core|views|votes|owncloud|sar|ycsb`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
+//! `bench core|views|votes|owncloud|sar|ycsb|gdprbench`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
 
 mod articles;
 mod cache;
 mod core;
 mod file_sharing;
+mod gdprbench;
 mod guard;
 mod lobsters;
 mod maintained;
@@ -45,6 +46,7 @@ fn run() -> Result<(), Failure> {
         "owncloud" => owncloud::run,
         "sar" => sar::run,
         "ycsb" => ycsb::run,
+        "gdprbench" => gdprbench::run,
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };

@@ -8,12 +8,12 @@ use crate::measure::Plan;
 use crate::server::Failure;
 
 /// What is printed to whoever asks.
-pub const USAGE: &str = "usage: bench core|views|votes|owncloud|sar|ycsb [options]
+pub const USAGE: &str = "usage: bench core|views|votes|owncloud|sar|ycsb|gdprbench [options]
   --seconds S      length of a slice (2)
   --rounds R       slices of each system, in turn (3)
   --people N       people of core, views and votes (10000)
-  --scale F        part of the paper's data for owncloud, sar and ycsb (0.02)
-  --connections N  of votes, owncloud and ycsb (8)
+  --scale F        part of the paper's data for owncloud, sar, ycsb and gdprbench (0.02)
+  --connections N  of votes, owncloud, ycsb and gdprbench (8)
   --subscribers N  of views (1000; the goal speaks of 10000)
   --requests N     people whose access and erasure sar asks for (100; the paper: 1000)
   --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb
@@ -104,6 +104,7 @@ impl Options {
             "owncloud" => 12.0 * self.scale,
             "ycsb" => 8.0 * self.scale,
             "sar" => 3.0 * self.scale,
+            "gdprbench" => 1.0 * self.scale,
             _ => self.people as f64 / 20_000.0,
         };
         ((2.0 + gigabytes) * 1e9) as u64
