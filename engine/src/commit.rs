@@ -1,17 +1,19 @@
-//! The commit pipeline: one thread orders all writes, a second makes them durable and publishes them.
+//! The commit pipeline: one stage orders all writes, a second makes them durable and publishes them.
 //!
 //! ```text
-//! connections ─▶ queue ─▶ COMMIT THREAD                         ─▶ FLUSH THREAD
-//!                          drain = one group                        drain what was written meanwhile
+//! connections ─▶ queue ─▶ COMMIT STAGE                          ─▶ FLUSH STAGE
+//!                          all that waits = one group               all that was written meanwhile
 //!                          per transaction, in order:               one fdatasync for all of it, beside VIEW THREAD
 //!                            validate, or derive again              destroy the keys of the erased
 //!                          one WriteBatch (no sync)                 publish the last state, answer all
 //! ```
-//! The commit thread goes on while the flush thread waits for the disk: it derives against what is written,
-//! clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
+//! A stage is worked at by one thread at a time: by the connection of a transaction that is alone, else by the stage's
+//! own thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
+//! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
 
 mod flush;
+mod stage;
 
 use crate::SqlError;
 use crate::layered::Layered;
@@ -33,10 +35,11 @@ use crate::view::worker::{Message, Surroundings, ViewWorker};
 use arc_swap::ArcSwap;
 use flush::{Flusher, GroupChanges, Work, Written};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use stage::{Stage, Worker};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
@@ -47,7 +50,7 @@ pub const META_TIME: &[u8] = b"time";
 /// The key in storage's `meta` under which the catalog stands.
 pub const META_CATALOG: &[u8] = b"catalog";
 
-const QUEUE_TRANSACTIONS_MAX: usize = 4_096;
+const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
 // Larger transactions that lost a race are derived again on their own connection.
 const REDERIVE_ROWS_MAX: usize = 1_000;
@@ -142,8 +145,19 @@ pub fn seal(
 
 /// The running pipeline.
 pub struct Pipeline {
-    queue: Option<SyncSender<Request>>,
-    threads: Vec<JoinHandle<()>>,
+    commit: Arc<Stage<Committer>>,
+    flush: Arc<Stage<Flusher>>,
+    views: SyncSender<Message>,
+    /// Transactions that wait for their outcome.
+    under_way: AtomicUsize,
+    threads: Threads,
+}
+
+/// In the order in which they end.
+struct Threads {
+    commit: Option<JoinHandle<()>>,
+    flush: Option<JoinHandle<()>>,
+    views: Option<JoinHandle<()>>,
 }
 
 impl Pipeline {
@@ -154,74 +168,74 @@ impl Pipeline {
         forgotten_at: Arc<AtomicU64>,
         views: ViewThread,
     ) -> Pipeline {
-        let (queue, requests) = sync_channel(QUEUE_TRANSACTIONS_MAX);
-        let (written, to_flush) = sync_channel(QUEUE_TRANSACTIONS_MAX);
-        let (to_views, view_messages) = sync_channel(QUEUE_TRANSACTIONS_MAX);
+        let (to_views, view_messages) = sync_channel(VIEW_MESSAGES_MAX);
         let line = Arc::new(Line::new(published.clone()));
         let state = published.load_full();
-        let committer = Committer {
+        let view_store = store.clone();
+        let ViewThread { statistics, settings, subscriptions, automatic } = views;
+        let flusher = Flusher {
             store: store.clone(),
+            published,
+            line: line.clone(),
+            views: to_views.clone(),
+            forgotten_at,
+            subscriptions: subscriptions.clone(),
+            statistics: statistics.clone(),
+        };
+        let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
+        let committer = Committer {
+            store,
             follows: follows(&state),
             current: state.clone(),
             recent: RecentWrites::default(),
             destroyed: HashSet::new(),
-            written,
-            statistics: views.statistics.clone(),
+            written: flush.clone(),
+            statistics: statistics.clone(),
             asked_for_views: false,
             failed: None,
         };
-        let view_store = store.clone();
-        let ViewThread { statistics, settings, subscriptions, automatic } = views;
-        let flush_statistics = statistics.clone();
-        let around =
-            Surroundings { line: line.clone(), statistics, subscriptions: subscriptions.clone(), automatic, settings };
+        let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
+        let around = Surroundings { line, statistics, subscriptions, automatic, settings };
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
                 .spawn(move || {
-                    // Half a commit cannot be taken back: recovery is the tested way out of a bug here.
                     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
                         std::process::abort();
                     }
                 })
                 .expect("the process can start its pipeline threads")
         };
-        let threads = vec![
-            spawn("commit", Box::new(move || committer.run(&requests))),
-            spawn(
-                "views",
-                Box::new(move || {
-                    ViewWorker::new(view_store, around, state).run(&view_messages);
-                }),
-            ),
-            spawn(
-                "flush",
-                Box::new(move || {
-                    let statistics = flush_statistics;
-                    Flusher { store, published, line, views: to_views, forgotten_at, subscriptions, statistics }
-                        .run(&to_flush);
-                }),
-            ),
-        ];
-        Pipeline { queue: Some(queue), threads }
+        let (stage, next) = (commit.clone(), flush.clone());
+        let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
+        let stage = flush.clone();
+        let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
+        let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
+        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
+        Pipeline { commit, flush, views: to_views, under_way: AtomicUsize::new(0), threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
         let (reply, outcome) = channel();
-        self.send(Request::Commit(CommitRequest { overlay, prepared, reply }))?;
-        outcome.recv().map_err(|_| stopping())
+        self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
+        if self.under_way.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.commit.help();
+            self.flush.help();
+        } else {
+            self.commit.rouse();
+        }
+        let outcome = outcome.recv();
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        outcome.map_err(|_| SqlError::new("57P01", "the server is shutting down").fatal())
     }
 
     /// Asks for a view that no DDL makes, or drops it, at the place in the commit order that this call has.
     /// Whether and when it can be read is published with it.
-    pub fn view(&self, request: ViewRequest) -> Result<(), SqlError> {
-        self.send(Request::View(request))
-    }
-
-    fn send(&self, request: Request) -> Result<(), SqlError> {
-        let queue = self.queue.as_ref().ok_or_else(stopping)?;
-        queue.send(request).map_err(|_| stopping())
+    pub fn view(&self, request: ViewRequest) {
+        self.commit.put(Request::View(request));
+        // Who asks may hold what the view thread waits for.
+        self.commit.rouse();
     }
 
     /// Writes an audit record by itself, and waits until it is durable.
@@ -237,10 +251,6 @@ impl Pipeline {
             Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
         }
     }
-}
-
-fn stopping() -> SqlError {
-    SqlError::new("57P01", "the server is shutting down").fatal()
 }
 
 /// What the view thread is started with.
@@ -262,11 +272,15 @@ fn follows(state: &Published) -> bool {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.queue = None;
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has aborted the process.
-            let _ended = thread.join();
-        }
+        let Threads { commit, flush, views } = &mut self.threads;
+        // A thread that panicked has aborted the process.
+        let join = |thread: &mut Option<JoinHandle<()>>| thread.take().map(JoinHandle::join);
+        self.commit.close();
+        let _committed = join(commit);
+        self.flush.close();
+        let _flushed = join(flush);
+        let _told = self.views.send(Message::Stop);
+        let _viewed = join(views);
     }
 }
 
@@ -276,7 +290,7 @@ struct Committer {
     current: Arc<Published>,
     recent: RecentWrites,
     destroyed: HashSet<MicroDbId>,
-    written: SyncSender<Work>,
+    written: Arc<Stage<Flusher>>,
     statistics: Arc<Statistics>,
     /// The catalog has maintained views.
     follows: bool,
@@ -285,24 +299,25 @@ struct Committer {
     failed: Option<SqlError>,
 }
 
-impl Committer {
-    fn run(mut self, requests: &Receiver<Request>) {
-        while let Ok(first) = requests.recv() {
-            let mut group = Vec::new();
-            let waiting = requests.try_iter().take(GROUP_TRANSACTIONS_MAX - 1);
-            for request in std::iter::once(first).chain(waiting) {
-                match request {
-                    Request::Commit(request) => group.push(request),
-                    Request::View(request) => {
-                        self.commit(std::mem::take(&mut group));
-                        self.view(request);
-                    }
+impl Worker for Committer {
+    type Work = Request;
+
+    fn work(&mut self, requests: Vec<Request>) {
+        let mut group = Vec::new();
+        for request in requests {
+            match request {
+                Request::Commit(request) => group.push(request),
+                Request::View(request) => {
+                    self.commit(std::mem::take(&mut group));
+                    self.view(request);
                 }
             }
-            self.commit(group);
         }
+        self.commit(group);
     }
+}
 
+impl Committer {
     fn view(&mut self, request: ViewRequest) {
         let state = self.current.clone();
         let message = match request {
@@ -314,11 +329,7 @@ impl Committer {
             ViewRequest::Refill(view) => Message::Refill(view, state),
             ViewRequest::Inspect(reply) => Message::Inspect(reply),
         };
-        self.hand_on(Work::View(message));
-    }
-
-    fn hand_on(&self, work: Work) {
-        self.written.send(work).expect("the flush thread outlives the commit thread or aborts the process");
+        self.written.put(Work::View(message));
     }
 
     fn commit(&mut self, group: Vec<CommitRequest>) {
@@ -386,7 +397,7 @@ impl Committer {
         let followed = self.follows || self.asked_for_views;
         let changes =
             followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
-        self.hand_on(Work::Group(Written { state: self.current.clone(), changes, destroyed, replies }));
+        self.written.put(Work::Group(Written { state: self.current.clone(), changes, destroyed, replies }));
     }
 
     /// The transaction as it stands after all before it: as prepared, or derived again.

@@ -1,4 +1,4 @@
-//! The flush thread: makes what is written durable, has the views follow meanwhile, publishes, answers.
+//! The flush stage: makes what is written durable, has the views follow meanwhile, publishes, answers.
 //!
 //! ```text
 //! written ─▶ all that has come ─┬─▶ views: its groups, as one where that tells nobody less ─┐
@@ -7,6 +7,7 @@
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
 //! erasure keeps its own time in subscriptions, so its group goes alone.
 
+use super::stage::Worker;
 use super::{Committed, Flushes, Outcome, answer};
 use crate::overlay::Overlay;
 use crate::published::Published;
@@ -20,11 +21,11 @@ use arc_swap::ArcSwap;
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Instant;
 use storage::Store;
 
-/// What the commit thread hands on, in its order.
+/// What the commit stage hands on, in its order.
 pub(super) enum Work {
     /// A group was written.
     Group(Written),
@@ -65,26 +66,27 @@ pub(super) struct Flusher {
     pub(super) statistics: Arc<Statistics>,
 }
 
-impl Flusher {
-    /// Runs until the commit thread is gone.
-    pub(super) fn run(&self, written: &Receiver<Work>) {
-        while let Ok(first) = written.recv() {
-            let mut groups = Vec::new();
-            for work in std::iter::once(first).chain(written.try_iter()) {
-                match work {
-                    Work::Group(group) => groups.push(group),
-                    Work::View(message) => {
-                        self.flush(std::mem::take(&mut groups));
-                        self.tell_views(message);
-                    }
+impl Worker for Flusher {
+    type Work = Work;
+
+    fn work(&mut self, written: Vec<Work>) {
+        let mut groups = Vec::new();
+        for work in written {
+            match work {
+                Work::Group(group) => groups.push(group),
+                Work::View(message) => {
+                    self.flush(std::mem::take(&mut groups));
+                    self.tell_views(message);
                 }
             }
-            self.flush(groups);
         }
+        self.flush(groups);
     }
+}
 
+impl Flusher {
     fn tell_views(&self, message: Message) {
-        self.views.send(message).expect("the view thread outlives the flush thread or aborts the process");
+        self.views.send(message).expect("the view thread outlives the flush stage or aborts the process");
     }
 
     fn flush(&self, mut groups: Vec<Written>) {

@@ -88,7 +88,7 @@ impl Session {
         // One that this transaction makes is filled after it.
         let Some(failed) = state(self) else { return Ok(()) };
         if matches!(failed.stage, Stage::Failed(_)) {
-            self.database.pipeline.view(ViewRequest::Refill(view))?;
+            self.database.pipeline.view(ViewRequest::Refill(view));
             let environment = self.eval_context(Arc::from([]), &self.catalog()).environment;
             while state(self).is_some_and(|now| Arc::ptr_eq(&now, &failed)) {
                 environment.sleep(POLL)?;

@@ -81,7 +81,7 @@ impl Session {
         let keys = read::keys(&plan.lifted, &context)?;
         let shape = PlannedShape::new(Arc::new(plan.lifted.clone()), &catalog);
         for _ in 0..ATTEMPTS_MAX {
-            let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline)?;
+            let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
             let held = Held { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &plan.lifted)? else { continue };
             // Registered before the snapshot is taken: nothing falls in between.

@@ -142,7 +142,7 @@ impl Session {
         let wanted = match asking {
             Asking::ToRead => {
                 let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
-                let wanted = database.automatic_views.executed(entry, &database.pipeline)?;
+                let wanted = database.automatic_views.executed(entry, &database.pipeline);
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }

@@ -8,7 +8,6 @@
 use super::dataflow::{ArrangedBy, Definition};
 use super::published::{Stage, Views};
 use super::reason::NoView;
-use crate::SqlError;
 use crate::commit::{Pipeline, ViewRequest};
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Table};
@@ -155,10 +154,10 @@ impl AutomaticViews {
     }
 
     /// One more execution; the view, if there is one. Makes it when it has been earned.
-    pub fn executed(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Result<Option<RelationId>, SqlError> {
+    pub fn executed(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Option<RelationId> {
         entry.used_s.store(self.now_s(), Ordering::Relaxed);
         if let Some(view) = entry.view() {
-            return Ok(Some(view));
+            return Some(view);
         }
         let now = Instant::now();
         let earned = {
@@ -169,26 +168,18 @@ impl AutomaticViews {
             }
             runs.len() >= RUNS_MIN
         };
-        if earned && entry.pausing().is_none() { self.make(entry, pipeline).map(Some) } else { Ok(None) }
+        (earned && entry.pausing().is_none()).then(|| self.make(entry, pipeline))
     }
 
     /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
-    pub fn hold(
-        &self,
-        shape: &PlannedShape,
-        text: &str,
-        pipeline: &Pipeline,
-    ) -> Result<(Arc<Entry>, RelationId), SqlError> {
+    pub fn hold(&self, shape: &PlannedShape, text: &str, pipeline: &Pipeline) -> (Arc<Entry>, RelationId) {
         loop {
             let entry = self.entry(shape, text);
             entry.holders.fetch_add(1, Ordering::SeqCst);
             // Looked at again once it is held: whoever drops it either finds the holder or has taken it away.
             if self.find(&shape.lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
-                let made = self.make(&entry, pipeline);
-                if made.is_err() {
-                    self.release(&entry);
-                }
-                return made.map(|view| (entry, view));
+                let view = self.make(&entry, pipeline);
+                return (entry, view);
             }
             self.release(&entry);
         }
@@ -200,7 +191,7 @@ impl AutomaticViews {
         entry.holders.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn make(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Result<RelationId, SqlError> {
+    fn make(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> RelationId {
         // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
         let known = {
             let mut entries = self.entries.lock();
@@ -211,7 +202,7 @@ impl AutomaticViews {
         // One maker a shape.
         let mut runs = entry.runs.lock();
         if let Some(view) = entry.view() {
-            return Ok(view);
+            return view;
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let lifted = &entry.shape.lifted;
@@ -230,8 +221,8 @@ impl AutomaticViews {
         // Before the view thread hears of it, which may say at once that it has ended.
         self.entries.lock().made.insert(RelationId(id), entry.clone());
         entry.id.store(id, Ordering::Release);
-        pipeline.view(ViewRequest::Create(Box::new(definition))).inspect_err(|_| self.ended(RelationId(id)))?;
-        Ok(RelationId(id))
+        pipeline.view(ViewRequest::Create(Box::new(definition)));
+        RelationId(id)
     }
 
     /// The view thread has dropped a view, since DDL has changed what it reads: the query has to earn another.
@@ -244,7 +235,7 @@ impl AutomaticViews {
     }
 
     /// Drops what is idle and what exceeds the budget. Called now and then.
-    pub fn evict(&self, views: &Views, memory_bytes_max: usize, pipeline: &Pipeline) -> Result<(), SqlError> {
+    pub fn evict(&self, views: &Views, memory_bytes_max: usize, pipeline: &Pipeline) {
         let now = self.now_s();
         let mut made = self.all();
         made.sort_by_key(|entry| entry.used_s.load(Ordering::Relaxed));
@@ -268,10 +259,9 @@ impl AutomaticViews {
                     let over = OverBudget { at: Instant::now(), budget_bytes: memory_bytes_max, pause };
                     *entry.over_budget.lock() = Some(over);
                 }
-                pipeline.view(ViewRequest::Drop(view))?;
+                pipeline.view(ViewRequest::Drop(view));
             }
         }
-        Ok(())
     }
 
     /// There is more room: what was dropped for lack of it may come back.

@@ -48,7 +48,7 @@ pub struct Arranged {
 /// statement may.
 pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
     let (reply, answer) = channel();
-    database.pipeline.view(ViewRequest::Inspect(reply))?;
+    database.pipeline.view(ViewRequest::Inspect(reply));
     loop {
         match answer.recv_timeout(Duration::from_millis(10)) {
             Ok(inspected) => return Ok(inspected),

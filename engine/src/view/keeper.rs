@@ -18,10 +18,7 @@ pub fn start(database: &Arc<Database>) {
                 let views = database.published.load().views.clone();
                 let budget = database.settings.view_memory_bytes();
                 database.automatic_views.allow_again(budget);
-                // Refused only while the server stops.
-                if database.automatic_views.evict(&views, budget, &database.pipeline).is_err() {
-                    return;
-                }
+                database.automatic_views.evict(&views, budget, &database.pipeline);
                 database.subscriptions.trim();
             }
         })

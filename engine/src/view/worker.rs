@@ -61,6 +61,8 @@ pub enum Message {
     Refill(RelationId, Arc<Published>),
     /// What dataflows hold and took.
     Inspect(Sender<Vec<Inspected>>),
+    /// The server stops: nothing is published any more.
+    Stop,
 }
 
 /// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
@@ -118,7 +120,7 @@ impl ViewWorker {
         }
     }
 
-    /// Runs until the commit thread is gone.
+    /// Runs until it is told to stop.
     pub fn run(mut self, messages: &Receiver<Message>) {
         self.follow_catalog();
         self.republish();
@@ -162,6 +164,7 @@ impl ViewWorker {
                     // Whoever asked may have gone.
                     let _unheard = reply.send(self.inspect());
                 }
+                Some(Message::Stop) => return,
                 None => self.hydrate(),
             }
         }
