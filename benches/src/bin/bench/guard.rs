@@ -22,7 +22,7 @@ while read -r word number; do
     esac
 done
 echo 'bench: interrupted: the servers are being stopped; what was written so far is marked partial' >&2
-for one in $running; do kill -INT "$one" 2>/dev/null; done
+for one in $running; do kill -INT "$one" 2>/dev/null; kill -TERM "$one" 2>/dev/null; done
 for turn in $(seq 100); do
     left=; for one in $running; do kill -0 "$one" 2>/dev/null && left="$left $one"; done
     [ -n "$left" ] || break

@@ -1,15 +1,17 @@
-//! Benchmarks against PostgreSQL 15 and memcached: all started here, measured in turn in one run, answers checked while timed.
+//! Benchmarks against PostgreSQL 15, MariaDB and memcached: all started here, measured in turn in one run, answers checked while timed.
 //!
-//! `bench core|views|votes|owncloud|sar|ycsb|gdprbench`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
+//! `bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
 
 mod articles;
 mod cache;
 mod core;
+mod discussion;
 mod file_sharing;
 mod gdprbench;
 mod guard;
 mod lobsters;
 mod maintained;
+mod mariadb;
 mod measure;
 mod options;
 mod owncloud;
@@ -44,6 +46,7 @@ fn run() -> Result<(), Failure> {
         "views" => views::run,
         "votes" => votes::run,
         "owncloud" => owncloud::run,
+        "lobsters" => discussion::run,
         "sar" => sar::run,
         "ycsb" => ycsb::run,
         "gdprbench" => gdprbench::run,

@@ -8,15 +8,17 @@ use crate::measure::Plan;
 use crate::server::Failure;
 
 /// What is printed to whoever asks.
-pub const USAGE: &str = "usage: bench core|views|votes|owncloud|sar|ycsb|gdprbench [options]
+pub const USAGE: &str = "usage: bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench [options]
   --seconds S      length of a slice (2)
   --rounds R       slices of each system, in turn (3)
   --people N       people of core, views and votes (10000)
-  --scale F        part of the paper's data for owncloud, sar, ycsb and gdprbench (0.02)
-  --connections N  of votes, owncloud, ycsb and gdprbench (8)
+  --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb and gdprbench (0.02)
+  --users-times N  lobsters once more with so many times the data (1: not)
+  --connections N  of votes, owncloud, lobsters, ycsb and gdprbench (8)
   --subscribers N  of views (1000; the goal speaks of 10000)
   --requests N     people whose access and erasure sar asks for (100; the paper: 1000)
-  --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb
+  --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb,
+                   or some systems of lobsters: Dogwood,PostgreSQL,MariaDB
   --seed N         of keys and choices (1)
 $DOGWOOD names the server (else the one beside this program), $BENCH_JSON the file of results (else bench-NAME.json).";
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub people: u64,
     /// Part of the paper's data.
     pub scale: f64,
+    /// Of lobsters: how many times the data, the second time.
+    pub users_times: f64,
     /// Connections of the mixed workloads.
     pub connections: u64,
     /// Of views.
@@ -55,6 +59,7 @@ impl Options {
             command: arguments.next().unwrap_or_default(),
             people: 10_000,
             scale: 0.02,
+            users_times: 1.0,
             connections: 8,
             subscribers: 1_000,
             requests: 100,
@@ -69,6 +74,7 @@ impl Options {
             match argument.as_str() {
                 "--people" => options.people = number(&argument, &value)?,
                 "--scale" => options.scale = number(&argument, &value)?,
+                "--users-times" => options.users_times = number(&argument, &value)?,
                 "--connections" => options.connections = number(&argument, &value)?,
                 "--subscribers" => options.subscribers = number(&argument, &value)?,
                 "--requests" => options.requests = number(&argument, &value)?,
@@ -103,6 +109,7 @@ impl Options {
         let gigabytes = match self.command.as_str() {
             "owncloud" => 12.0 * self.scale,
             "ycsb" => 8.0 * self.scale,
+            "lobsters" => 6.0 * self.scale * (1.0 + self.users_times),
             "sar" => 3.0 * self.scale,
             "gdprbench" => 1.0 * self.scale,
             _ => self.people as f64 / 20_000.0,

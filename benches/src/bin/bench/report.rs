@@ -117,12 +117,21 @@ impl Report {
 
     /// One number of each of some systems; less is better.
     pub fn numbers(&mut self, name: &str, unit: &str, values: &[(&str, f64)]) -> Result<(), Failure> {
+        self.compared(name, unit, values, "less is better")
+    }
+
+    /// One number of each of some systems; more is better.
+    pub fn rates(&mut self, name: &str, unit: &str, values: &[(&str, f64)]) -> Result<(), Failure> {
+        self.compared(name, unit, values, "more is better")
+    }
+
+    fn compared(&mut self, name: &str, unit: &str, values: &[(&str, f64)], better: &str) -> Result<(), Failure> {
         let cells: Vec<_> = values.iter().map(|(system, value)| (*system, format!("{value:.2} {unit}"))).collect();
         let ours = values.iter().find(|(system, _)| *system == self.systems[0]);
         let ratios: Vec<_> = values
             .iter()
             .filter(|(system, _)| *system != self.systems[0])
-            .filter_map(|(system, value)| Some((*system, format!("{:.2}, less is better", ours?.1 / value))))
+            .filter_map(|(system, value)| Some((*system, format!("{:.2}, {better}", ours?.1 / value))))
             .collect();
         self.line(name, &cells, &ratios);
         for (system, value) in values {

@@ -4,7 +4,7 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,11 +14,14 @@ use std::time::{Duration, Instant};
 use postgres::{Client, Config, NoTls};
 
 use crate::guard::Guard;
+use crate::mariadb::Maria;
 
 /// What can go wrong in a benchmark.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 const POSTGRESQL: &str = "/usr/lib/postgresql/15/bin";
+const MARIADB: &str = "/usr/sbin/mariadbd";
+const MYROCKS: &str = "/usr/lib/mysql/plugin/ha_rocksdb.so";
 const MEMCACHED: &str = "/usr/bin/memcached";
 /// What `dogwood --help` calls the bound on connections.
 const CONNECTIONS_OPTION: &str = "--connections";
@@ -105,6 +108,8 @@ struct Process {
     child: Child,
     guard: Arc<Guard>,
     log: PathBuf,
+    /// What it is asked to stop with.
+    signal: &'static str,
 }
 
 impl Process {
@@ -113,7 +118,8 @@ impl Process {
         let child =
             command.stderr(File::create(&log)?).spawn().map_err(|error| format!("{name} does not start: {error}"))?;
         place.guard.started(child.id())?;
-        Ok(Process { child, guard: place.guard.clone(), log })
+        // SIGINT: PostgreSQL's fast shutdown, ours too.
+        Ok(Process { child, guard: place.guard.clone(), log, signal: "-INT" })
     }
 
     /// Why it is not there, in its own last words.
@@ -121,6 +127,14 @@ impl Process {
         let said = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = said.lines().collect();
         format!("{what}: {}", lines[lines.len().saturating_sub(5)..].join(" / ")).into()
+    }
+
+    /// Bytes of its resident set.
+    fn resident(&self) -> Result<u64, Failure> {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1_024)
     }
 
     fn has_ended(&mut self) -> bool {
@@ -132,8 +146,7 @@ impl Process {
         if self.has_ended() {
             return;
         }
-        // SIGINT: PostgreSQL's fast shutdown, ours too.
-        let _asked = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        let _asked = Command::new("kill").args([self.signal, &self.child.id().to_string()]).status();
         for _ in 0..1_000 {
             if self.has_ended() {
                 return;
@@ -276,10 +289,7 @@ impl Server {
 
     /// Bytes of its resident set.
     pub fn resident(&self) -> Result<u64, Failure> {
-        let path = format!("/proc/{}/status", self.process.child.id());
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1_024)
+        self.process.resident()
     }
 
     /// Its processor time.
@@ -347,6 +357,99 @@ impl CacheServer {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(CacheServer { port, process })
+    }
+
+    /// Its processor time.
+    pub fn meter(&self) -> Meter {
+        Meter(self.process.child.id())
+    }
+}
+
+/// A running MariaDB whose tables are MyRocks'.
+pub struct MariaServer {
+    port: u16,
+    folder: PathBuf,
+    process: Process,
+}
+
+impl MariaServer {
+    /// Starts it in a new folder: a quarter of the memory as MyRocks' block cache, every commit flushed, no binary log.
+    pub fn start(place: &Place, name: &str) -> Result<MariaServer, Failure> {
+        installed(MARIADB, "mariadb-server mariadb-plugin-rocksdb")?;
+        installed(MYROCKS, "mariadb-plugin-rocksdb")?;
+        let folder = place.folder.join(name);
+        std::fs::create_dir_all(&folder)?;
+        let data = folder.join("data");
+        let mut install = Command::new("mariadb-install-db");
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        install.arg(format!("--datadir={}", data.display()));
+        let mut command = Command::new(MARIADB);
+        command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+        // As with PostgreSQL: root alone must become somebody else, and can.
+        if std::fs::read_dir("/root").is_ok() {
+            quietly(Command::new("chown").args(["mysql", &folder.to_string_lossy()]))?;
+            install.arg("--user=mysql");
+            command.arg("--user=mysql");
+        }
+        quietly(&mut install)?;
+        let port = free_port()?;
+        command
+            .args([&format!("--port={port}"), "--bind-address=127.0.0.1", "--skip-name-resolve", "--skip-log-bin"])
+            .args(["--plugin-maturity=gamma", "--plugin-load-add=ha_rocksdb", "--default-storage-engine=ROCKSDB"])
+            .arg(format!("--rocksdb-block-cache-size={}M", memory_megabytes() / 4))
+            .args(["--rocksdb-flush-log-at-trx-commit=1", "--innodb-flush-log-at-trx-commit=1"])
+            .args(["--innodb-buffer-pool-size=32M", "--max-connections=200", "--max-prepared-stmt-count=100000"])
+            .args(["--transaction-isolation=READ-COMMITTED", "--sql-mode=ANSI_QUOTES,STRICT_TRANS_TABLES"])
+            .args(["--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin"])
+            .arg(format!("--socket={}", folder.join("socket").display()))
+            .arg(format!("--pid-file={}", folder.join("pid").display()))
+            .stdout(Stdio::null());
+        let mut process = Process::start(place, name, &mut command)?;
+        process.signal = "-TERM";
+        let started = Instant::now();
+        let mut first = loop {
+            match Maria::connect(port, "mysql") {
+                Ok(client) => break client,
+                Err(_) if !process.has_ended() && started.elapsed() < Duration::from_secs(60) => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Err(failure) => return Err(process.complaint(&format!("MariaDB did not start ({failure})"))),
+            }
+        };
+        first.run("CREATE DATABASE lobsters")?;
+        Ok(MariaServer { port, folder, process })
+    }
+
+    /// A connection.
+    pub fn connect(&self) -> Result<Maria, Failure> {
+        Maria::connect(self.port, "lobsters")
+    }
+
+    /// Loads lines of COPY through a file.
+    pub fn load(&self, client: &mut Maria, table: &str, lines: impl Iterator<Item = String>) -> Result<(), Failure> {
+        let path = self.folder.join("lines");
+        let mut file = BufWriter::new(File::create(&path)?);
+        let mut sent = 0;
+        for line in lines {
+            writeln!(file, "{line}")?;
+            sent += 1;
+        }
+        file.flush()?;
+        let (name, columns) = table.split_once(' ').unwrap_or((table, ""));
+        client.run("SET SESSION rocksdb_commit_in_the_middle = 1")?;
+        let loaded = client.run(&format!("LOAD DATA INFILE '{}' INTO TABLE {name} {columns}", path.display()))?;
+        std::fs::remove_file(&path)?;
+        if loaded == sent { Ok(()) } else { Err(format!("{name} took {loaded} of {sent} rows").into()) }
+    }
+
+    /// Bytes of its folder on disk.
+    pub fn bytes(&self) -> u64 {
+        folder_bytes(&self.folder)
+    }
+
+    /// Bytes of its resident set.
+    pub fn resident(&self) -> Result<u64, Failure> {
+        self.process.resident()
     }
 
     /// Its processor time.

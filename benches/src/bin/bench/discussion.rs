@@ -1,0 +1,275 @@
+//! `bench lobsters`: the discussion board of the K9db paper under open load. Pages arrive at random times and send six to fifteen statements each.
+//!
+//! First the load that each system bears, then all of them in turn at what PostgreSQL bears and at half of it.
+
+mod data;
+mod load;
+mod pages;
+mod schema;
+mod search;
+mod session;
+mod tally;
+
+use std::time::{Duration, Instant};
+
+use data::{Data, Lines};
+use load::{Lane, Visits};
+use pages::PAGES;
+use search::{BORNE_US, Probes};
+use session::{Session, System};
+use tally::Tally;
+
+use crate::maintained::{copy_by, filled, heap_and_indexes, views};
+use crate::measure::{Samples, told};
+use crate::options::Options;
+use crate::report::Report;
+use crate::server::{Failure, MariaServer, Place, Server};
+
+const OURS: &str = "Dogwood";
+const PEER: &str = "PostgreSQL 15";
+const MARIA: &str = "MariaDB 10.11, MyRocks";
+/// The first rate of a search, and that of the warming: pages a second.
+const RATE_FIRST: f64 = 8.0;
+
+/// A system with its load.
+struct Candidate {
+    system: System,
+    lane: Lane,
+}
+
+/// Search, then measurement; then the same rates with more users, if asked for.
+pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
+    let data = Data::new(options.scale, options.seed);
+    let plan = options.plan(options.connections);
+    let mut report = Report::new("lobsters", &data.told(), plan, &[OURS, PEER, MARIA])?;
+    let visits = Visits::new(&data);
+    let mut probes = Probes { data: &data, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
+    let mut candidates = started(&mut report, options, place, &data, "")?;
+    warm(&mut report, &mut candidates, &mut probes)?;
+    let mut borne = Vec::new();
+    for candidate in &mut candidates {
+        let name = candidate.lane.name;
+        match probes.saturation(&mut candidate.lane, RATE_FIRST)? {
+            Some(rate) => borne.push((name, rate)),
+            None => report.note(&format!("{name} does not bear {:.0} pages/s", RATE_FIRST / 8.0))?,
+        }
+    }
+    report.rates(
+        &format!("pages a second with 95 % of them within {:.0} ms and no growing backlog", BORNE_US / 1e3),
+        "pages/s",
+        &borne,
+    )?;
+    let of_peer = borne.iter().find(|(name, _)| *name == PEER).or(borne.first()).map(|(_, rate)| *rate);
+    let saturating = of_peer.ok_or("no system bears any load")?;
+    for (rate, what) in [(saturating, "what saturates PostgreSQL"), (saturating / 2.0, "half of it")] {
+        measure(&mut report, options, &mut candidates, &mut probes, &format!("{what}, {rate:.0} pages/s"), rate)?;
+    }
+    settle(&mut report, &mut candidates)?;
+    drop(candidates);
+    if options.users_times > 1.0 {
+        let more = Data::new(options.scale * options.users_times, options.seed);
+        report.note(&format!("users × {}: {}", options.users_times, more.told()))?;
+        let visits = Visits::new(&more);
+        let mut probes = Probes { data: &more, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
+        let mut candidates = started(&mut report, options, place, &more, "-more")?;
+        warm(&mut report, &mut candidates, &mut probes)?;
+        let rate = saturating / 2.0;
+        let what = format!("users × {}, {rate:.0} pages/s", options.users_times);
+        measure(&mut report, options, &mut candidates, &mut probes, &what, rate)?;
+        settle(&mut report, &mut candidates)?;
+    }
+    report.print()
+}
+
+/// Starts and fills every system. One that does not start is left out, and said.
+fn started(
+    report: &mut Report,
+    options: &Options,
+    place: &Place,
+    data: &Data,
+    suffix: &str,
+) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = Vec::new();
+    for name in [OURS, PEER, MARIA] {
+        if !options.wants(name.split(' ').next().unwrap_or_default()) {
+            continue;
+        }
+        let begun = Instant::now();
+        let system = match name {
+            OURS => System::Wire(Server::dogwood(place, &format!("dogwood{suffix}"))?),
+            PEER => match Server::postgresql(place, &format!("postgresql{suffix}")) {
+                Ok(server) => System::Wire(server),
+                Err(failure) => {
+                    report.failed(name, &told(&*failure))?;
+                    continue;
+                }
+            },
+            _ => match MariaServer::start(place, &format!("mariadb{suffix}")) {
+                Ok(server) => System::Maria(server),
+                Err(failure) => {
+                    report.failed(name, &told(&*failure))?;
+                    continue;
+                }
+            },
+        };
+        eprintln!("filling {name}");
+        fill(&system, name, data)?;
+        report.numbers("starting, making and filling the tables", "s", &[(name, begun.elapsed().as_secs_f64())])?;
+        let meter = match &system {
+            System::Wire(server) => server.meter(),
+            System::Maria(server) => server.meter(),
+        };
+        let sessions = (0..options.connections).map(|_| system.connect()).collect::<Result<Vec<Session>, _>>()?;
+        candidates.push(Candidate { lane: Lane { name, sessions, tally: Tally::new(data), meter }, system });
+    }
+    Ok(candidates)
+}
+
+/// Makes the tables and fills them.
+fn fill(system: &System, name: &str, data: &Data) -> Result<(), Failure> {
+    match system {
+        System::Wire(server) => {
+            let mut client = server.connect()?;
+            let script = if name == OURS { schema::annotated() } else { schema::plain() };
+            for statement in schema::statements(&script) {
+                client.batch_execute(&statement)?;
+            }
+            for Lines { table, lines, keys } in data.tables() {
+                copy_by(&mut client, table, lines)?;
+                if let Some(count) = keys {
+                    let bare = table.split(' ').next().unwrap_or_default();
+                    client.batch_execute(&format!("SELECT setval('{bare}_id_seq', {count})"))?;
+                }
+            }
+            if name == PEER {
+                client.batch_execute("VACUUM ANALYZE")?;
+            }
+        }
+        System::Maria(server) => {
+            let mut client = server.connect()?;
+            for statement in schema::statements(&schema::mariadb()) {
+                client.run(&statement)?;
+            }
+            for Lines { table, lines, .. } in data.tables() {
+                server.load(&mut client, table, lines)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Some seconds of a light load on every system, so that caches and automatic views are there before anything is timed.
+fn warm(report: &mut Report, candidates: &mut [Candidate], probes: &mut Probes<'_>) -> Result<(), Failure> {
+    for candidate in &mut *candidates {
+        let name = candidate.lane.name;
+        eprintln!("warming {name}");
+        let begun = Instant::now();
+        for _ in 0..4 {
+            let length = std::mem::replace(&mut probes.length, Duration::from_secs(3));
+            let outcome = probes.offer(&mut candidate.lane, RATE_FIRST);
+            probes.length = length;
+            outcome.map_err(|failure| format!("{name}: {failure}"))?;
+            if let (System::Wire(server), OURS) = (&candidate.system, name) {
+                filled(&mut server.connect()?)?;
+            }
+        }
+        eprintln!("{name} is warm after {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    if let Some(System::Wire(server)) = candidates_of(candidates, OURS) {
+        let views = views(&mut server.connect()?)?;
+        report.note(&format!("Dogwood has {} automatic views after the warming", views.automatic))?;
+    }
+    Ok(())
+}
+
+fn candidates_of<'a>(candidates: &'a [Candidate], name: &str) -> Option<&'a System> {
+    candidates.iter().find(|candidate| candidate.lane.name == name).map(|candidate| &candidate.system)
+}
+
+/// All systems at a rate, slice by slice in turn.
+fn measure(
+    report: &mut Report,
+    options: &Options,
+    candidates: &mut [Candidate],
+    probes: &mut Probes<'_>,
+    what: &str,
+    rate: f64,
+) -> Result<(), Failure> {
+    let mut all: Vec<Vec<Samples>> = Vec::new();
+    for _ in 0..=PAGES.len() {
+        all.push(candidates.iter().map(|candidate| Samples::of(candidate.lane.name, Vec::new(), 1.0)).collect());
+    }
+    for samples in all.iter_mut().flatten() {
+        samples.rates.clear();
+    }
+    let mut processor = vec![(0.0, 0_usize, 0_usize); candidates.len()];
+    for round in 0..options.rounds {
+        eprintln!("{what}: slice {} of {} of each system", round + 1, options.rounds);
+        let arrivals = probes.visits.arrivals(rate, probes.length, probes.seed, probes.unique);
+        probes.unique += arrivals.len() as u64;
+        for (place, candidate) in candidates.iter_mut().enumerate() {
+            let outcome = candidate
+                .lane
+                .offer(probes.data, &arrivals)
+                .map_err(|failure| format!("{}: {failure}", candidate.lane.name))?;
+            let seconds = outcome.took.as_secs_f64();
+            for (page, latencies) in outcome.latencies.iter().enumerate() {
+                for class in [page, PAGES.len()] {
+                    all[class][place].latencies.extend(latencies);
+                }
+                all[page][place].rates.push(latencies.len() as f64 / seconds);
+            }
+            all[PAGES.len()][place].rates.push(outcome.served as f64 / seconds);
+            processor[place].0 += outcome.processor_s;
+            processor[place].1 += outcome.served;
+            processor[place].2 += outcome.cut;
+        }
+    }
+    for (place, (seconds, served, cut)) in processor.into_iter().enumerate() {
+        all[PAGES.len()][place].processor_us = Some(seconds * 1e6 / served.max(1) as f64);
+        if cut > 0 {
+            let name = candidates[place].lane.name;
+            report.note(&format!("{what}: {name} was more than 3 s behind: {cut} of {} pages were cut off, and count with the time until then", cut + served))?;
+        }
+    }
+    let names = PAGES.iter().map(|(_, name, _)| *name).chain(["all pages"]);
+    for (name, mut samples) in names.zip(all) {
+        for one in &mut samples {
+            one.latencies.sort_by(f64::total_cmp);
+        }
+        report.samples(&format!("{name}; {what}"), &samples)?;
+    }
+    Ok(())
+}
+
+/// Is everything there that was acknowledged? Then what it takes.
+fn settle(report: &mut Report, candidates: &mut [Candidate]) -> Result<(), Failure> {
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let (mut disk, mut resident) = (Vec::new(), Vec::new());
+    for Candidate { system, lane } in candidates {
+        let name = lane.name;
+        let mut session = system.connect()?;
+        lane.tally.settle(&mut session).map_err(|failure| format!("{name}: {failure}"))?;
+        let (bytes, memory) = match system {
+            System::Wire(server) => (server.bytes(), server.resident()?),
+            System::Maria(server) => (server.bytes(), server.resident()?),
+        };
+        disk.push((name, megabytes(bytes)));
+        resident.push((name, megabytes(memory)));
+        match (&*system, name) {
+            (System::Wire(server), OURS) => {
+                let held = views(&mut server.connect()?)?;
+                report.numbers("memory of the views, by `dogwood.views`", "MB", &[(name, megabytes(held.bytes))])?;
+                report.note(&format!("Dogwood has {} views, {} of them automatic", held.count, held.automatic))?;
+            }
+            (System::Wire(server), PEER) => {
+                let data = heap_and_indexes(&mut server.connect()?)?;
+                report.numbers("heap and indexes", "MB", &[(name, data as f64 / 1e6)])?;
+            }
+            _ => {}
+        }
+    }
+    report.numbers("folder on disk", "MB", &disk)?;
+    report.numbers("resident set (of PostgreSQL its first process)", "MB", &resident)?;
+    report.note("votes, comments, stories, users and the stories' counters: as many in every system as were acknowledged")
+}

@@ -1,0 +1,80 @@
+//! The highest load that a system bears: short probes, by doubling, then between the last that was borne and the first that was not.
+
+use std::time::Duration;
+
+use crate::discussion::data::Data;
+use crate::discussion::load::{Lane, Outcome, Visits};
+use crate::server::Failure;
+
+/// Nineteen of twenty pages have to be there within this, in microseconds.
+pub const BORNE_US: f64 = 100_000.0;
+const RATE_MAX: f64 = 20_000.0;
+const STEPS: usize = 5;
+
+/// How probes are made.
+pub struct Probes<'a> {
+    /// Of the tables.
+    pub data: &'a Data,
+    /// Who visits.
+    pub visits: &'a Visits,
+    /// Of one probe.
+    pub length: Duration,
+    /// Of the visits.
+    pub seed: u64,
+    /// Numbers of visits that nobody has had yet.
+    pub unique: u64,
+}
+
+impl Probes<'_> {
+    /// Offers a rate once.
+    pub fn offer(&mut self, lane: &mut Lane, rate: f64) -> Result<Outcome, Failure> {
+        let arrivals = self.visits.arrivals(rate, self.length, self.seed, self.unique);
+        self.unique += arrivals.len() as u64;
+        lane.offer(self.data, &arrivals)
+    }
+
+    /// Does it bear this rate? A probe that fails is made once more: the machine has other work too.
+    fn bears(&mut self, lane: &mut Lane, rate: f64) -> Result<bool, Failure> {
+        for _ in 0..2 {
+            let outcome = self.offer(lane, rate)?;
+            let bears = outcome.cut == 0 && outcome.quantile(0.95) < BORNE_US && !grows(&outcome);
+            eprintln!(
+                "{}: {rate:.0} pages/s: p50 {:.1} ms, p95 {:.1} ms, {} cut off: {}",
+                lane.name,
+                outcome.quantile(0.5) / 1e3,
+                outcome.quantile(0.95) / 1e3,
+                outcome.cut,
+                if bears { "borne" } else { "too much" }
+            );
+            if bears {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The highest rate that was borne; nothing if even the first is too much.
+    pub fn saturation(&mut self, lane: &mut Lane, first: f64) -> Result<Option<f64>, Failure> {
+        let (mut low, mut high) = (None, first);
+        while high < RATE_MAX && self.bears(lane, high)? {
+            low = Some(high);
+            high *= 2.0;
+        }
+        let mut floor = low.unwrap_or(first / 8.0);
+        for _ in 0..STEPS {
+            let middle = (floor * high).sqrt();
+            if self.bears(lane, middle)? {
+                (floor, low) = (middle, Some(middle));
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// Does the backlog grow? In the last third visits wait by much more than in the middle one.
+fn grows(outcome: &Outcome) -> bool {
+    let [middle, last] = outcome.waited;
+    last > 2.0 * middle + BORNE_US / 4.0
+}
