@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-sar bench-ycsb bench-gdprbench soak notebooks lab lint clean install-build install-test install-notebooks install-bench
+.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench soak notebooks lab lint clean install-build install-test install-notebooks install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -67,6 +67,8 @@ test: install-notebooks
 install-bench: install-test
 	@grep '^matplotlib' notebooks/requirements.txt | "$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
+	@[ -x /usr/sbin/mariadbd ] || { $(call install_debian,mariadb-server); $(SUDO) systemctl disable --now mariadb >/dev/null 2>&1 || true; }
+	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || { $(call install_debian,mariadb-plugin-rocksdb); }
 
 # A benchmark by name, then the figures of what it wrote, even if it did not come to its end.
 define run_bench
@@ -83,7 +85,7 @@ bench: build install-bench
 bench-micro: build install-bench
 	$(call run_bench,views)
 
-bench-votes bench-owncloud bench-sar bench-ycsb bench-gdprbench: bench-%: build install-bench
+bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench: bench-%: build install-bench
 	$(call run_bench,$*)
 
 # The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.

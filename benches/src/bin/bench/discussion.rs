@@ -10,17 +10,18 @@ mod search;
 mod session;
 mod tally;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use data::{Data, Lines};
 use load::{Lane, Visits};
-use pages::PAGES;
+use pages::{PAGES, Visitor};
 use search::{BORNE_US, Probes};
 use session::{Session, System};
 use tally::Tally;
 
 use crate::maintained::{copy_by, filled, heap_and_indexes, views};
-use crate::measure::{Samples, told};
+use crate::measure::{Random, Samples, told};
 use crate::options::Options;
 use crate::report::Report;
 use crate::server::{Failure, MariaServer, Place, Server};
@@ -30,6 +31,8 @@ const PEER: &str = "PostgreSQL 15";
 const MARIA: &str = "MariaDB 10.11, MyRocks";
 /// The first rate of a search, and that of the warming: pages a second.
 const RATE_FIRST: f64 = 8.0;
+/// Visits of each page by itself, for each round.
+const VISITS: u64 = 50;
 
 /// A system with its load.
 struct Candidate {
@@ -46,6 +49,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let mut probes = Probes { data: &data, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
     let mut candidates = started(&mut report, options, place, &data, "")?;
     warm(&mut report, &mut candidates, &mut probes)?;
+    one_by_one(&mut report, options, &mut candidates, &mut probes)?;
     let mut borne = Vec::new();
     for candidate in &mut candidates {
         let name = candidate.lane.name;
@@ -153,6 +157,9 @@ fn fill(system: &System, name: &str, data: &Data) -> Result<(), Failure> {
             for Lines { table, lines, .. } in data.tables() {
                 server.load(&mut client, table, lines)?;
             }
+            // Its statistics are those of the files.
+            client.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
+            client.run(&format!("ANALYZE TABLE {}", schema::tables().join(", ")))?;
         }
     }
     Ok(())
@@ -184,6 +191,54 @@ fn warm(report: &mut Report, candidates: &mut [Candidate], probes: &mut Probes<'
 
 fn candidates_of<'a>(candidates: &'a [Candidate], name: &str) -> Option<&'a System> {
     candidates.iter().find(|candidate| candidate.lane.name == name).map(|candidate| &candidate.system)
+}
+
+/// Each page by itself on one connection, a visit to each system in turn; and each statement that it sends.
+fn one_by_one(
+    report: &mut Report,
+    options: &Options,
+    candidates: &mut [Candidate],
+    probes: &mut Probes<'_>,
+) -> Result<(), Failure> {
+    let mut random = Random::new(options.seed + 59);
+    let mut lines = Vec::new();
+    for candidate in &mut *candidates {
+        candidate.lane.sessions[0].times = Some(BTreeMap::new());
+    }
+    for (page, name, _) in PAGES {
+        let mut latencies = vec![Vec::new(); candidates.len()];
+        for _ in 0..options.rounds * VISITS {
+            let visit = probes.visits.visit_of(page, &mut random, probes.unique);
+            probes.unique += 1;
+            for (candidate, latencies) in candidates.iter_mut().zip(&mut latencies) {
+                let Lane { sessions, tally, .. } = &mut candidate.lane;
+                let begun = Instant::now();
+                Visitor { session: &mut sessions[0], data: probes.data, tally }.serve(&visit)?;
+                latencies.push(begun.elapsed().as_secs_f64() * 1e6);
+            }
+        }
+        lines.push((format!("{name}; alone, 1 conn."), latencies));
+    }
+    let mut statements: BTreeMap<&str, Vec<Vec<f64>>> = BTreeMap::new();
+    for (place, candidate) in candidates.iter_mut().enumerate() {
+        for (text, times) in candidate.lane.sessions[0].times.take().unwrap_or_default() {
+            statements.entry(text).or_insert_with(|| vec![Vec::new(); PAGES.len()])[place] = times;
+        }
+    }
+    let statements = statements.into_iter().map(|(text, times)| (format!("`{}`", text.replace('|', " ")), times));
+    for (name, latencies) in lines.into_iter().chain(statements) {
+        let samples: Vec<Samples> = candidates
+            .iter()
+            .zip(latencies)
+            .filter(|(_, latencies)| !latencies.is_empty())
+            .map(|(candidate, latencies)| {
+                let seconds = latencies.iter().sum::<f64>() / 1e6;
+                Samples::of(candidate.lane.name, latencies, seconds)
+            })
+            .collect();
+        report.samples(&name, &samples)?;
+    }
+    Ok(())
 }
 
 /// All systems at a rate, slice by slice in turn.
@@ -237,7 +292,10 @@ fn measure(
         for one in &mut samples {
             one.latencies.sort_by(f64::total_cmp);
         }
-        report.samples(&format!("{name}; {what}"), &samples)?;
+        // A rare page may not have been asked for at all.
+        if samples.iter().any(|one| !one.latencies.is_empty()) {
+            report.samples(&format!("{name}; {what}"), &samples)?;
+        }
     }
     Ok(())
 }
@@ -271,5 +329,6 @@ fn settle(report: &mut Report, candidates: &mut [Candidate]) -> Result<(), Failu
     }
     report.numbers("folder on disk", "MB", &disk)?;
     report.numbers("resident set (of PostgreSQL its first process)", "MB", &resident)?;
-    report.note("votes, comments, stories, users and the stories' counters: as many in every system as were acknowledged")
+    report
+        .note("votes, comments, stories, users and the stories' counters: as many in every system as were acknowledged")
 }

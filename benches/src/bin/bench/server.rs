@@ -316,19 +316,31 @@ impl Server {
     }
 }
 
-/// The processor time of a server with its children, those that have ended included: PostgreSQL has one for each connection.
+/// The processor time of a server with its children, those that have ended included: PostgreSQL has one process for each connection.
 #[derive(Clone, Copy)]
 pub struct Meter(u32);
 
 impl Meter {
     /// Seconds until now.
     pub fn seconds(self) -> Result<f64, Failure> {
-        let path = format!("/proc/{}/stat", self.0);
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        // After the program's name, which may hold anything, user and system time stand from the 12th word on, then the children's.
-        let words = text.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let hundredths = words.skip(11).take(4).map(|word| word.parse::<f64>().unwrap_or(0.0));
-        Ok(hundredths.sum::<f64>() / 100.0)
+        let of = |process: &str| -> Option<(String, f64)> {
+            let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+            // After the program's name, which may hold anything: a letter, the parent; from the 12th word on user and system time, then its
+            // ended children's.
+            let words: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
+            let hundredths = words.iter().skip(11).take(4).map(|word| word.parse::<f64>().unwrap_or(0.0));
+            Some((words.get(1)?.to_string(), hundredths.sum::<f64>() / 100.0))
+        };
+        let own = self.0.to_string();
+        let (_, mut seconds) = of(&own).ok_or_else(|| format!("there is no process {own}"))?;
+        for entry in std::fs::read_dir("/proc")? {
+            let name = entry?.file_name();
+            let Some(process) = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) else {
+                continue;
+            };
+            seconds += of(process).filter(|(parent, _)| *parent == own).map_or(0.0, |(_, seconds)| seconds);
+        }
+        Ok(seconds)
     }
 }
 

@@ -106,8 +106,13 @@ impl Data {
                 let comment = said.draw(&mut random) as u32 + 1;
                 (comments[comment as usize - 1].story, comment)
             };
-            let count = if comment == 0 { &mut story_votes[story as usize] } else { &mut comment_votes[comment as usize] };
-            if up { count.0 += 1 } else { count.1 += 1 }
+            let count =
+                if comment == 0 { &mut story_votes[story as usize] } else { &mut comment_votes[comment as usize] };
+            if up {
+                count.0 += 1
+            } else {
+                count.1 += 1
+            }
             votes.push(Vote { user, story, comment, up });
         }
         Data { users, stories, authors, comments, votes, story_votes, comment_votes, comments_of, scale, seed }
@@ -151,15 +156,23 @@ impl Data {
 
     /// All tables, in an order in which references hold.
     pub fn tables<'a>(&'a self) -> Vec<Lines<'a>> {
-        let words = "It is said, and often by those who ought to know, that a database should know whose each of its rows is. ";
+        let words =
+            "It is said, and often by those who ought to know, that a database should know whose each of its rows is. ";
         let mut all: Vec<Lines<'a>> = Vec::new();
-        let mut add = |table, keys, lines: Box<dyn Iterator<Item = String> + 'a>| all.push(Lines { table, lines, keys });
-        add("tags (id, tag, description)", Some(TAGS), Box::new((1..=TAGS).map(|id| format!("{id}\ttag{id}\tAll about {id}"))));
-        let users = (1..=self.users)
-            .map(|id| format!("{id}\tuser{id}\tuser{id}@example.org\t{}\tsession{id}\t10\tI am number {id}.", day(id, self.users)));
+        let mut add =
+            |table, keys, lines: Box<dyn Iterator<Item = String> + 'a>| all.push(Lines { table, lines, keys });
+        add(
+            "tags (id, tag, description)",
+            Some(TAGS),
+            Box::new((1..=TAGS).map(|id| format!("{id}\ttag{id}\tAll about {id}"))),
+        );
+        let users = (1..=self.users).map(|id| {
+            format!("{id}\tuser{id}\tuser{id}@example.org\t{}\tsession{id}\t10\tI am number {id}.", day(id, self.users))
+        });
         add("users (id, username, email, created_at, session_token, karma, about)", Some(self.users), Box::new(users));
         let counters = (1..=self.users).flat_map(|id| {
-            ["stories_submitted", "comments_posted", "unread_messages"].map(|what| format!("user:{id}:{what}\t{}", id % 7))
+            ["stories_submitted", "comments_posted", "unread_messages"]
+                .map(|what| format!("user:{id}:{what}\t{}", id % 7))
         });
         add("keystores", None, Box::new(counters));
         let stories = (1..=self.stories).map(move |id| {
@@ -220,8 +233,12 @@ impl Data {
         all.push(pairs("read_ribbons (user_id, story_id, updated_at)", 60_000.0, 43, |id| {
             format!("\t{}", day(id * 37 % 1_000, 1_000))
         }));
-        all.push(pairs("suggested_titles (user_id, story_id, title)", 2_000.0, 47, |id| format!("\tA better title {id}")));
-        all.push(pairs("suggested_taggings (user_id, story_id, tag_id)", 1_000.0, 53, |id| format!("\t{}", id % TAGS + 1)));
+        all.push(pairs("suggested_titles (user_id, story_id, title)", 2_000.0, 47, |id| {
+            format!("\tA better title {id}")
+        }));
+        all.push(pairs("suggested_taggings (user_id, story_id, tag_id)", 1_000.0, 53, |id| {
+            format!("\t{}", id % TAGS + 1)
+        }));
         let filters = (1..=self.users / 3).map(|user| format!("{}\t{}", user * 3, user % TAGS + 1));
         all.push(Lines { table: "tag_filters (user_id, tag_id)", lines: Box::new(filters), keys: None });
         let hats = (1..=self.users / 50).map(|user| format!("{}\t1\tDeveloper", user * 50));

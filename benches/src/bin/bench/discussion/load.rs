@@ -77,10 +77,14 @@ impl Visits {
             if at >= length.as_secs_f64() {
                 return all;
             }
-            all.push(Arrival { at: Duration::from_secs_f64(at), visit: self.visit(&mut random, first + all.len() as u64) });
+            all.push(Arrival {
+                at: Duration::from_secs_f64(at),
+                visit: self.visit(&mut random, first + all.len() as u64),
+            });
         }
     }
 
+    /// A visit of a page drawn from the mix.
     fn visit(&self, random: &mut Random, unique: u64) -> Visit {
         let mut draw = random.below(PAGES.iter().map(|(_, _, weight)| weight).sum());
         let mut page = Page::Story;
@@ -91,6 +95,11 @@ impl Visits {
             }
             draw -= weight;
         }
+        self.visit_of(page, random, unique)
+    }
+
+    /// A visit of this page.
+    pub fn visit_of(&self, page: Page, random: &mut Random, unique: u64) -> Visit {
         let other = if page == Page::Submit { random.below(TAGS) } else { self.users.draw(random) } + 1;
         Visit {
             page,
@@ -128,7 +137,9 @@ impl Lane {
             let threads: Vec<_> = self
                 .sessions
                 .iter_mut()
-                .map(|session| scope.spawn(move || serve(Visitor { session, data, tally }, arrivals, started, next, stopped)))
+                .map(|session| {
+                    scope.spawn(move || serve(Visitor { session, data, tally }, arrivals, started, next, stopped))
+                })
                 .collect();
             threads
                 .into_iter()

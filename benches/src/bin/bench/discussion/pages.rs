@@ -107,7 +107,8 @@ const HIDDEN_BY: &str = "SELECT story_id FROM hidden_stories WHERE user_id = $1"
 const FILTERS: &str = "SELECT tag_id FROM tag_filters WHERE user_id = $1";
 const SUGGESTED_TITLES: &str = "SELECT story_id, id, title FROM suggested_titles WHERE story_id IN ($list)";
 const SUGGESTED_TAGGINGS: &str = "SELECT story_id, tag_id FROM suggested_taggings WHERE story_id IN ($list)";
-const VOTES_BY: &str = "SELECT story_id, vote FROM votes WHERE user_id = $1 AND comment_id IS NULL AND story_id IN ($list)";
+const VOTES_BY: &str =
+    "SELECT story_id, vote FROM votes WHERE user_id = $1 AND comment_id IS NULL AND story_id IN ($list)";
 const HIDDEN_OF: &str = "SELECT story_id FROM hidden_stories WHERE user_id = $1 AND story_id IN ($list)";
 const SAVED_OF: &str = "SELECT story_id FROM saved_stories WHERE user_id = $1 AND story_id IN ($list)";
 const TOP_TAG: &str = "SELECT tags.id, count(*) AS count FROM taggings JOIN tags ON taggings.tag_id = tags.id JOIN stories ON stories.id = taggings.story_id \
@@ -122,7 +123,8 @@ const KARMA: &str = "UPDATE users SET karma = karma + $1 WHERE id = $2";
 const TAGS_OF: &str = "SELECT tags.id, tags.hotness_mod FROM tags JOIN taggings ON taggings.tag_id = tags.id WHERE taggings.story_id = $1";
 const BY_OTHERS: &str = "SELECT comments.upvotes, comments.downvotes FROM comments JOIN stories ON stories.id = comments.story_id \
     WHERE comments.story_id = $1 AND comments.user_id <> stories.user_id";
-const STORY_VOTED: &str = "UPDATE stories SET upvotes = upvotes + $1, downvotes = downvotes + $2, hotness = $3 WHERE id = $4";
+const STORY_VOTED: &str =
+    "UPDATE stories SET upvotes = upvotes + $1, downvotes = downvotes + $2, hotness = $3 WHERE id = $4";
 const COMMENT_VOTED: &str =
     "UPDATE comments SET upvotes = upvotes + $1, downvotes = downvotes + $2, confidence = $3 WHERE id = $4";
 const HOTTER: &str = "UPDATE stories SET hotness = $1 WHERE id = $2";
@@ -450,7 +452,8 @@ impl Visitor<'_> {
         if !self.session.query(STORY, &[text(&name)])?.is_empty() {
             return Err(format!("the short name {name} is not free").into());
         }
-        let words = [name.clone(), format!("https://example.org/{name}"), format!("Story {name}"), "Something new.".into()];
+        let words =
+            [name.clone(), format!("https://example.org/{name}"), format!("Story {name}"), "Something new.".into()];
         let [name, url, title, description] = words.map(Cell::Text);
         let heat = text(hotness(1, 0, 1.0 + visit.unique as f64 / 1e9));
         let inserted = self.session.query(NEW_STORY, &[name, int(visit.user), url, title, description, heat])?;

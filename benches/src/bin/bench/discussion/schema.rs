@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 
 const ANNOTATED: &str = include_str!("../../../../apps/lobsters/schema.sql");
+/// What whoever looks at the pages' slowest queries adds, in every system.
+const ADDED: &str = "CREATE INDEX stories_merged ON stories(merged_story_id);\n";
 
 /// As it is.
 pub fn annotated() -> String {
-    ANNOTATED.into()
+    format!("{ANNOTATED}\n{ADDED}")
 }
 
 /// For PostgreSQL: plain foreign keys, an index on each of them.
@@ -19,7 +21,7 @@ pub fn plain() -> String {
         .replace("REFERENCES ONLY", "REFERENCES")
         .replace("OWNED_BY", "REFERENCES")
         .replace("ACCESSES", "REFERENCES");
-    text + &indexes_on_references()
+    text + ADDED + &indexes_on_references()
 }
 
 /// For MariaDB with ANSI quotes.
@@ -39,6 +41,12 @@ pub fn mariadb() -> String {
         text.push('\n');
     }
     text
+}
+
+/// The tables of a script.
+pub fn tables() -> Vec<&'static str> {
+    let lines = ANNOTATED.lines().filter_map(|line| line.split_once("TABLE "));
+    lines.map(|(_, rest)| rest.trim_end_matches(" (")).collect()
 }
 
 /// The statements of a script.
@@ -82,5 +90,8 @@ fn indexes_on_references() -> String {
         }
     }
     wanted.retain(|place| !begun.contains(place));
-    wanted.iter().map(|(table, column)| format!("CREATE INDEX {table}_{column}_reference ON {table}({column});\n")).collect()
+    wanted
+        .iter()
+        .map(|(table, column)| format!("CREATE INDEX {table}_{column}_reference ON {table}({column});\n"))
+        .collect()
 }

@@ -9,7 +9,9 @@ use crate::server::Failure;
 /// Nineteen of twenty pages have to be there within this, in microseconds.
 pub const BORNE_US: f64 = 100_000.0;
 const RATE_MAX: f64 = 20_000.0;
-const STEPS: usize = 5;
+const STEPS: usize = 4;
+/// By how much a rate is lowered that was too much in the long run.
+const BACK: f64 = 0.9;
 
 /// How probes are made.
 pub struct Probes<'a> {
@@ -53,7 +55,7 @@ impl Probes<'_> {
         Ok(false)
     }
 
-    /// The highest rate that was borne; nothing if even the first is too much.
+    /// The highest rate that was borne, three times as long at the end; nothing if even the first is too much.
     pub fn saturation(&mut self, lane: &mut Lane, first: f64) -> Result<Option<f64>, Failure> {
         let (mut low, mut high) = (None, first);
         while high < RATE_MAX && self.bears(lane, high)? {
@@ -69,7 +71,18 @@ impl Probes<'_> {
                 high = middle;
             }
         }
-        Ok(low)
+        // What short probes bear may be too much in the long run.
+        let length = self.length;
+        while let Some(rate) = low.filter(|rate| *rate >= 1.0) {
+            self.length = 3 * length;
+            let bears = self.bears(lane, rate);
+            self.length = length;
+            if bears? {
+                return Ok(Some(rate));
+            }
+            low = Some(rate * BACK);
+        }
+        Ok(None)
     }
 }
 

@@ -4,6 +4,7 @@
 //! so that a few statements serve all lengths.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use bytes::BytesMut;
 use postgres::types::{Format, IsNull, ToSql, Type};
@@ -20,8 +21,15 @@ pub enum System {
     Maria(MariaServer),
 }
 
+/// A connection that can say how long each statement took.
+pub struct Session {
+    link: Link,
+    /// Microseconds of each statement, if they are wanted.
+    pub times: Option<BTreeMap<&'static str, Vec<f64>>>,
+}
+
 /// A connection with its prepared statements, by the place of their text in memory and the length of their list.
-pub enum Session {
+enum Link {
     /// To Dogwood or PostgreSQL.
     Wire(Client, BTreeMap<(usize, usize), Statement>),
     /// To MariaDB. The numbers say which parameter stands at each `?`.
@@ -47,10 +55,11 @@ pub enum Row {
 impl System {
     /// Opens a connection.
     pub fn connect(&self) -> Result<Session, Failure> {
-        match self {
-            System::Wire(server) => Ok(Session::Wire(server.connect()?, BTreeMap::new())),
-            System::Maria(server) => Ok(Session::Maria(server.connect()?, BTreeMap::new())),
-        }
+        let link = match self {
+            System::Wire(server) => Link::Wire(server.connect()?, BTreeMap::new()),
+            System::Maria(server) => Link::Maria(server.connect()?, BTreeMap::new()),
+        };
+        Ok(Session { link, times: None })
     }
 }
 
@@ -113,22 +122,34 @@ impl Session {
 
     /// The same of a statement that has two texts.
     pub fn execute_either(&mut self, both: &Both, parameters: &[Cell]) -> Result<u64, Failure> {
-        let text = match self {
-            Session::Wire(..) => both.wire,
-            Session::Maria(..) => both.maria,
+        let text = match self.link {
+            Link::Wire(..) => both.wire,
+            Link::Maria(..) => both.maria,
         };
         self.execute(text, parameters)
     }
 
     fn perform(&mut self, text: &'static str, parameters: &[Cell], rows: bool) -> Result<(Vec<Row>, u64), Failure> {
+        let started = Instant::now();
+        let answer = self.link.perform(text, parameters, rows);
+        if let Some(times) = &mut self.times {
+            times.entry(text).or_default().push(started.elapsed().as_secs_f64() * 1e6);
+        }
+        answer
+    }
+}
+
+impl Link {
+    fn perform(&mut self, text: &'static str, parameters: &[Cell], rows: bool) -> Result<(Vec<Row>, u64), Failure> {
         let key = (text.as_ptr() as usize, parameters.len());
         let about = |failure: Failure| -> Failure { Box::new(InStatement { text, failure }) };
         match self {
-            Session::Wire(client, prepared) => {
+            Link::Wire(client, prepared) => {
                 let statement = match prepared.get(&key) {
                     Some(statement) => statement,
                     None => {
-                        let statement = client.prepare(&expanded(text, parameters.len())).map_err(|e| about(e.into()))?;
+                        let statement =
+                            client.prepare(&expanded(text, parameters.len())).map_err(|e| about(e.into()))?;
                         prepared.entry(key).or_insert(statement)
                     }
                 };
@@ -140,7 +161,7 @@ impl Session {
                     Ok((Vec::new(), client.execute(statement, &values).map_err(|e| about(e.into()))?))
                 }
             }
-            Session::Maria(client, prepared) => {
+            Link::Maria(client, prepared) => {
                 let (statement, places) = match prepared.get(&key) {
                     Some(known) => known,
                     None => {
