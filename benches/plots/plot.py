@@ -77,6 +77,14 @@ FIGURES = {
         Figure("reads", "latency", "GDPRbench: what reads them", r"(\w+: (?:read|get|verify).*)"),
         Figure("space", "number", "GDPRbench: bytes for each byte of personal data, after filling", r"space factor: (.*) / .*", "times"),
     ],
+    "lobsters": [
+        Figure("saturation", "number", "Lobsters: the load that each system bears", r"(pages a second .*)", "pages/s"),
+        Figure("saturated", "latency", "Lobsters at the load that saturates PostgreSQL, by page", r"(.*); what saturates .*"),
+        Figure("half", "latency", "Lobsters at half of that load, by page", r"(.*); half of it.*"),
+        Figure("users", "latency", "Lobsters at half of that load with more users, by page", r"(.*); users × .*"),
+        Figure("alone", "latency", "Lobsters: each page by itself, one connection", r"(.*); alone, .*"),
+        Figure("bytes", "number", "Lobsters: bytes", r"(memory of the views|heap and indexes|folder on disk|resident set).*", "MB"),
+    ],
     "memory": [
         Figure("views", "number", "What each view holds, and memcached for the same results", r"view (\w+, \d+ rows): bytes", "MB"),
         Figure(
@@ -87,6 +95,7 @@ FIGURES = {
             "MB",
             beside="all views together; .*",
         ),
+        Figure("all", "number", "The views of all pages", "(all views together|views that pages need beside lookups).*", "MB"),
         Figure("ratios", "number", "Ratios that the goals speak of", r"(.* / .*)", "times", goals=((1, "even"),)),
     ],
     "views": [
@@ -247,7 +256,8 @@ def bars(value_of, unit, better, slices=None):
         systems, placed, ticks = rows_of_bars(rows)
         shown = [value_of(cell) for *_, cell in placed]
         log = spread(shown)
-        canvas, axes = canvas_for(placed, ticks, systems, f"{figure.unit or unit}{'' if figure.unit == 'times' else f' ({better})'}", log, figure.goals)
+        judged = {"times": "", "pages/s": " (more is better)"}.get(figure.unit, f" ({better})")
+        canvas, axes = canvas_for(placed, ticks, systems, (figure.unit or unit) + judged, log, figure.goals)
         for place, label, system, cell in placed:
             value = value_of(cell)
             axes.barh(place, value, height=0.86, color=colour(system, systems))
