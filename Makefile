@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench soak notebooks lab lint clean install-build install-test install-notebooks install-bench
+.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory soak notebooks lab lint clean install-build install-test install-notebooks install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -85,7 +85,7 @@ bench: build install-bench
 bench-micro: build install-bench
 	$(call run_bench,views)
 
-bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench: bench-%: build install-bench
+bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory: bench-%: build install-bench
 	$(call run_bench,$*)
 
 # The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.

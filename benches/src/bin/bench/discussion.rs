@@ -2,10 +2,10 @@
 //!
 //! First the load that each system bears, then all of them in turn at what PostgreSQL bears and at half of it.
 
-mod data;
+pub mod data;
 mod load;
 mod pages;
-mod schema;
+pub mod schema;
 mod search;
 mod session;
 mod tally;

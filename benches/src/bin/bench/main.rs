@@ -1,6 +1,6 @@
 //! Benchmarks against PostgreSQL 15, MariaDB and memcached: all started here, measured in turn in one run, answers checked while timed.
 //!
-//! `bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
+//! `bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory`: each prints a Markdown table, and writes JSON. Compare ratios within a run only.
 
 mod articles;
 mod cache;
@@ -13,6 +13,7 @@ mod lobsters;
 mod maintained;
 mod mariadb;
 mod measure;
+mod memory;
 mod options;
 mod owncloud;
 mod report;
@@ -50,6 +51,7 @@ fn run() -> Result<(), Failure> {
         "sar" => sar::run,
         "ycsb" => ycsb::run,
         "gdprbench" => gdprbench::run,
+        "memory" => memory::run,
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };

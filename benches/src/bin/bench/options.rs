@@ -8,11 +8,11 @@ use crate::measure::Plan;
 use crate::server::Failure;
 
 /// What is printed to whoever asks.
-pub const USAGE: &str = "usage: bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench [options]
+pub const USAGE: &str = "usage: bench core|views|votes|owncloud|lobsters|sar|ycsb|gdprbench|memory [options]
   --seconds S      length of a slice (2)
   --rounds R       slices of each system, in turn (3)
   --people N       people of core, views and votes (10000)
-  --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb and gdprbench (0.02)
+  --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb, gdprbench and memory (0.02)
   --users-times N  lobsters once more with so many times the data (1: not)
   --connections N  of votes, owncloud, lobsters, ycsb and gdprbench (8)
   --subscribers N  of views (1000; the goal speaks of 10000)
@@ -112,6 +112,7 @@ impl Options {
             "lobsters" => 6.0 * self.scale * (1.0 + self.users_times),
             "sar" => 3.0 * self.scale,
             "gdprbench" => 1.0 * self.scale,
+            "memory" => 5.0 * self.scale,
             _ => self.people as f64 / 20_000.0,
         };
         ((2.0 + gigabytes) * 1e9) as u64
