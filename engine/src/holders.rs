@@ -41,7 +41,10 @@ impl Holders {
     pub fn register(&self, backend: i32) -> Arc<Holder> {
         let holder = Arc::new(Holder { times: Mutex::default(), backend, closer: Mutex::default() });
         let mut sessions = self.sessions.lock();
-        sessions.retain(|session| session.strong_count() > 0);
+        // Not at every session: they come by thousands.
+        if sessions.len() == sessions.capacity() {
+            sessions.retain(|session| session.strong_count() > 0);
+        }
         sessions.push(Arc::downgrade(&holder));
         holder
     }

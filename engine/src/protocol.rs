@@ -4,10 +4,13 @@
 //! → `complete` at the end of a simple query string or at Sync. An error goes through `Session::fail`.
 
 use crate::SqlError;
+pub use crate::session::{Changed, Readiness, Subscribed, Told};
+use parking_lot::Mutex;
 pub use planner::hir::OutputColumn;
 use repr::{Datum, ScalarType};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 
 /// What ReadyForQuery reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub enum Response {
     CopyIn(Box<dyn CopyIn>),
     /// COPY … TO STDOUT: rows to be encoded in this format.
     CopyOut(RowStream, CopyFormat),
+    /// COPY (SUBSCRIBE …) TO STDOUT: what it tells, without an end, to be encoded in this format.
+    Subscribed(Box<Subscribed>, CopyFormat),
 }
 
 /// Rows, pulled one by one. Dropping it ends the query.
@@ -57,14 +62,7 @@ pub struct RowStream {
     pub rows: Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>,
     /// How the command tag is made.
     pub tag: RowTag,
-    /// For streams that may stay quiet for long (subscriptions): waits at most this long and says whether
-    /// `rows.next()` would now return at once (a row, the end, an error). `None`: rows come without such
-    /// pauses. `wire` flushes what it has before it waits, and looks at the client's socket between waits.
-    pub wait: Option<RowWait>,
 }
-
-/// See `RowStream::wait`.
-pub type RowWait = Box<dyn FnMut(std::time::Duration) -> bool + Send>;
 
 /// The command tag of a statement that returns rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,12 +130,20 @@ pub struct Prepared {
 #[derive(Debug, Default)]
 pub struct CancelFlag {
     cancelled: AtomicBool,
+    /// Who waits for something else meanwhile.
+    waiting: Mutex<Option<Waker>>,
 }
 
 impl CancelFlag {
     /// Asks the running statement to stop with 57014.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
+        let waiting = self.waiting.lock().take();
+        waiting.into_iter().for_each(Waker::wake);
+    }
+    /// Wakes this, once, when it is asked.
+    pub fn watch(&self, waker: &Waker) {
+        *self.waiting.lock() = Some(waker.clone());
     }
     /// Whether it was asked; the next statement starts clear.
     pub fn is_cancelled(&self) -> bool {

@@ -36,12 +36,11 @@ use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
+pub use statement::CachedPlan;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
-use subscribe::Subscribed;
-
-pub use statement::CachedPlan;
+pub use subscribe::{Changed, Readiness, Subscribed, Told};
 
 /// Who connects, and with which settings.
 #[derive(Clone, Debug, Default)]

@@ -28,7 +28,8 @@ serve    Opens the data folder (made at first start) and listens, on
   --block-cache-mb
                memory for blocks of the data files; 256 by default
   --connections
-               clients at once, each served by a thread; 200 by default
+               clients at once; 1000 by default, or as many as the file
+               descriptors last for if that is less
 check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is.
 verify   Checks an exported audit log or a receipt against the public key
@@ -212,7 +213,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     }))
 }
 
-/// A number of connections: each is a thread.
+/// A number of connections.
 fn connections(text: &str) -> Result<usize, ArgumentError> {
     let number = text.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| ArgumentError::Connections(text.to_string()))

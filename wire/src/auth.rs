@@ -21,6 +21,7 @@ use pgwire::messages::startup::Authentication;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Instant;
 use std::{fs, io};
 
 /// The login that first start creates.
@@ -141,12 +142,13 @@ impl Logins {
     }
 }
 
-/// Runs the exchange to its end. `certificate_pem` is the server's certificate if the connection is encrypted.
+/// Runs the exchange to its end, until the deadline at the latest. `certificate_pem` is the server's certificate if the connection is encrypted.
 pub async fn authenticate(
     connection: &mut Connection,
     logins: &Logins,
     user: &str,
     certificate_pem: Option<&[u8]>,
+    deadline: Instant,
 ) -> Result<(), WireError> {
     let mut scram = ScramServerAuth::new();
     // A certificate whose signature has no channel binding of its own simply offers none.
@@ -157,7 +159,7 @@ pub async fn authenticate(
     }
     send(connection, Authentication::SASL(mechanisms)).await?;
 
-    let first = password_message(connection).await?;
+    let first = password_message(connection, deadline)?;
     let mut body = Body::new(&first);
     let mechanism = body.string().map_err(fatal)?;
     if mechanism != MECHANISM && !(binding && mechanism == MECHANISM_BINDING) {
@@ -173,7 +175,7 @@ pub async fn authenticate(
         scram.on_client_first_message_with_secret(client_first, secret).map_err(|_| malformed())?;
     send(connection, Authentication::SASLContinue(server_first.into())).await?;
 
-    let last = password_message(connection).await?;
+    let last = password_message(connection, deadline)?;
     match exchange.on_client_final_message(&last) {
         Ok(server_final) if known => {
             connection.feed(PgWireBackendMessage::Authentication(Authentication::SASLFinal(server_final.into())))?;
@@ -191,8 +193,16 @@ async fn send(connection: &mut Connection, message: Authentication) -> Result<()
     connection.flush().await
 }
 
-async fn password_message(connection: &mut Connection) -> Result<Vec<u8>, WireError> {
-    let frame = connection.frame(AUTHENTICATION_BYTES_MAX).await?;
+fn password_message(connection: &mut Connection, deadline: Instant) -> Result<Vec<u8>, WireError> {
+    let frame = loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(WireError::Fatal(SqlError::new("08006", "canceling authentication due to timeout").fatal()));
+        }
+        if let Some(frame) = connection.frame_now(AUTHENTICATION_BYTES_MAX, left)? {
+            break frame;
+        }
+    };
     match frame.kind {
         b'p' => Ok(frame.body().to_vec()),
         b'X' => Err(WireError::Gone),

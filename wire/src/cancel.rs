@@ -4,23 +4,16 @@
 //! time and are never logged. A client that vanishes while its statement runs is noticed here too, because the
 //! connection's own thread is busy evaluating and does not read.
 
+use crate::line::Line;
 use engine::protocol::CancelFlag;
 use std::collections::BTreeMap;
-use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use tokio::sync::Notify;
 
 /// What one connection shares with the rest of the server.
 pub struct Cancellable {
     secret: Vec<u8>,
     flag: Arc<CancelFlag>,
-    /// Wakes a connection that waits for its client inside a statement (COPY FROM STDIN).
-    notify: Arc<Notify>,
-    /// Set while a statement runs.
-    busy: Arc<AtomicBool>,
-    // A second handle on the same non-blocking socket, only ever peeked at.
-    socket: TcpStream,
+    line: Arc<Line>,
 }
 
 /// All connections that have logged in.
@@ -35,9 +28,7 @@ pub struct Registration {
     pid: i32,
     /// The engine's flag.
     pub flag: Arc<CancelFlag>,
-    /// Rings when the flag is raised.
-    pub notify: Arc<Notify>,
-    busy: Arc<AtomicBool>,
+    line: Arc<Line>,
 }
 
 impl CancelRegistry {
@@ -47,19 +38,11 @@ impl CancelRegistry {
         pid: i32,
         secret: Vec<u8>,
         flag: Arc<CancelFlag>,
-        socket: TcpStream,
+        line: Arc<Line>,
     ) -> Registration {
-        let notify = Arc::new(Notify::new());
-        let busy = Arc::new(AtomicBool::new(false));
-        let entry = Cancellable {
-            secret,
-            flag: Arc::clone(&flag),
-            notify: Arc::clone(&notify),
-            busy: Arc::clone(&busy),
-            socket,
-        };
+        let entry = Cancellable { secret, flag: Arc::clone(&flag), line: Arc::clone(&line) };
         self.lock().insert(pid, entry);
-        Registration { registry: Arc::clone(self), pid, flag, notify, busy }
+        Registration { registry: Arc::clone(self), pid, flag, line }
     }
 
     /// Does what a CancelRequest asks. Whether it matched is not told to anyone.
@@ -81,7 +64,7 @@ impl CancelRegistry {
     /// Cancels the statements whose clients have closed their sockets.
     pub fn cancel_abandoned(&self) {
         for entry in self.lock().values() {
-            if entry.busy.load(Ordering::Acquire) && is_closed(&entry.socket) {
+            if entry.line.is_abandoned() {
                 entry.raise();
             }
         }
@@ -96,7 +79,7 @@ impl CancelRegistry {
 impl Cancellable {
     fn raise(&self) {
         self.flag.cancel();
-        self.notify.notify_waiters();
+        self.line.place.wake();
     }
 }
 
@@ -104,8 +87,8 @@ impl Registration {
     /// Marks the connection as running a statement until the guard is dropped, and starts it uncancelled.
     pub fn running(&self) -> Running {
         self.flag.clear();
-        self.busy.store(true, Ordering::Release);
-        Running(Arc::clone(&self.busy))
+        self.line.set_busy(true);
+        Running(Arc::clone(&self.line))
     }
 }
 
@@ -116,19 +99,11 @@ impl Drop for Registration {
 }
 
 /// See `Registration::running`.
-pub struct Running(Arc<AtomicBool>);
+pub struct Running(Arc<Line>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
-    }
-}
-
-/// Whether the peer has closed its side and left nothing to read.
-pub fn is_closed(socket: &TcpStream) -> bool {
-    match socket.peek(&mut [0]) {
-        Ok(read) => read == 0,
-        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+        self.0.set_busy(false);
     }
 }
 
@@ -140,22 +115,21 @@ pub fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
-    fn pair() -> (TcpStream, TcpStream) {
+    fn pair() -> (TcpStream, Arc<Line>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
         let (server, _) = listener.accept().expect("accept");
-        server.set_nonblocking(true).expect("nonblocking");
-        (client, server)
+        (client, Arc::new(Line::new(server).expect("line")))
     }
 
     #[test]
     fn only_the_right_secret_cancels_and_only_while_registered() {
         let registry = Arc::new(CancelRegistry::default());
-        let (_client, server) = pair();
+        let (_client, line) = pair();
         let flag = Arc::new(CancelFlag::default());
-        let registration = registry.register(7, vec![1, 2, 3, 4], Arc::clone(&flag), server);
+        let registration = registry.register(7, vec![1, 2, 3, 4], Arc::clone(&flag), line);
         for (pid, secret) in [(7, &[1, 2, 3][..]), (7, &[1, 2, 3, 5]), (8, &[1, 2, 3, 4]), (7, &[])] {
             registry.cancel(pid, secret);
             assert!(!flag.is_cancelled());
@@ -172,9 +146,9 @@ mod tests {
     #[test]
     fn a_vanished_client_cancels_its_running_statement_only() {
         let registry = Arc::new(CancelRegistry::default());
-        let (client, server) = pair();
+        let (client, line) = pair();
         let flag = Arc::new(CancelFlag::default());
-        let registration = registry.register(7, vec![0; 4], Arc::clone(&flag), server);
+        let registration = registry.register(7, vec![0; 4], Arc::clone(&flag), line);
         let running = registration.running();
         registry.cancel_abandoned();
         assert!(!flag.is_cancelled());

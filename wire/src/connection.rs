@@ -1,84 +1,30 @@
 //! One client's socket: bytes in, whole messages out, and back; no knowledge of what they mean.
 //!
-//! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. Every wait for the
-//! client also listens for the server's shutdown.
+//! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. On the conversation's own
+//! thread reads and writes block; a conversation that is parked, or has nothing to read for a while, waits on the shared threads.
 
 use crate::decode::Frame;
-use crate::error::{WireError, admin_shutdown, snapshot_held};
-use crate::shutdown::Shutdown;
+use crate::error::WireError;
+use crate::line::{End, Line};
+use crate::transport::Transport;
 use bytes::BytesMut;
-use futures::future::{BoxFuture, Fuse, FutureExt};
 use pgwire::messages::PgWireBackendMessage;
+use std::future::poll_fn;
 use std::io;
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio_rustls::server::TlsStream;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Rows are flushed when this much is waiting.
 pub const FLUSH_BYTES: usize = 32 << 10;
-// Reads are asked for in this size; larger messages take several.
-const READ_BYTES: usize = 8 << 10;
 // A buffer that one large message has blown up beyond this is given back.
 const KEEP_BYTES_MAX: usize = 1 << 20;
-// How long a closing connection tries to get its last words out.
-/// A look at the socket takes so long if there is nothing to see.
-const LOOK: Duration = Duration::from_millis(1);
+/// A client that is silent for so long gives its thread back until it speaks again.
+const AWAKE: Duration = Duration::from_secs(5);
+/// How long a closing connection tries to get its last words out.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// The socket, encrypted or not.
-pub enum Transport {
-    /// Plain TCP.
-    Plain(TcpStream),
-    /// TLS over it.
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl Transport {
-    async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
-        match self {
-            Transport::Plain(socket) => socket.read_buf(buffer).await,
-            Transport::Tls(socket) => socket.read_buf(buffer).await,
-        }
-    }
-    /// Writes what can be written without waiting; says how much.
-    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        let Transport::Plain(socket) = self else { return Ok(0) };
-        match socket.try_write(bytes) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            written => written,
-        }
-    }
-    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Transport::Plain(socket) => socket.write_all(bytes).await,
-            Transport::Tls(socket) => {
-                socket.write_all(bytes).await?;
-                socket.flush().await
-            }
-        }
-    }
-    async fn close(&mut self) -> io::Result<()> {
-        match self {
-            Transport::Plain(socket) => socket.shutdown().await,
-            Transport::Tls(socket) => socket.shutdown().await,
-        }
-    }
-}
-
-/// Closes one connection from outside, whatever it waits for.
-#[derive(Clone)]
-pub struct Eviction {
-    sender: watch::Sender<bool>,
-}
-
-impl Eviction {
-    /// Says so and does not wait.
-    pub fn evict(&self) {
-        self.sender.send_replace(true);
-    }
-}
 
 /// See the module.
 pub struct Connection {
@@ -87,73 +33,169 @@ pub struct Connection {
     outgoing: BytesMut,
     // Up to here `outgoing` is whole messages; behind it one may be under construction.
     sealed: usize,
-    shutdown: Shutdown,
-    eviction: Eviction,
-    evicted: watch::Receiver<bool>,
-    // Made once: to listen anew at each wait would take two locks each time. Once it has come, nothing is waited for.
-    end: Fuse<BoxFuture<'static, End>>,
-}
-
-/// Why a wait for the client ends without the client.
-enum End {
-    Shutdown,
-    Evicted,
+    /// The reactor's eye on the socket, while the conversation is parked.
+    watch: Option<AsyncFd<Arc<Line>>>,
 }
 
 impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
-    pub fn new(transport: Transport, shutdown: Shutdown) -> Self {
-        let (sender, evicted) = watch::channel(false);
-        let (mut stop, mut eviction) = (shutdown.clone(), evicted.clone());
-        let end = async move {
-            tokio::select! {
-                biased;
-                () = stop.requested() => End::Shutdown,
-                _ = eviction.wait_for(|evicted| *evicted) => End::Evicted,
-            }
-        };
-        Connection {
-            transport,
-            incoming: BytesMut::new(),
-            outgoing: BytesMut::new(),
-            sealed: 0,
-            shutdown,
-            eviction: Eviction { sender },
-            evicted,
-            end: end.boxed().fuse(),
-        }
+    pub fn new(transport: Transport) -> Self {
+        Connection { transport, incoming: BytesMut::new(), outgoing: BytesMut::new(), sealed: 0, watch: None }
     }
 
     /// The next message, if it is here already.
     pub fn arrived(&mut self, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
-        if *self.evicted.borrow() {
-            return Err(WireError::Fatal(snapshot_held()));
+        if self.line().ended() == Some(End::Evicted) {
+            return Err(WireError::Fatal(End::Evicted.error()));
         }
         Frame::take(&mut self.incoming, body_bytes_max)
     }
 
-    /// The next message of at most this length. Ends with 57P01 when the server stops, with 40001 when it is evicted.
-    pub async fn frame(&mut self, body_bytes_max: usize) -> Result<Frame, WireError> {
+    /// The next message, if it is here after one wait of at most this long.
+    pub fn frame_now(&mut self, body_bytes_max: usize, patience: Duration) -> Result<Option<Frame>, WireError> {
+        if let Some(frame) = self.arrived(body_bytes_max)? {
+            return Ok(Some(frame));
+        }
+        self.read(patience)?;
+        self.arrived(body_bytes_max)
+    }
+
+    /// The next message of at most this length, or none if the client says nothing for longer than the limit. Ends with 57P01 when the
+    /// server stops, with 40001 when it is evicted.
+    pub async fn frame(&mut self, body_bytes_max: usize, limit: Option<Duration>) -> Result<Option<Frame>, WireError> {
+        let mut until = None;
         loop {
             if let Some(frame) = self.arrived(body_bytes_max)? {
-                return Ok(frame);
+                return Ok(Some(frame));
             }
-            if self.incoming.is_empty() && self.incoming.capacity() > KEEP_BYTES_MAX {
-                self.incoming = BytesMut::new();
+            // The same at each message: another patience is another system call.
+            if self.read(limit.map_or(AWAKE, |limit| limit.min(AWAKE)))? {
+                continue;
             }
-            self.incoming.reserve(READ_BYTES);
-            let read = tokio::select! {
-                biased;
-                read = self.transport.read(&mut self.incoming) => read?,
-                end = &mut self.end => return Err(WireError::Fatal(match end {
-                    End::Shutdown => admin_shutdown(),
-                    End::Evicted => snapshot_held(),
-                })),
-            };
-            if read == 0 {
-                return Err(WireError::Gone);
+            if let Some(limit) = limit {
+                let until = *until.get_or_insert_with(|| Instant::now() + limit.saturating_sub(AWAKE));
+                if Instant::now() >= until {
+                    return Ok(None);
+                }
+            }
+            self.park().await?;
+            let spoken = self.until_spoken(until).await;
+            self.leave().await;
+            spoken?;
+        }
+    }
+
+    /// Reads what comes; whether something did.
+    fn read(&mut self, patience: Duration) -> Result<bool, WireError> {
+        if self.incoming.is_empty() && self.incoming.capacity() > KEEP_BYTES_MAX {
+            self.incoming = BytesMut::new();
+        }
+        match self.transport.read(&mut self.incoming, Some(patience)) {
+            Ok(Some(0)) => Err(self.gone()),
+            Ok(read) => Ok(read.is_some()),
+            // Ended from outside, an encrypted connection looks cut off.
+            Err(_) if self.line().ended().is_some() => Err(self.gone()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Why nothing more can be read.
+    fn gone(&self) -> WireError {
+        self.line().ended().map_or(WireError::Gone, |end| WireError::Fatal(end.error()))
+    }
+
+    /// Gives the thread back, and what memory is not needed for waiting.
+    pub async fn park(&mut self) -> Result<(), WireError> {
+        self.line().place.park().await;
+        if self.watch.is_none() {
+            let line = Arc::clone(self.line());
+            #[expect(deprecated, reason = "its successor is unsafe; a line keeps its one socket as long as it lives")]
+            let watch = AsyncFd::with_interest(line, Interest::READABLE | Interest::WRITABLE);
+            match watch {
+                Ok(watch) => self.watch = Some(watch),
+                Err(error) => {
+                    self.leave().await;
+                    return Err(error.into());
+                }
             }
         }
+        for buffer in [&mut self.incoming, &mut self.outgoing] {
+            if buffer.is_empty() {
+                *buffer = BytesMut::new();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a thread again, on which everything may block.
+    pub async fn leave(&mut self) {
+        self.watch = None;
+        self.line().place.leave().await;
+    }
+
+    /// Parked: waits until the client says something, or says that it has nothing more to say, or until then.
+    async fn until_spoken(&self, until: Option<Instant>) -> Result<(), WireError> {
+        let Some(watch) = &self.watch else { return Ok(()) };
+        let spoken = async {
+            // Whether it is only an old readiness that shows, the next read finds out.
+            watch.readable().await.map(drop)
+        };
+        let ended = poll_fn(|_| if self.line().ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
+        tokio::select! {
+            biased;
+            () = ended => Err(self.gone()),
+            spoken = spoken => Ok(spoken?),
+            () = at(until) => Ok(()),
+        }
+    }
+
+    /// Parked: waits until anything wakes the conversation, or until then. Fails if the client has gone, or is to go.
+    pub async fn until_woken(&self, until: Option<Instant>) -> Result<(), WireError> {
+        let Some(watch) = &self.watch else { return Ok(()) };
+        let mut asleep = false;
+        let woken = poll_fn(|context| {
+            if self.line().ended().is_some() {
+                return Poll::Ready(Err(self.gone()));
+            }
+            while let Poll::Ready(ready) = watch.poll_read_ready(context) {
+                let mut ready = ready?;
+                if ready.ready().is_read_closed() {
+                    return Poll::Ready(Err(WireError::Gone));
+                }
+                // What it says is read later; most say nothing.
+                ready.clear_ready();
+            }
+            if std::mem::replace(&mut asleep, true) { Poll::Ready(Ok(())) } else { Poll::Pending }
+        });
+        tokio::select! {
+            biased;
+            woken = woken => woken,
+            () = at(until) => Ok(()),
+        }
+    }
+
+    /// Parked: waits until the socket may take something.
+    async fn until_writable(&self) -> Result<(), WireError> {
+        let Some(watch) = &self.watch else { return Ok(()) };
+        poll_fn(|context| {
+            if self.line().ended().is_some() {
+                // Nothing more can be said to a client that does not read: part of a message may be out.
+                return Poll::Ready(Err(WireError::Gone));
+            }
+            match watch.poll_write_ready(context) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(ready) => {
+                    // It was tried just now: only what comes next counts.
+                    let mut ready = ready?;
+                    if ready.ready().is_write_closed() {
+                        return Poll::Ready(Err(WireError::Gone));
+                    }
+                    ready.clear_ready();
+                    Poll::Ready(Ok(()))
+                }
+            }
+        })
+        .await
     }
 
     /// Puts a message behind the others that wait to be flushed.
@@ -192,15 +234,22 @@ impl Connection {
         if self.outgoing.is_empty() {
             return Ok(());
         }
-        // Nearly always the socket takes all at once, and there is nothing to wait for.
-        let taken = self.transport.write_now(&self.outgoing)?;
-        if taken < self.outgoing.len() {
-            tokio::select! {
-                biased;
-                written = self.transport.write(&self.outgoing[taken..]) => written?,
-                // Nothing more can be said to a client that does not read: part of a message may be out.
-                _ = &mut self.end => return Err(WireError::Gone),
-            };
+        let mut sent = 0;
+        loop {
+            let wait = self.watch.is_none();
+            let mut rest = &self.outgoing[sent..];
+            let outcome = self.transport.send(&mut rest, wait);
+            sent = self.outgoing.len() - rest.len();
+            match outcome {
+                Ok(()) => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.line().ended().is_some() {
+                        return Err(WireError::Gone);
+                    }
+                    self.until_writable().await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
         if self.outgoing.capacity() > KEEP_BYTES_MAX {
             self.outgoing = BytesMut::new();
@@ -211,36 +260,29 @@ impl Connection {
         Ok(())
     }
 
-    /// Fails if the client has gone, though nothing is to be read or written now.
-    pub async fn check_present(&mut self) -> Result<(), WireError> {
-        let socket = match &self.transport {
-            Transport::Plain(socket) => socket,
-            Transport::Tls(socket) => socket.get_ref().0,
-        };
-        match tokio::time::timeout(LOOK, socket.peek(&mut [0])).await {
-            Ok(Ok(0) | Err(_)) => Err(WireError::Gone),
-            // What it says is read when the stream ends; most say nothing.
-            Ok(Ok(_)) | Err(_) => Ok(()),
-        }
-    }
-
     /// Sends what waits if the client takes it soon, and closes.
     pub async fn close(mut self) {
-        let last_words = async {
-            self.transport.write(&self.outgoing).await?;
-            self.transport.close().await
-        };
+        self.leave().await;
+        let deadline = Instant::now() + LAST_WORDS;
+        let mut rest = &self.outgoing[..];
+        while let Err(error) = self.transport.send(&mut rest, true) {
+            if error.kind() != io::ErrorKind::WouldBlock || Instant::now() >= deadline {
+                return;
+            }
+        }
         // Whether they arrive is no longer anyone's business.
-        drop(tokio::time::timeout(LAST_WORDS, last_words).await);
+        let _closed = self.transport.close();
     }
 
-    /// What closes this connection from outside.
-    pub fn eviction(&self) -> Eviction {
-        self.eviction.clone()
+    /// The socket.
+    pub fn line(&self) -> &Arc<Line> {
+        self.transport.line()
     }
+}
 
-    /// The server's stop signal.
-    pub fn shutdown(&self) -> &Shutdown {
-        &self.shutdown
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => std::future::pending().await,
     }
 }

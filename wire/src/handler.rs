@@ -1,13 +1,14 @@
 //! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
 //!
-//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY. An error of a statement is
-//! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block: this thread
-//! belongs to this client.
+//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY, `subscription` tells changes. An error of a statement is
+//! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block:
+//! but for quiet subscriptions and silent clients, all runs on a thread that belongs to this client (`parking`).
 
 mod copy;
 mod extended;
 mod simple;
 mod stream;
+mod subscription;
 
 use crate::cancel::Registration;
 use crate::connection::Connection;
@@ -88,11 +89,9 @@ impl<'a> Handler<'a> {
             TransactionStatus::Idle => self.session.idle_session_timeout(),
             TransactionStatus::InTransaction | TransactionStatus::Failed => self.session.idle_in_transaction_timeout(),
         };
-        let frame = self.connection.frame(MESSAGE_BYTES_MAX);
-        let Some(limit) = limit else { return frame.await };
-        match tokio::time::timeout(limit, frame).await {
-            Ok(frame) => frame,
-            Err(_) => Err(WireError::Fatal(match self.session.status() {
+        match self.connection.frame(MESSAGE_BYTES_MAX, limit).await? {
+            Some(frame) => Ok(frame),
+            None => Err(WireError::Fatal(match self.session.status() {
                 TransactionStatus::Idle => {
                     SqlError::new("57P05", "terminating connection due to idle-session timeout").fatal()
                 }

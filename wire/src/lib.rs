@@ -1,12 +1,12 @@
 //! The wire: PostgreSQL's protocol in front of the engine. Sockets, encryption, authentication, formats, COPY.
 //!
 //! ```text
-//! server ── one thread per connection ──▶ startup ─▶ auth ─▶ handler ──▶ engine::Session
+//! server ── a thread, while it has work ──▶ startup ─▶ auth ─▶ handler ──▶ engine::Session
 //!                                          (tls)             │  ▲
 //!                                                    decode ◀┘  └▶ encode, types, copy
 //! ```
 //! Knows no SQL and keeps no data of its own but logins and certificates. The engine's calls block, and may: each
-//! thread drives its own socket, so nothing stands between a message's arrival and its evaluation.
+//! thread drives its own socket, so nothing stands between a message's arrival and its evaluation. Who only waits needs no thread (`parking`).
 
 pub mod auth;
 pub mod cancel;
@@ -16,8 +16,12 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod handler;
+pub mod limits;
+pub mod line;
+pub mod parking;
 pub mod server;
 pub mod shutdown;
 pub mod startup;
 pub mod tls;
+pub mod transport;
 pub mod types;

@@ -14,8 +14,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use wire::server::{CONNECTIONS_MAX, Server, ServerConfig};
-use wire::shutdown;
+use wire::server::{Server, ServerConfig};
+use wire::{limits, shutdown};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -52,6 +52,8 @@ fn outcome(result: Result<(), String>) -> ExitCode {
 }
 
 fn run_server(serve: Serve) -> Result<(), String> {
+    // Before the store opens its files.
+    limits::raise_descriptors();
     // Keys and logins are in it: for its owner only.
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -69,7 +71,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         listen: serve.listen,
         insecure: serve.insecure,
         certificate: serve.certificate,
-        connections_max: serve.connections_max.unwrap_or(CONNECTIONS_MAX),
+        connections_max: serve.connections_max,
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());

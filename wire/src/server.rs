@@ -1,6 +1,6 @@
-//! Listens, gives each connection a thread, and stops all of them cleanly.
+//! Listens, gives each connection a thread while it has something to do, and stops all of them cleanly.
 //!
-//! The accept loop never evaluates anything. Threads are bounded: clients that have logged in by `connections_max`, those
+//! The accept loop never evaluates anything. Connections are bounded: clients that have logged in by `connections_max`, those
 //! that have not by a number on top of it and ten seconds each.
 
 use crate::auth::{self, Logins};
@@ -8,6 +8,9 @@ use crate::cancel::CancelRegistry;
 use crate::connection::Connection;
 use crate::error::{WireError, error_response, internal_error};
 use crate::handler::Handler;
+use crate::limits::{self, LimitsError};
+use crate::line::{Connected, End, Line, Lines};
+use crate::parking::{Conversation, Lot};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
@@ -21,12 +24,11 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 
-/// Sessions at once, if the operator does not say otherwise.
-pub const CONNECTIONS_MAX: usize = 200;
 /// From the first byte to a session.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections beyond `connections_max` that may be on their way in, or be cancel requests.
@@ -35,8 +37,6 @@ const ARRIVING_MAX: usize = 64;
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often sockets of busy connections are looked at.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
-// Expressions nest; the parser bounds how deep.
-const STACK_BYTES: usize = 16 << 20;
 /// The newest protocol version, 3.2.
 const MINOR_MAX: u16 = 2;
 const PROTOCOL_MAX: i32 = 3 << 16 | MINOR_MAX as i32;
@@ -52,8 +52,8 @@ pub struct ServerConfig {
     pub insecure: bool,
     /// The operator's own certificate and key.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// Sessions at once.
-    pub connections_max: usize,
+    /// Sessions at once; as many as there are file descriptors for if nothing is said, but not more than `limits` says.
+    pub connections_max: Option<usize>,
 }
 
 /// Why the server does not start.
@@ -63,6 +63,8 @@ pub enum ServerError {
     InsecureAddress(SocketAddr),
     /// The address cannot be listened on, or the runtime not be made.
     Listen(SocketAddr, io::Error),
+    /// More connections are to be taken than there can be.
+    Limits(LimitsError),
     /// No certificate.
     Tls(TlsError),
     /// No logins.
@@ -76,6 +78,7 @@ impl fmt::Display for ServerError {
                 write!(f, "--insecure listens on a loopback address only, and {address} is none")
             }
             ServerError::Listen(address, error) => write!(f, "could not listen on {address}: {error}"),
+            ServerError::Limits(error) => write!(f, "{error}"),
             ServerError::Tls(error) => write!(f, "{error}"),
             ServerError::Logins(error) => write!(f, "could not read or make the logins: {error}"),
         }
@@ -90,9 +93,11 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     switch: ShutdownSwitch,
+    shutdown: Shutdown,
+    runtime: Runtime,
 }
 
-// What every connection's thread needs.
+// What every conversation needs.
 struct Shared {
     engine: Arc<Engine>,
     tls: Option<Tls>,
@@ -100,10 +105,9 @@ struct Shared {
     insecure: bool,
     connections_max: usize,
     registry: Arc<CancelRegistry>,
-    shutdown: Shutdown,
+    lines: Arc<Lines>,
+    lot: Arc<Lot>,
     sessions: AtomicUsize,
-    threads: Mutex<usize>,
-    thread_ended: Condvar,
 }
 
 impl Server {
@@ -112,6 +116,7 @@ impl Server {
         if config.insecure && !config.listen.ip().is_loopback() {
             return Err(ServerError::InsecureAddress(config.listen));
         }
+        let connections_max = limits::connections_max(config.connections_max).map_err(ServerError::Limits)?;
         let logins = Logins::open(&config.data).map_err(ServerError::Logins)?;
         let tls = if config.insecure {
             None
@@ -124,19 +129,19 @@ impl Server {
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let (switch, shutdown) = shutdown::channel();
+        let (runtime, lot) = Lot::open().map_err(listen)?;
         let shared = Arc::new(Shared {
             engine,
             tls,
             logins,
             insecure: config.insecure,
-            connections_max: config.connections_max,
+            connections_max,
             registry: Arc::default(),
-            shutdown,
+            lines: Arc::new(Lines::new(connections_max + ARRIVING_MAX)),
+            lot: Arc::new(lot),
             sessions: AtomicUsize::new(0),
-            threads: Mutex::new(0),
-            thread_ended: Condvar::new(),
         });
-        Ok(Server { listener, address, shared, switch })
+        Ok(Server { listener, address, shared, switch, shutdown, runtime })
     }
 
     /// Where it listens.
@@ -151,25 +156,23 @@ impl Server {
 
     /// Serves until the switch is thrown, then until the connections are gone (at most ten seconds).
     pub fn run(self) -> Result<(), ServerError> {
-        let failed = |error| ServerError::Listen(self.address, error);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let shared = Arc::clone(&self.shared);
-        let listener = self.listener;
-        runtime
-            .block_on(async move {
-                let listener = tokio::net::TcpListener::from_std(listener)?;
-                accept(&listener, &shared).await;
-                Ok(())
-            })
-            .map_err(|error| ServerError::Listen(self.address, error))?;
-        self.shared.registry.cancel_all();
-        self.shared.wait_for_threads();
+        let Server { listener, address, shared, switch: _, mut shutdown, runtime } = self;
+        let accepted = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            accept(&listener, &shared, &mut shutdown).await;
+            Ok(())
+        });
+        accepted.map_err(|error| ServerError::Listen(address, error))?;
+        shared.lines.end_all(End::Shutdown);
+        shared.registry.cancel_all();
+        // A statement that began while the flags were raised is reached by the next round.
+        shared.lines.wait_until_gone(STOP_TIMEOUT, WATCH_INTERVAL, || shared.registry.cancel_all());
+        runtime.shutdown_background();
         Ok(())
     }
 }
 
-async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
-    let mut shutdown = shared.shutdown.clone();
+async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdown: &mut Shutdown) {
     let mut watch = tokio::time::interval(WATCH_INTERVAL);
     watch.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -182,7 +185,11 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
             () = shutdown.requested() => return,
         };
         match accepted.and_then(|(socket, _)| socket.into_std()) {
-            Ok(socket) => start(socket, shared),
+            Ok(socket) => {
+                if let Err(error) = start(socket, shared) {
+                    eprintln!("could not start a connection's thread: {error}");
+                }
+            }
             Err(error) => {
                 // Out of descriptors, mostly; the next attempt would fail as fast.
                 eprintln!("could not accept a connection: {error}");
@@ -192,63 +199,16 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn start(socket: TcpStream, shared: &Arc<Shared>) {
-    if !shared.thread_starts() {
-        return;
-    }
-    let of_thread = Arc::clone(shared);
-    let spawned = std::thread::Builder::new().name("connection".to_string()).stack_size(STACK_BYTES).spawn(move || {
-        let ended = ThreadEnd(&of_thread);
-        if let Err(error) = drive(socket, &of_thread) {
-            eprintln!("a connection's thread could not run: {error}");
-        }
-        drop(ended);
-    });
-    if let Err(error) = spawned {
-        shared.thread_ends();
-        eprintln!("could not start a connection's thread: {error}");
-    }
-}
-
-// Also when the thread unwinds.
-struct ThreadEnd<'a>(&'a Shared);
-
-impl Drop for ThreadEnd<'_> {
-    fn drop(&mut self) {
-        self.0.thread_ends();
-    }
+fn start(socket: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
+    socket.set_nonblocking(false)?;
+    let line = Arc::new(Line::new(socket)?);
+    let Some(connected) = shared.lines.connect(&line) else { return Ok(()) };
+    let conversation = converse(Arc::clone(&line), connected, Arc::clone(shared));
+    let conversation: Conversation = Box::pin(conversation);
+    shared.lot.start(line, conversation)
 }
 
 impl Shared {
-    fn thread_starts(&self) -> bool {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        if *threads >= self.connections_max + ARRIVING_MAX {
-            return false;
-        }
-        *threads += 1;
-        true
-    }
-
-    fn thread_ends(&self) {
-        *self.threads.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.thread_ended.notify_all();
-    }
-
-    fn wait_for_threads(&self) {
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        while *threads > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            // A statement that began while the flags were raised is reached by the next round.
-            let round = left.min(WATCH_INTERVAL);
-            (threads, _) = self.thread_ended.wait_timeout(threads, round).unwrap_or_else(PoisonError::into_inner);
-            self.registry.cancel_all();
-        }
-    }
-
     fn session_starts(self: &Arc<Self>) -> Result<SessionSlot, SqlError> {
         let mut current = self.sessions.load(Ordering::Relaxed);
         loop {
@@ -272,41 +232,25 @@ impl Drop for SessionSlot {
     }
 }
 
-/// One connection's whole life, on its own thread.
-fn drive(socket: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    let watched = socket.try_clone()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let socket = tokio::net::TcpStream::from_std(socket)?;
-        converse(socket, watched, shared).await;
-        Ok(())
-    })
-}
-
-async fn converse(socket: tokio::net::TcpStream, watched: TcpStream, shared: &Arc<Shared>) {
-    let deadline = tokio::time::Instant::now() + AUTHENTICATION_TIMEOUT;
-    let mut shutdown = shared.shutdown.clone();
-    let arrival = tokio::select! {
-        arrival = tokio::time::timeout_at(deadline, arrive(socket, shared.tls.as_ref())) => arrival,
-        () = shutdown.requested() => return,
-    };
+/// One connection's whole life.
+async fn converse(line: Arc<Line>, connected: Connected, shared: Arc<Shared>) {
+    let deadline = Instant::now() + AUTHENTICATION_TIMEOUT;
     // Who does not get as far as a startup packet is told nothing, as PostgreSQL does.
-    let Ok(Ok(arrival)) = arrival else { return };
-    match arrival {
-        Arrival::Cancel { pid, secret } => shared.registry.cancel(pid, &secret),
-        Arrival::Refused(transport, error) => {
-            finish(Connection::new(transport, shutdown), WireError::Fatal(error)).await;
-        }
-        Arrival::Login(transport, login) => {
-            let mut connection = Connection::new(transport, shutdown);
-            let end = match tokio::time::timeout_at(deadline, admit(&mut connection, &login, shared)).await {
-                Ok(Ok(())) => serve(&mut connection, login, watched, shared).await,
-                Ok(Err(error)) => error,
-                Err(_) => WireError::Fatal(SqlError::new("08006", "canceling authentication due to timeout").fatal()),
+    match arrive(&line, shared.tls.as_ref(), deadline) {
+        Err(_) => {}
+        Ok(Arrival::Cancel { pid, secret }) => shared.registry.cancel(pid, &secret),
+        Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::Fatal(error)).await,
+        Ok(Arrival::Login(transport, login)) => {
+            let mut connection = Connection::new(transport);
+            let end = match admit(&mut connection, &login, &shared, deadline).await {
+                Ok(()) => Box::pin(serve(&mut connection, login, &shared)).await,
+                Err(error) => error,
             };
             finish(connection, end).await;
         }
     }
+    // Last: once nobody is connected, the server has stopped.
+    drop(connected);
 }
 
 async fn finish(mut connection: Connection, end: WireError) {
@@ -322,7 +266,12 @@ async fn finish(mut connection: Connection, end: WireError) {
 }
 
 /// Agrees on the protocol and finds out who it is.
-async fn admit(connection: &mut Connection, login: &Login, shared: &Shared) -> Result<(), WireError> {
+async fn admit(
+    connection: &mut Connection,
+    login: &Login,
+    shared: &Shared,
+    deadline: Instant,
+) -> Result<(), WireError> {
     if login.minor > MINOR_MAX || !login.unknown_options.is_empty() {
         connection.feed(PgWireBackendMessage::NegotiateProtocolVersion(NegotiateProtocolVersion::new(
             PROTOCOL_MAX.min(3 << 16 | i32::from(login.minor)),
@@ -334,16 +283,16 @@ async fn admit(connection: &mut Connection, login: &Login, shared: &Shared) -> R
         return connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok));
     }
     let certificate = shared.tls.as_ref().map(|tls| &*tls.certificate_pem);
-    auth::authenticate(connection, &shared.logins, &login.user, certificate).await
+    auth::authenticate(connection, &shared.logins, &login.user, certificate, deadline).await
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.
-async fn serve(connection: &mut Connection, login: Login, watched: TcpStream, shared: &Arc<Shared>) -> WireError {
+async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
     let slot = match shared.session_starts() {
         Ok(slot) => slot,
         Err(error) => return WireError::Fatal(error),
     };
-    let served = AssertUnwindSafe(converse_logged_in(connection, login, watched, shared)).catch_unwind().await;
+    let served = AssertUnwindSafe(converse_logged_in(connection, login, shared)).catch_unwind().await;
     drop(slot);
     match served {
         Ok(end) => end,
@@ -354,12 +303,7 @@ async fn serve(connection: &mut Connection, login: Login, watched: TcpStream, sh
     }
 }
 
-async fn converse_logged_in(
-    connection: &mut Connection,
-    login: Login,
-    watched: TcpStream,
-    shared: &Arc<Shared>,
-) -> WireError {
+async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
     let long_secret = login.minor >= MINOR_MAX;
     let options = ConnectOptions {
         user: login.user,
@@ -371,19 +315,19 @@ async fn converse_logged_in(
         Ok(session) => session,
         Err(error) => return WireError::Fatal(error.fatal()),
     };
-    let eviction = connection.eviction();
+    let line = Arc::clone(connection.line());
     let cancel = session.cancel_flag();
     session.set_closer(Box::new(move || {
-        eviction.evict();
         // It may be asleep in a statement.
         cancel.cancel();
+        line.end(End::Evicted);
     }));
     let pid = session.backend_id();
     let (secret, key) = match secret(long_secret) {
         Ok(secret) => secret,
         Err(error) => return WireError::Socket(error),
     };
-    let registration = shared.registry.register(pid, secret, session.cancel_flag(), watched);
+    let registration = shared.registry.register(pid, secret, session.cancel_flag(), Arc::clone(connection.line()));
     for (name, value) in session.initial_parameters() {
         let message = PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value));
         if let Err(error) = connection.feed(message) {

@@ -1,4 +1,4 @@
-//! The one signal that says: stop. Every waiting place of the server listens to it.
+//! The one signal that says: stop. Who accepts connections listens to it, and ends them.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -33,10 +33,6 @@ impl Shutdown {
     pub async fn requested(&mut self) {
         // The error means that the switch is gone, and with it the server.
         drop(self.receiver.wait_for(|stop| *stop).await);
-    }
-    /// Whether it is to stop.
-    pub fn is_requested(&self) -> bool {
-        *self.receiver.borrow()
     }
 }
 

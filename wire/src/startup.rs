@@ -3,13 +3,15 @@
 //! Reads exactly as many bytes as each packet has. What a client (or someone between) appends in plain text to a
 //! request for TLS is therefore the handshake's to read, and fails it; it is never taken for a message.
 
-use crate::connection::Transport;
 use crate::decode::Body;
 use crate::error::{WireError, protocol_violation};
+use crate::line::Line;
 use crate::tls::{ALPN, Tls};
+use crate::transport::Transport;
 use engine::SqlError;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const CANCEL_REQUEST: i32 = 80_877_102;
 const SSL_REQUEST: i32 = 80_877_103;
@@ -49,61 +51,56 @@ pub struct Login {
     pub settings: Vec<(String, String)>,
 }
 
-/// Reads up to and including the startup packet. `tls` is absent if the server was started with `--insecure`.
-pub async fn arrive(socket: TcpStream, tls: Option<&Tls>) -> Result<Arrival, WireError> {
-    socket.set_nodelay(true)?;
-    let mut first = [0];
-    if socket.peek(&mut first).await? == 0 {
-        return Err(WireError::Gone);
-    }
-    if first[0] == TLS_HANDSHAKE {
+/// Reads up to and including the startup packet, until the deadline at the latest. `tls` is absent if the server was started with
+/// `--insecure`.
+pub fn arrive(line: &Arc<Line>, tls: Option<&Tls>, deadline: Instant) -> Result<Arrival, WireError> {
+    let mut transport = Transport::plain(Arc::clone(line));
+    let first = transport.peek(left(deadline)?)?.ok_or(WireError::Gone)?;
+    if first == TLS_HANDSHAKE {
         let tls = tls.ok_or(WireError::Gone)?;
-        let stream = tls.acceptor.accept(socket).await?;
-        if stream.get_ref().1.alpn_protocol() != Some(ALPN) {
+        transport.encrypt(tls.connection()?, || left(deadline))?;
+        if transport.alpn_protocol() != Some(ALPN) {
             return Err(WireError::Gone);
         }
-        return packets(Transport::Tls(Box::new(stream)), None, true).await;
+        return packets(transport, None, true, deadline);
     }
-    packets(Transport::Plain(socket), tls, tls.is_none()).await
+    packets(transport, tls, tls.is_none(), deadline)
+}
+
+/// How long is left.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// Reads packets; `tls` is what may still be switched to, `sufficient` whether the transport may carry a login.
-async fn packets(mut transport: Transport, tls: Option<&Tls>, mut sufficient: bool) -> Result<Arrival, WireError> {
+fn packets(
+    mut transport: Transport,
+    tls: Option<&Tls>,
+    mut sufficient: bool,
+    deadline: Instant,
+) -> Result<Arrival, WireError> {
     let mut asked_for_ssl = false;
     let mut asked_for_gss = false;
     loop {
-        let packet = packet(&mut transport).await?;
+        let packet = packet(&mut transport, deadline)?;
         let mut body = Body::new(&packet);
         let code = body.int4().map_err(fatal)?;
         match code {
             SSL_REQUEST if !asked_for_ssl && packet.len() == 4 => {
                 asked_for_ssl = true;
-                transport = match (transport, tls) {
-                    (Transport::Plain(mut socket), Some(tls)) => {
-                        socket.write_all(b"S").await?;
+                match tls {
+                    Some(tls) if !transport.is_encrypted() => {
+                        transport.send(&mut &b"S"[..], true)?;
+                        transport.encrypt(tls.connection()?, || left(deadline))?;
                         sufficient = true;
-                        Transport::Tls(Box::new(tls.acceptor.accept(socket).await?))
                     }
-                    (Transport::Plain(mut socket), None) => {
-                        socket.write_all(b"N").await?;
-                        Transport::Plain(socket)
-                    }
-                    (Transport::Tls(mut socket), _) => {
-                        socket.write_all(b"N").await?;
-                        socket.flush().await?;
-                        Transport::Tls(socket)
-                    }
-                };
+                    Some(_) | None => transport.send(&mut &b"N"[..], true)?,
+                }
             }
             GSS_REQUEST if !asked_for_gss && packet.len() == 4 => {
                 asked_for_gss = true;
-                match &mut transport {
-                    Transport::Plain(socket) => socket.write_all(b"N").await?,
-                    Transport::Tls(socket) => {
-                        socket.write_all(b"N").await?;
-                        socket.flush().await?;
-                    }
-                }
+                transport.send(&mut &b"N"[..], true)?;
             }
             CANCEL_REQUEST => {
                 let pid = body.int4().map_err(fatal)?;
@@ -121,25 +118,17 @@ async fn packets(mut transport: Transport, tls: Option<&Tls>, mut sufficient: bo
     }
 }
 
-async fn packet(transport: &mut Transport) -> Result<Vec<u8>, WireError> {
+fn packet(transport: &mut Transport, deadline: Instant) -> Result<Vec<u8>, WireError> {
     let mut length = [0; 4];
-    read_exact(transport, &mut length).await?;
+    transport.read_exact(&mut length, || left(deadline))?;
     let length = usize::try_from(i32::from_be_bytes(length)).unwrap_or(0);
     if !(8..=STARTUP_BYTES_MAX).contains(&length) {
         // PostgreSQL too says nothing to what does not speak the protocol.
         return Err(WireError::Gone);
     }
     let mut body = vec![0; length - 4];
-    read_exact(transport, &mut body).await?;
+    transport.read_exact(&mut body, || left(deadline))?;
     Ok(body)
-}
-
-async fn read_exact(transport: &mut Transport, buffer: &mut [u8]) -> Result<(), WireError> {
-    match transport {
-        Transport::Plain(socket) => socket.read_exact(buffer).await?,
-        Transport::Tls(socket) => socket.read_exact(buffer).await?,
-    };
-    Ok(())
 }
 
 fn login(version: i32, mut body: Body<'_>) -> Result<Login, SqlError> {

@@ -1,9 +1,9 @@
 //! Transport encryption: the server's certificate, made at first start or given by the operator.
 //!
-//! Stands between `server` (which asks for an acceptor) and `connection` (which runs the handshake). Private keys
+//! Stands between `server` (which loads it) and `transport` (which runs the handshake). Private keys
 //! are written with mode 0600 and never leave this file.
 
-use rustls::ServerConfig;
+use rustls::{ServerConfig, ServerConnection};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
@@ -12,7 +12,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio_rustls::TlsAcceptor;
 
 /// The protocol name that a client offers when it starts TLS without asking first.
 pub const ALPN: &[u8] = b"postgresql";
@@ -20,8 +19,7 @@ pub const ALPN: &[u8] = b"postgresql";
 /// What a TLS connection needs.
 #[derive(Clone)]
 pub struct Tls {
-    /// Runs handshakes.
-    pub acceptor: TlsAcceptor,
+    config: Arc<ServerConfig>,
     /// The certificate chain, for SCRAM's channel binding.
     pub certificate_pem: Arc<[u8]>,
 }
@@ -37,6 +35,13 @@ pub enum TlsError {
     Generate(rcgen::Error),
     /// Certificate and key do not fit, or the library refuses them.
     Config(rustls::Error),
+}
+
+impl Tls {
+    /// The server's side of one connection, before the handshake.
+    pub fn connection(&self) -> io::Result<ServerConnection> {
+        ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)
+    }
 }
 
 impl fmt::Display for TlsError {
@@ -78,7 +83,7 @@ pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
         .with_single_cert(chain, key)
         .map_err(TlsError::Config)?;
     config.alpn_protocols = vec![ALPN.to_vec()];
-    Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), certificate_pem: certificate_pem.into() })
+    Ok(Tls { config: Arc::new(config), certificate_pem: certificate_pem.into() })
 }
 
 fn generate(certificate: &Path, key: &Path) -> Result<(), TlsError> {

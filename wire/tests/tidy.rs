@@ -17,7 +17,7 @@ const ROOMS: [(&str, &str, &[&str]); 6] = [
 ];
 
 /// Packages that one room alone may know.
-const ONE_ROOM: [(&str, &str); 10] = [
+const ONE_ROOM: [(&str, &str); 9] = [
     ("sqlparser", "planner"),
     ("timely", "engine"),
     ("differential-dataflow", "engine"),
@@ -25,7 +25,6 @@ const ONE_ROOM: [(&str, &str); 10] = [
     ("libsodium-sys-stable", "storage"),
     ("pgwire", "wire"),
     ("tokio", "wire"),
-    ("tokio-rustls", "wire"),
     ("rustls", "wire"),
     ("rcgen", "wire"),
 ];

@@ -79,7 +79,6 @@ impl Session {
             columns: columns(explained),
             rows: Box::new(rows.into_iter()),
             tag: RowTag::Fixed("EXPLAIN".into()),
-            wait: None,
         }))
     }
 

@@ -62,7 +62,6 @@ impl Session {
                     columns: access::columns(),
                     rows: Box::new(rows.map(|row| row.map(AccessRow::into_datums))),
                     tag: RowTag::Counted("SELECT"),
-                    wait: None,
                 }))
             }
             GdprRequest::Forget => self.forget(table, key, params),
@@ -228,7 +227,6 @@ impl Session {
             columns: compliance_columns(format),
             rows: Box::new(rows.into_iter().map(Ok)),
             tag: RowTag::Fixed("EXPLAIN".into()),
-            wait: None,
         }))
     }
 }
@@ -248,6 +246,5 @@ fn forget_rows(counts: &Counts, tag: &str) -> Response {
         columns: forget_columns(),
         rows: Box::new(rows.into_iter()),
         tag: RowTag::Fixed(tag.into()),
-        wait: None,
     })
 }

@@ -113,7 +113,7 @@ impl Session {
                 };
                 // A plan that is made anew keeps the result's columns.
                 let columns = prepared.columns.clone().unwrap_or_else(|| query.columns.as_slice().into());
-                Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT"), wait: None }))
+                Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT") }))
             }
             Planned::Write(plan) => self.write(plan, params),
             Planned::CopyIn(plan, options) => {
@@ -238,7 +238,6 @@ impl Session {
                 columns: columns.into(),
                 rows: Box::new(written.returned.into_iter().map(Ok)),
                 tag: RowTag::Fixed(tag),
-                wait: None,
             }),
         })
     }
@@ -330,12 +329,12 @@ impl Session {
             Planned::Subscribe(plan) => {
                 let subscribed = self.subscribe(plan, params)?;
                 format.force_quote = copy::force_quote(options, subscribed.columns())?;
-                return Ok(Response::CopyOut(subscribed.stream(), format));
+                return Ok(Response::Subscribed(Box::new(subscribed), format));
             }
             _ => return Err(SqlError::unsupported("COPY of this statement")),
         };
         format.force_quote = copy::force_quote(options, &columns)?;
-        let stream = RowStream { columns, rows, tag: RowTag::Counted("COPY"), wait: None };
+        let stream = RowStream { columns, rows, tag: RowTag::Counted("COPY") };
         Ok(Response::CopyOut(stream, format))
     }
 

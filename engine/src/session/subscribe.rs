@@ -15,34 +15,39 @@ use super::view::with_tables_below;
 use crate::SqlError;
 use crate::database::Database;
 use crate::one_shot::watch::Watch;
-use crate::protocol::{CancelFlag, RowStream, RowTag, RowWait};
+use crate::protocol::CancelFlag;
 use crate::published::Published;
 use crate::view::automatic::{Entry, PlannedShape};
 use crate::view::published::{Stage, ViewState};
 use crate::view::read;
-use crate::view::subscription::{Begun, Subscription};
-use parking_lot::Mutex;
+use crate::view::subscription::{Begun, Change, Subscription};
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use planner::lift::Lifted;
 use repr::row::RowIter;
 use repr::{CommitTime, Datum, RelationId};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// A quiet subscription says so this often.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(20);
+/// No more markers than one in this time, however many commits there are.
+const PROGRESS_MIN: Duration = Duration::from_millis(50);
+/// A FETCH that waits and is not woken looks around this often.
+const LOOK: Duration = Duration::from_secs(1);
 /// Views that DDL takes away while they are waited for; then the query has to be planned anew.
 const ATTEMPTS_MAX: usize = 3;
 
 /// A subscription under way.
 pub struct Subscribed {
     columns: Arc<[OutputColumn]>,
-    project: Vec<usize>,
-    /// Rows that are ready to be given.
-    ready: VecDeque<Vec<Datum>>,
+    project: Arc<[usize]>,
+    /// What is ready to be given.
+    ready: VecDeque<Told>,
     subscription: Subscription,
     /// Changes up to here are in the snapshot, or were told before.
     since: CommitTime,
@@ -55,9 +60,34 @@ pub struct Subscribed {
     closed: CommitTime,
     said: Instant,
     cancel: Arc<CancelFlag>,
-    ended: bool,
     // Dropped last: the view goes when nobody holds it.
     _held: Held,
+}
+
+/// What a subscription tells.
+pub enum Told {
+    /// A row as it is, or a marker.
+    Row(Vec<Datum>),
+    /// What a commit changed.
+    Changed(Changed),
+}
+
+/// The rows of one commit's change, which other subscribers may be told too.
+pub struct Changed {
+    change: Change,
+    project: Arc<[usize]>,
+}
+
+/// Whether a subscription has something to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// It has, or has ended.
+    Ready,
+    /// Not now.
+    Quiet {
+        /// When it has something even if nothing happens.
+        until: Option<Instant>,
+    },
 }
 
 /// Keeps a view alive.
@@ -99,10 +129,13 @@ impl Session {
             if plan.snapshot {
                 self.snapshot(plan, &published, state, &keys, &mut ready)?;
             }
-            let project = plan.lifted.finishing.project.clone();
+            let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
             let since = plan.as_of.unwrap_or(published.time);
             if plan.as_of.is_none() {
-                ready.push_back(row(since, None, None, &project));
+                ready.push_back(Told::Row(row(since, None, None, &project)));
+            }
+            if plan.progress {
+                subscription.follow();
             }
             subscription.begin(Begun { backend: self.backend, since });
             return Ok(Subscribed {
@@ -117,7 +150,6 @@ impl Session {
                 closed: since,
                 said: Instant::now(),
                 cancel: self.cancel.clone(),
-                ended: false,
                 _held: held,
             });
         }
@@ -131,14 +163,15 @@ impl Session {
         published: &Published,
         state: &ViewState,
         keys: &[Vec<u8>],
-        ready: &mut VecDeque<Vec<Datum>>,
+        ready: &mut VecDeque<Told>,
     ) -> Result<(), SqlError> {
         let watch = Watch::new(self.limits(published.time));
         let arrangement = state.arrangements.first().ok_or_else(gone)?;
         let mut stopped = Ok(());
         for key in keys {
             arrangement.for_key(key, |bytes| {
-                ready.push_back(row(published.time, Some(1), Some(bytes), &plan.lifted.finishing.project));
+                let project = &plan.lifted.finishing.project;
+                ready.push_back(Told::Row(row(published.time, Some(1), Some(bytes), project)));
                 stopped = watch.charge(bytes.len() + size_of::<Vec<Datum>>());
                 stopped.is_ok()
             });
@@ -243,7 +276,40 @@ impl Subscribed {
         &self.columns
     }
 
-    /// Takes what has arrived; whether there is a row (or the end) to give.
+    /// Whether there is something to tell (or the end). If not, the waker is woken as soon as there may be.
+    pub fn ready(&mut self, waker: &Waker) -> Readiness {
+        loop {
+            match self.collect() {
+                // The error comes with the next row.
+                Ok(true) | Err(_) => return Readiness::Ready,
+                // What came before the waker was left is found by looking again.
+                Ok(false) if self.subscription.watch(waker) => {}
+                Ok(false) => return Readiness::Quiet { until: self.next_marker() },
+            }
+        }
+    }
+
+    /// What is told next, if it is here.
+    pub fn tell(&mut self) -> Result<Option<Told>, SqlError> {
+        if self.collect()? { Ok(self.ready.pop_front()) } else { Ok(None) }
+    }
+
+    fn next_marker(&self) -> Option<Instant> {
+        // While changes are being queued, a marker that is due has to wait for them.
+        self.progress.then(|| self.due().max(Instant::now() + Duration::from_millis(1)))
+    }
+
+    /// When the next marker is to come if nothing else does.
+    fn due(&self) -> Instant {
+        if self.told > self.closed {
+            // Behind what was told at once, for whoever leaves now and comes back.
+            return self.said;
+        }
+        let ahead = self.subscription.frontier() > self.closed;
+        self.said + if ahead { PROGRESS_MIN } else { HEARTBEAT }
+    }
+
+    /// Takes what has arrived; whether there is something (or the end) to give.
     fn collect(&mut self) -> Result<bool, SqlError> {
         loop {
             if !self.ready.is_empty() {
@@ -255,22 +321,19 @@ impl Subscribed {
                 Some(change) if change.time <= self.since => {}
                 Some(change) => {
                     self.told = change.time;
-                    for (changed, diff) in change.rows.iter() {
-                        let diff = i64::try_from(*diff).unwrap_or(i64::MAX);
-                        self.ready.push_back(row(change.time, Some(diff), Some(changed.bytes()), &self.project));
-                    }
+                    self.ready.push_back(Told::Changed(Changed { change, project: self.project.clone() }));
                     // Later rows must not be said to be closed by an older time.
                     self.said = Instant::now();
                 }
                 // What was just queued may be later than the frontier that was read.
                 None if frontier < self.told => return Ok(false),
                 None => {
-                    let due = frontier > self.closed || self.said.elapsed() >= HEARTBEAT;
-                    if self.marks || self.progress && due {
+                    let due = self.progress && Instant::now() >= self.due();
+                    if self.marks || due {
                         self.marks = false;
                         self.closed = self.closed.max(frontier);
                         self.said = Instant::now();
-                        self.ready.push_back(row(self.closed, None, None, &self.project));
+                        self.ready.push_back(Told::Row(row(self.closed, None, None, &self.project)));
                         return Ok(true);
                     }
                     return Ok(false);
@@ -279,75 +342,70 @@ impl Subscribed {
         }
     }
 
-    /// Waits at most so long for something to give.
-    fn wait(&mut self, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
-        loop {
-            match self.collect() {
-                // The error comes with the next row.
-                Ok(true) | Err(_) => return true,
-                Ok(false) => {}
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            self.subscription.wait(left.min(POLL));
-        }
-    }
-
     /// FETCH: at most so many rows, once there is one, or none when the time is over.
     pub fn fetch(&mut self, rows_max: u64, timeout: Option<Duration>) -> Result<Vec<Vec<Datum>>, SqlError> {
         let until = timeout.map(|timeout| Instant::now() + timeout);
-        while !self.wait(POLL) {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        self.cancel.watch(&waker);
+        while let Readiness::Quiet { until: marker } = self.ready(&waker) {
             if self.cancel.is_cancelled() {
                 return Err(SqlError::new("57014", "canceling statement due to user request"));
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            let now = Instant::now();
+            if until.is_some_and(|until| now >= until) {
                 return Ok(Vec::new());
             }
+            let soonest = [until, marker].into_iter().flatten().fold(now + LOOK, Instant::min);
+            std::thread::park_timeout(soonest.saturating_duration_since(now));
         }
         let mut rows = Vec::new();
-        while (rows.len() as u64) < rows_max && self.collect()? {
-            rows.extend(self.ready.pop_front());
+        while (rows.len() as u64) < rows_max {
+            match self.tell()? {
+                None => break,
+                Some(Told::Row(row)) => rows.push(row),
+                // Another FETCH may take the rest.
+                Some(Told::Changed(changed)) => {
+                    changed.rows().rev().for_each(|row| self.ready.push_front(Told::Row(row)))
+                }
+            }
         }
         Ok(rows)
     }
+}
 
-    /// All of it, as rows without an end.
-    pub fn stream(self) -> RowStream {
-        let columns = self.columns.clone();
-        let shared = Arc::new(Mutex::new(self));
-        let waiting = shared.clone();
-        let wait: RowWait = Box::new(move |at_most| waiting.lock().wait(at_most));
-        RowStream { columns, rows: Box::new(Endless(shared)), tag: RowTag::Counted("COPY"), wait: Some(wait) }
+/// Wakes a thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 
-struct Endless(Arc<Mutex<Subscribed>>);
+impl Changed {
+    /// Its rows, as the subscription gives them.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Vec<Datum>> {
+        self.change.rows.iter().map(|(changed, diff)| {
+            let diff = i64::try_from(*diff).unwrap_or(i64::MAX);
+            row(self.change.time, Some(diff), Some(changed.bytes()), &self.project)
+        })
+    }
 
-impl Iterator for Endless {
-    type Item = Result<Vec<Datum>, SqlError>;
+    /// How many they are.
+    pub fn count(&self) -> u64 {
+        self.change.rows.len() as u64
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let mut subscribed = self.0.lock();
-        if subscribed.ended {
-            return None;
-        }
-        loop {
-            match subscribed.collect() {
-                Ok(true) => return subscribed.ready.pop_front().map(Ok),
-                Ok(false) => {}
-                Err(error) => {
-                    subscribed.ended = true;
-                    return Some(Err(error));
-                }
-            }
-            subscribed.wait(POLL);
-            if subscribed.cancel.is_cancelled() {
-                subscribed.ended = true;
-                return Some(Err(SqlError::new("57014", "canceling statement due to user request")));
-            }
+    /// What was made of the same rows for another subscriber, if it was and is what is asked for.
+    pub fn made<T: Any>(&self) -> Option<&T> {
+        let (project, made) = self.change.made.as_ref()?.get()?;
+        if *project == self.project { made.downcast_ref() } else { None }
+    }
+
+    /// Leaves what was made of them for other subscribers who are told them too, if there are any.
+    pub fn leave<T: Any + Send + Sync>(&self, made: impl FnOnce() -> T) {
+        if let Some(place) = &self.change.made {
+            place.get_or_init(|| (self.project.clone(), Box::new(made())));
         }
     }
 }

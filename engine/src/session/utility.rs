@@ -42,7 +42,7 @@ pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
 /// A fixed result of text values.
 pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
     let rows = rows.into_iter().map(|row| Ok(row.into_iter().map(|value| Datum::Text(value.into())).collect()));
-    Response::Rows(RowStream { columns, rows: Box::new(rows), tag: RowTag::Fixed(tag.into()), wait: None })
+    Response::Rows(RowStream { columns, rows: Box::new(rows), tag: RowTag::Fixed(tag.into()) })
 }
 
 fn complete(tag: &str) -> Result<Response, SqlError> {
@@ -418,7 +418,6 @@ impl Session {
                 columns: subscribed.columns().clone(),
                 rows: Box::new(rows.into_iter().map(Ok)),
                 tag: RowTag::Counted("FETCH"),
-                wait: None,
             }));
         }
         if fetch.timeout.is_some() {
@@ -442,7 +441,6 @@ impl Session {
             columns: cursor.columns().clone(),
             rows: Box::new(rows.into_iter().map(Ok)),
             tag: RowTag::Counted("FETCH"),
-            wait: None,
         }))
     }
 

@@ -13,13 +13,14 @@ use super::history::History;
 use crate::SqlError;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use repr::{CommitTime, RelationId, Row};
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::task::Waker;
 
 /// Changed rows of one subscriber that nobody has taken.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
@@ -89,15 +90,30 @@ pub struct Change {
     pub time: CommitTime,
     /// The rows.
     pub rows: Arc<[(Row, isize)]>,
+    /// If several are told them: what one has made of them, and of which columns, for the others to use.
+    pub made: Option<Arc<Made>>,
 }
+
+/// See `Change::made`.
+pub type Made = OnceLock<(Arc<[usize]>, Box<dyn Any + Send + Sync>)>;
 
 /// All subscribers.
 pub struct Subscriptions {
-    told: Sender<Vec<(CommitTime, Deltas)>>,
+    told: Sender<News>,
     hub: Mutex<HashMap<RelationId, Watched>>,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
     begun: AtomicU64,
+    /// Those that are told how far the frontier has come.
+    followers: Mutex<BTreeMap<u64, Arc<Queue>>>,
+}
+
+/// What the dispatch thread is given, in order.
+enum News {
+    /// What was published.
+    Groups(Vec<(CommitTime, Deltas)>),
+    /// Somebody waits until all that was told before is in the queues.
+    Awaited(Sender<()>),
 }
 
 /// A view that is or was subscribed to.
@@ -113,7 +129,6 @@ struct Watched {
 #[derive(Default)]
 struct Queue {
     state: Mutex<QueueState>,
-    arrived: Condvar,
     /// Its place among all that there were since the start.
     number: u64,
     begun: OnceLock<Begun>,
@@ -154,6 +169,8 @@ struct QueueState {
     changes: VecDeque<Change>,
     bytes: usize,
     ended: Option<SqlError>,
+    /// Who waits for it.
+    waker: Option<Waker>,
 }
 
 impl Subscriptions {
@@ -165,15 +182,24 @@ impl Subscriptions {
             hub: Mutex::new(HashMap::new()),
             frontier: AtomicU64::new(time.0),
             begun: AtomicU64::new(0),
+            followers: Mutex::default(),
         });
         let dispatcher = Arc::downgrade(&subscriptions);
         std::thread::Builder::new()
             .name("subscriptions".into())
             .spawn(move || {
-                let changes: Receiver<Vec<(CommitTime, Deltas)>> = changes;
-                while let Ok(groups) = changes.recv() {
-                    let Some(subscriptions) = dispatcher.upgrade() else { return };
-                    subscriptions.dispatch(groups);
+                let changes: Receiver<News> = changes;
+                while let Ok(news) = changes.recv() {
+                    match news {
+                        News::Groups(groups) => {
+                            let Some(subscriptions) = dispatcher.upgrade() else { return };
+                            subscriptions.dispatch(groups);
+                        }
+                        // Who asked may have gone.
+                        News::Awaited(asker) => {
+                            let _gone = asker.send(());
+                        }
+                    }
                 }
             })
             .expect("the process can start its dispatch thread");
@@ -184,7 +210,16 @@ impl Subscriptions {
     pub fn tell(&self, groups: Vec<(CommitTime, Deltas)>) {
         if !groups.is_empty() {
             // The dispatch thread lives as long as this does.
-            let _told = self.told.send(groups);
+            let _told = self.told.send(News::Groups(groups));
+        }
+    }
+
+    /// Waits until the queues and histories hold all that was told before.
+    fn settle(&self) {
+        let (done, settled) = channel();
+        if self.told.send(News::Awaited(done)).is_ok() {
+            // The dispatch thread answers, or has ended with the database.
+            let _settled = settled.recv();
         }
     }
 
@@ -242,6 +277,8 @@ impl Subscriptions {
         keys: Vec<Vec<u8>>,
         time: CommitTime,
     ) -> Result<Subscription, Option<CommitTime>> {
+        // An erasure that has been answered has to be known here, and so has every change that the caller has seen.
+        self.settle();
         let mut hub = self.hub.lock();
         let watched = hub.get_mut(&view).ok_or(None)?;
         let history = watched.history.as_ref().ok_or(None)?;
@@ -250,7 +287,7 @@ impl Subscriptions {
         for (time, delta) in changes {
             let wanted = |found: &[u8]| keys.iter().find(|key| key.as_slice() == found).map(Vec::as_slice);
             for rows in delta.for_keys(wanted).into_values() {
-                queue.push(&Change { time, rows: rows.into() });
+                queue.push(&Change { time, rows: rows.into(), made: None });
             }
         }
         Ok(self.enter(watched, view, keys, queue))
@@ -305,6 +342,7 @@ impl Subscriptions {
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
             self.frontier.store(time.0, Ordering::Release);
         }
+        self.followers.lock().values().for_each(|queue| queue.wake());
     }
 }
 
@@ -312,8 +350,9 @@ impl Watched {
     fn dispatch(&mut self, time: CommitTime, delta: &Arc<Delta>) {
         let known = |found: &[u8]| self.by_key.get_key_value(found).map(|(key, _)| key.as_ref());
         for (key, rows) in delta.for_keys(known) {
-            let change = Change { time, rows: rows.into() };
-            self.by_key.get(key).into_iter().flatten().for_each(|queue| queue.push(&change));
+            let queues = self.by_key.get(key).map_or(&[][..], Vec::as_slice);
+            let change = Change { time, rows: rows.into(), made: (queues.len() > 1).then(Arc::default) };
+            queues.iter().for_each(|queue| queue.push(&change));
         }
         if let Some(history) = &mut self.history {
             history.record(time, delta.clone());
@@ -346,8 +385,14 @@ impl Queue {
             state.bytes += bytes;
             state.changes.push_back(change.clone());
         }
+        let waker = state.waker.take();
         drop(state);
-        self.arrived.notify_one();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn wake(&self) {
+        let waker = self.state.lock().waker.take();
+        waker.into_iter().for_each(Waker::wake);
     }
 
     fn listed(&self, view: RelationId) -> Listed {
@@ -365,7 +410,7 @@ impl Queue {
 
     fn end(&self, error: SqlError) {
         self.state.lock().ended.get_or_insert(error);
-        self.arrived.notify_one();
+        self.wake();
     }
 }
 
@@ -378,16 +423,21 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Waits at most so long; whether there is something to take.
-    pub fn wait(&self, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
+    /// Whether there is something to take. If not, the waker is woken once there is.
+    pub fn watch(&self, waker: &Waker) -> bool {
         let mut state = self.queue.state.lock();
-        while state.changes.is_empty() && state.ended.is_none() {
-            if self.queue.arrived.wait_until(&mut state, until).timed_out() {
-                return !state.changes.is_empty() || state.ended.is_some();
-            }
+        if !state.changes.is_empty() || state.ended.is_some() {
+            return true;
         }
-        true
+        if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            state.waker = Some(waker.clone());
+        }
+        false
+    }
+
+    /// From now on it is woken too when the frontier has moved.
+    pub fn follow(&self) {
+        self.subscriptions.followers.lock().insert(self.queue.number, self.queue.clone());
     }
 
     /// The next change; none if there is none now. An error is the end.
@@ -417,6 +467,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
+        self.subscriptions.followers.lock().remove(&self.queue.number);
         let mut hub = self.subscriptions.hub.lock();
         if let Some(watched) = hub.get_mut(&self.view) {
             let keep = |queue: &Arc<Queue>| !Arc::ptr_eq(queue, &self.queue);

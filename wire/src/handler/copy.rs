@@ -12,8 +12,11 @@ use engine::SqlError;
 use engine::protocol::{CopyFormat, CopyIn, RowStream};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
+use std::time::Duration;
 
-const TEXT: i8 = 0;
+pub(super) const TEXT: i8 = 0;
+/// How often a COPY that waits for its client looks whether it is cancelled.
+const CANCEL_ROUND: Duration = Duration::from_millis(100);
 
 impl Handler<'_> {
     /// Takes the client's rows until it is done; gives the command tag.
@@ -25,7 +28,7 @@ impl Handler<'_> {
         let context = self.session.text_context();
         let mut decoder = CopyDecoder::new(copy.table(), copy.columns(), copy.format());
         loop {
-            let frame = self.copy_frame().await?;
+            let frame = self.copy_frame()?;
             match frame.kind {
                 b'd' => {
                     decoder.feed(frame.body());
@@ -51,18 +54,14 @@ impl Handler<'_> {
     }
 
     /// The next message, or 57014 if a cancel request comes first.
-    async fn copy_frame(&mut self) -> Result<Frame, Stop> {
-        let notified = self.registration.notify.notified();
-        tokio::pin!(notified);
-        // Listening before looking: a request between the two is not missed.
-        notified.as_mut().enable();
-        if self.registration.flag.is_cancelled() {
-            return Err(cancelled().into());
-        }
-        tokio::select! {
-            biased;
-            () = notified => Err(cancelled().into()),
-            frame = self.connection.frame(MESSAGE_BYTES_MAX) => Ok(frame?),
+    fn copy_frame(&mut self) -> Result<Frame, Stop> {
+        loop {
+            if self.registration.flag.is_cancelled() {
+                return Err(cancelled().into());
+            }
+            if let Some(frame) = self.connection.frame_now(MESSAGE_BYTES_MAX, CANCEL_ROUND)? {
+                return Ok(frame);
+            }
         }
     }
 
@@ -90,7 +89,7 @@ impl Handler<'_> {
         self.connection.seal();
         let mut pace = Pace::new();
         let mut rows = 0;
-        while let Some(row) = self.next_row(&mut stream).await? {
+        while let Some(row) = self.next_row(&mut stream)? {
             encoder.row(&row, &context, self.connection.outgoing())?;
             rows += 1;
             self.keep_pace(&mut pace).await?;
@@ -100,6 +99,6 @@ impl Handler<'_> {
     }
 }
 
-fn column_count(columns: usize) -> Result<i16, SqlError> {
+pub(super) fn column_count(columns: usize) -> Result<i16, SqlError> {
     i16::try_from(columns).map_err(|_| SqlError::new("54011", "too many columns for COPY"))
 }

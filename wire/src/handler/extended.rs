@@ -243,6 +243,7 @@ impl Handler<'_> {
                         self.feed_complete(tag)?;
                         return Ok(());
                     }
+                    Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
                 }
             }
         };

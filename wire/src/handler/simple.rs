@@ -27,6 +27,12 @@ impl Handler<'_> {
                 Response::Rows(stream) => Some(self.send_result(stream).await?),
                 Response::CopyIn(copy) => Some(self.copy_in(copy).await?),
                 Response::CopyOut(stream, format) => Some(self.copy_out(stream, &format).await?),
+                Response::Subscribed(subscribed, format) => {
+                    // Thousands may be told at once: what only running needed goes.
+                    drop(prepared);
+                    self.subscription(subscribed, &format).await?;
+                    None
+                }
             };
             if !more {
                 self.session.complete()?;

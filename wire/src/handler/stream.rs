@@ -1,8 +1,8 @@
-//! Rows from the engine's iterator to the socket, with bounded buffering, cancellation and patience.
+//! Rows from the engine's iterator to the socket, with bounded buffering and cancellation.
 
 use super::{Handler, Stop};
 use crate::encode::data_row;
-use crate::error::{WireError, admin_shutdown};
+use crate::error::WireError;
 use crate::types::ColumnFormat;
 use engine::SqlError;
 use engine::protocol::RowStream;
@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 
 // A row of a slow query waits at most this long for company.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
-// How soon a stream that has fallen quiet looks up, and how seldom once it stays so: thousands may wait at once.
-const WAIT_MIN: Duration = Duration::from_millis(50);
-const WAIT_MAX: Duration = Duration::from_millis(800);
 
 /// How far a stream was sent.
 pub(super) struct Sent {
@@ -38,31 +35,17 @@ impl Handler<'_> {
             if limit == Some(rows) {
                 return Ok(Sent { rows, ended: false });
             }
-            let Some(row) = self.next_row(stream).await? else { return Ok(Sent { rows, ended: true }) };
+            let Some(row) = self.next_row(stream)? else { return Ok(Sent { rows, ended: true }) };
             data_row(&row, formats, &context, self.connection.outgoing())?;
             rows += 1;
             self.keep_pace(&mut pace).await?;
         }
     }
 
-    /// The next row, waiting for it without holding back what is already encoded.
-    pub(super) async fn next_row(&mut self, stream: &mut RowStream) -> Result<Option<Vec<Datum>>, Stop> {
-        if let Some(wait) = &mut stream.wait
-            && !wait(Duration::ZERO)
-        {
-            self.connection.flush().await?;
-            let mut pause = WAIT_MIN;
-            while !wait(pause) {
-                pause = WAIT_MAX.min(pause * 2);
-                if self.connection.shutdown().is_requested() {
-                    return Err(Stop::Connection(WireError::Fatal(admin_shutdown())));
-                }
-                self.check_cancelled()?;
-                self.connection.check_present().await?;
-            }
-        }
+    /// The next row, unless the statement is cancelled.
+    pub(super) fn next_row(&mut self, stream: &mut RowStream) -> Result<Option<Vec<Datum>>, SqlError> {
         self.check_cancelled()?;
-        Ok(stream.rows.next().transpose()?)
+        stream.rows.next().transpose()
     }
 
     /// Seals the row that was just encoded, and flushes when enough waits or for long enough.
@@ -76,7 +59,7 @@ impl Handler<'_> {
         Ok(())
     }
 
-    fn check_cancelled(&self) -> Result<(), SqlError> {
+    pub(super) fn check_cancelled(&self) -> Result<(), SqlError> {
         if self.registration.flag.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::client::{Client, packet, startup};
 use crate::server::start;
+use crate::subscription::{SILENCE, subscribe, told};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
@@ -133,5 +134,32 @@ fn only_the_right_password_logs_in_and_who_exists_is_not_told() {
     }
     assert_ne!(salt, &exchanges[3].2);
     server.switch.stop();
+    server.join();
+}
+
+#[test]
+fn an_encrypted_client_may_be_silent_subscribe_and_read_late() {
+    let server = start(false);
+    let login = || {
+        let mut client = open(server.address, true, &[]);
+        client.write(&startup(3 << 16, &[("user", "controller")]));
+        client.authenticate(&server.password).expect("login");
+        client
+    };
+    let (mut writer, mut subscriber, mut late) = (login(), login(), login());
+    writer.rows("CREATE TABLE wide (id INT PRIMARY KEY, body TEXT)");
+    for client in [&mut subscriber, &mut late] {
+        subscribe(client, "SELECT id, body FROM wide", "");
+    }
+    std::thread::sleep(SILENCE);
+    for id in 0..20 {
+        writer.rows(&format!("INSERT INTO wide VALUES ({id}, repeat('{id}', 500000))"));
+        assert_eq!(told(&mut subscriber), format!("1\t{id}\t{}", id.to_string().repeat(500_000)));
+    }
+    for id in 0..20 {
+        assert_eq!(told(&mut late), format!("1\t{id}\t{}", id.to_string().repeat(500_000)));
+    }
+    server.switch.stop();
+    assert_eq!(subscriber.read().expect("told why").code(), "57P01");
     server.join();
 }

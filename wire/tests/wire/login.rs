@@ -103,7 +103,7 @@ fn plain_text_is_refused_without_insecure_and_insecure_off_loopback() {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         insecure: true,
         certificate: None,
-        connections_max: 1,
+        connections_max: Some(1),
     };
     assert!(matches!(Server::bind(&config, engine.clone()), Err(ServerError::InsecureAddress(_))));
     engine.shutdown().expect("everything is durable");

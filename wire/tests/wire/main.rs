@@ -10,3 +10,4 @@ mod encryption;
 mod extended;
 mod login;
 mod server;
+mod subscription;

@@ -42,7 +42,7 @@ pub fn start(insecure: bool) -> Running {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         insecure,
         certificate: None,
-        connections_max: 40,
+        connections_max: Some(40),
     };
     let server = Server::bind(&config, Arc::clone(&engine)).expect("server binds");
     let (address, switch) = (server.address(), server.switch());
