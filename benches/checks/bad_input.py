@@ -520,7 +520,7 @@ def connections(tally, server):
 def main():
     tally, dice, server = Tally(), random.Random(SEED), Server()
     try:
-        server.start()
+        server.start(["--connections", "200"])
         with server.connect() as connection:
             connection.execute("CREATE TABLE t (id INT PRIMARY KEY, name TEXT)")
             connection.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
