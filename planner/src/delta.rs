@@ -8,7 +8,8 @@
 //! ```
 //!
 //! This holds for inner, left, semi and anti joins alike, since the right side only decides what becomes of
-//! each left row. Both terms read the leaves; nothing is kept in memory. Each summand is a `Pipeline`.
+//! each left row. Both terms read the leaves; nothing is kept in memory. Each summand is a `Pipeline`. A change of
+//! columns that a join does not use is none: `JoinStep::used` says which those are.
 //! Pure: says where to look, never looks.
 
 use crate::catalog::{Catalog, Table};
@@ -16,6 +17,7 @@ use crate::plan::{Access, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr, TableFunction};
 use crate::transform::shape;
 use repr::{ColumnIndex, RelationId, Row, ScalarType};
+use std::collections::BTreeSet;
 
 /// One summand of a chain's change: where rows enter, and what they go through.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +83,8 @@ pub struct JoinStep {
     pub condition: Vec<ScalarExpr>,
     /// Applied at once.
     pub mfp: Mfp,
+    /// The columns of the table that the key, the condition or the rows that come out depend on.
+    pub used: Vec<ColumnIndex>,
 }
 
 /// Finds the rows of a chain by some of their columns. It may find more than asked for, never fewer.
@@ -108,18 +112,17 @@ pub enum SeedStart {
         /// Applied at once.
         mfp: Mfp,
     },
-    /// The values are those of a table that is joined later: its rows say by which values to find the others.
+    /// The values are those of a table that is joined later: its rows say by which values to find the others, and are
+    /// joined with what is found.
     Through {
-        /// Which.
-        relation: RelationId,
-        /// By which key.
+        /// By which key of the join's table.
         lookup: Lookup,
         /// The values.
         key: Vec<usize>,
-        /// Columns of the table that are the values for `seeds`.
-        columns: Vec<ColumnIndex>,
-        /// Where to go on.
+        /// Where to go on: by the columns that the join looks up.
         seeds: Vec<Seed>,
+        /// The join, inner or left.
+        join: JoinStep,
     },
 }
 
@@ -133,7 +136,7 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
             Some(vec![Pipeline { entry, steps: Vec::new() }])
         }
         Plan::LookupJoin { input, .. } => {
-            let join = join_step(plan)?;
+            let join = join_step(plan, catalog)?;
             let mut all = pipelines(input, catalog)?;
             let seeds = seeds(input, &key_columns(&join.key), catalog)?;
             all.iter_mut().for_each(|pipeline| pipeline.steps.push(Step::Join(join.clone())));
@@ -188,10 +191,21 @@ fn key_columns(key: &[ScalarExpr]) -> Vec<Wanted> {
     key.iter().enumerate().filter_map(column).collect()
 }
 
-fn join_step(plan: &Plan) -> Option<JoinStep> {
+fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
     let Plan::LookupJoin { relation, lookup, key, kind, condition, with_key: false, mfp, .. } = plan else {
         return None;
     };
+    let table = catalog.table(*relation)?;
+    let looked_up = lookup_columns(table, *lookup)?.iter().copied();
+    let left = match kind {
+        MatchKind::Inner | MatchKind::Left => mfp.input_arity.checked_sub(table.columns.len())?,
+        // They give the left's columns only.
+        MatchKind::Semi | MatchKind::Anti => mfp.input_arity,
+    };
+    let expressions = condition.iter().chain(&mfp.map).chain(mfp.filter.iter().map(|(_, predicate)| predicate));
+    let named = expressions.flat_map(ScalarExpr::columns).chain(mfp.project.iter().copied());
+    let right = named.filter_map(|column| column.checked_sub(left)).filter(|column| *column < table.columns.len());
+    let used: BTreeSet<ColumnIndex> = looked_up.chain(right).collect();
     Some(JoinStep {
         relation: *relation,
         lookup: *lookup,
@@ -199,6 +213,7 @@ fn join_step(plan: &Plan) -> Option<JoinStep> {
         kind: *kind,
         condition: condition.clone(),
         mfp: mfp.clone(),
+        used: used.into_iter().collect(),
     })
 }
 
@@ -223,37 +238,27 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
             let start = SeedStart::Rows { relation: *relation, lookup, key, mfp: mfp.clone() };
             Some(vec![Seed { start, steps: Vec::new() }])
         }
-        Plan::LookupJoin { input, relation, lookup, key, mfp, .. } => {
-            let step = Step::Join(join_step(plan)?);
+        Plan::LookupJoin { input, relation, key, kind, mfp, .. } => {
+            let join = join_step(plan, catalog)?;
             let table = catalog.table(*relation)?;
-            let width = mfp.input_arity.checked_sub(table.columns.len());
             let wanted = through_mfp(wanted, mfp);
-            // Semi and anti joins give the left's columns only.
-            let arity = match plan_kind(plan)? {
-                MatchKind::Inner | MatchKind::Left => width?,
+            let arity = match kind {
+                MatchKind::Inner | MatchKind::Left => mfp.input_arity.checked_sub(table.columns.len())?,
                 MatchKind::Semi | MatchKind::Anti => mfp.input_arity,
             };
             let (left, right): (Vec<Wanted>, Vec<Wanted>) =
                 wanted.into_iter().partition(|wanted| wanted.column < arity);
-            let mut found = match seeds(input, &left, catalog) {
-                Some(found) if !left.is_empty() => found,
-                _ => {
-                    let right: Vec<Wanted> =
-                        right.into_iter().map(|wanted| Wanted { column: wanted.column - arity, ..wanted }).collect();
-                    let (by, values) = find_lookup(table, &right)?;
-                    let inner = seeds(input, &key_columns(key), catalog)?;
-                    let start = SeedStart::Through {
-                        relation: *relation,
-                        lookup: by,
-                        key: values,
-                        columns: lookup_columns(table, *lookup)?.to_vec(),
-                        seeds: inner,
-                    };
-                    vec![Seed { start, steps: Vec::new() }]
-                }
-            };
-            found.iter_mut().for_each(|seed| seed.steps.push(step.clone()));
-            Some(found)
+            if !left.is_empty()
+                && let Some(mut found) = seeds(input, &left, catalog)
+            {
+                found.iter_mut().for_each(|seed| seed.steps.push(Step::Join(join.clone())));
+                return Some(found);
+            }
+            let right: Vec<Wanted> =
+                right.into_iter().map(|wanted| Wanted { column: wanted.column - arity, ..wanted }).collect();
+            let (lookup, values) = find_lookup(table, &right)?;
+            let seeds = seeds(input, &key_columns(key), catalog)?;
+            Some(vec![Seed { start: SeedStart::Through { lookup, key: values, seeds, join }, steps: Vec::new() }])
         }
         Plan::Mfp(input, mfp) => follow(plan, input, &through_mfp(wanted, mfp), catalog),
         Plan::TableFunction { input, .. } => {
@@ -278,13 +283,6 @@ fn follow(plan: &Plan, input: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Op
     let mut found = seeds(input, wanted, catalog)?;
     found.iter_mut().for_each(|seed| seed.steps.push(step.clone()));
     Some(found)
-}
-
-fn plan_kind(plan: &Plan) -> Option<MatchKind> {
-    match plan {
-        Plan::LookupJoin { kind, .. } => Some(*kind),
-        _ => None,
-    }
 }
 
 /// The columns of a chain.

@@ -8,19 +8,22 @@
 //! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
 //! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state.
 
+mod changed;
+mod run;
+
 use super::RenderTime;
-use super::context::{Bundle, Context, RowFailure};
+use super::context::{Bundle, Context};
 use super::leaf::Leaf;
-use super::lookup_join::LookupJoin;
-use super::table_function::FunctionRows;
 use crate::SqlError;
 use crate::one_shot::watch::{Ticker, Watch};
 use crate::reader::Reader;
-use planner::delta::{Entry, JoinStep, Pipeline, Seed, SeedStart, Step, lookup_columns};
+use changed::ChangedRows;
+use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};
 use planner::plan::MatchKind;
-use planner::scalar::{EvalContext, Mfp};
+use planner::scalar::EvalContext;
 use repr::{Datum, RelationId, Row, ValueError, key};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use run::{Run, evaluate, holds};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Pipeline as Local;
@@ -91,7 +94,7 @@ impl DeltaJoin {
                 Entry::Rows { relation, mfp } => {
                     let Some(changed) = group.changes.get(relation) else { continue };
                     let mut run = self.run(group.after.as_ref(), changes);
-                    run.table_rows(*relation, changed, mfp, &pipeline.steps)?;
+                    run.changed_rows(*relation, changed, mfp, &pipeline.steps)?;
                 }
                 Entry::Match { seeds, join } => {
                     let Some(changed) = group.changes.get(&join.relation) else { continue };
@@ -114,8 +117,7 @@ impl DeltaJoin {
                 Ok(())
             }
             Entry::Rows { relation, mfp } => {
-                let rows: Vec<(Row, isize)> = chunk.rows.iter().map(|row| (row.clone(), 1)).collect();
-                run.table_rows(*relation, &rows, mfp, &pipeline.steps)
+                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)
             }
             // The left side's own pipelines bring the matches along.
             Entry::Match { .. } => Ok(()),
@@ -126,8 +128,34 @@ impl DeltaJoin {
         Run { reader, eval: &self.eval, watch: &self.watch, ticker: Ticker::default(), changes }
     }
 
-    /// What changes for a left row whose matches need no further condition: the matches that came and went, and what there is
-    /// of it when there is none. A row has as many as it likes; only those that changed are looked at.
+    /// Left rows whose matches may have changed: what comes of them after, minus what came of them before.
+    fn matches(
+        &self,
+        group: &Group,
+        changed: &[(Row, isize)],
+        (seeds, join): (&[Seed], &JoinStep),
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
+        let changed = ChangedRows::read(group, join, changed)?;
+        if changed.keys.is_empty() {
+            return Ok(());
+        }
+        let mut left = Changes::default();
+        self.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+        let is_existence = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
+        for (row, diff) in &left.oks {
+            if is_existence && !join.condition.is_empty() {
+                self.compare(group, (row, *diff), join, steps, changes)?;
+            } else {
+                self.matched(group, &changed, (row, *diff), join, steps, changes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What changes for a left row: the matches that came and went, and what there is of it when there is none. A row
+    /// has as many as it likes; only those that changed are looked at.
     fn matched(
         &self,
         group: &Group,
@@ -139,20 +167,32 @@ impl DeltaJoin {
     ) -> Result<(), SqlError> {
         let left = row.unpack();
         // A key that cannot be computed is an error in both states.
-        let Ok(values) = join.key.iter().map(|key| key.eval(&left, &self.eval)).collect::<Result<Vec<_>, _>>() else {
-            return Ok(());
-        };
-        let any =
-            |reader: &dyn Reader| Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?.any(reader, &values);
-        let (before, after) = (any(group.before.as_ref())?, any(group.after.as_ref())?);
+        let Ok(values) = evaluate(&join.key, &left, &self.eval) else { return Ok(()) };
+        let Some(found) = changed.rows.get(&key::encode_all(&values)) else { return Ok(()) };
         let mut run = self.run(group.after.as_ref(), changes);
-        if join.kind == MatchKind::Left {
-            for (right, times) in changed.rows.get(&key::encode_all(&values)).into_iter().flatten() {
-                let mut joined = [left.as_slice(), right].concat();
-                run.filtered(&mut joined, diff * times, &join.mfp, steps)?;
+        let mut may_decide = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
+        if !may_decide {
+            for (right, times) in found {
+                may_decide |= run.pair(&left, right, diff * times, join, steps)?;
             }
         }
-        let by_match = isize::from(after) - isize::from(before);
+        if join.kind == MatchKind::Inner || !may_decide {
+            return Ok(());
+        }
+        let matched = |reader: &dyn Reader| {
+            let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
+            if join.condition.is_empty() {
+                return leaf.any(reader, &values);
+            }
+            let found = leaf.find(reader, &values)?;
+            Ok(found.iter().any(|(_, right)| {
+                let mut pair = left.clone();
+                leaf.append(right, &mut pair);
+                // A match that fails is an error by itself, and a match.
+                holds(&join.condition, &pair, &self.eval).unwrap_or(true)
+            }))
+        };
+        let by_match = isize::from(matched(group.after.as_ref())?) - isize::from(matched(group.before.as_ref())?);
         match join.kind {
             _ if by_match == 0 => Ok(()),
             MatchKind::Inner => Ok(()),
@@ -167,30 +207,18 @@ impl DeltaJoin {
         }
     }
 
-    /// Left rows whose matches may have changed: their rows after, minus their rows before.
-    fn matches(
+    /// The same by asking both states.
+    fn compare(
         &self,
         group: &Group,
-        changed: &[(Row, isize)],
-        (seeds, join): (&[Seed], &JoinStep),
+        (row, diff): (&Row, isize),
+        join: &JoinStep,
         steps: &[Step],
         changes: &mut Changes,
     ) -> Result<(), SqlError> {
-        let changed = ChangedRows::read(group, join, changed)?;
-        let mut left = Changes::default();
-        self.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
-        if join.condition.is_empty() && join.kind != MatchKind::Inner {
-            let left = left.oks.iter();
-            return left.map(|(row, diff)| self.matched(group, &changed, (row, *diff), join, steps, changes)).collect();
-        }
-        // The group may move a left row out of reach of both keys; what both states agree on cancels later.
+        self.run(group.after.as_ref(), changes).join(&mut row.unpack(), diff, join, steps)?;
         let mut before = Changes::default();
-        for (row, diff) in &left.oks {
-            let mut run = self.run(group.after.as_ref(), changes);
-            run.join(&mut row.unpack(), *diff, join, steps)?;
-            let mut run = self.run(group.before.as_ref(), &mut before);
-            run.join(&mut row.unpack(), -*diff, join, &[])?;
-        }
+        self.run(group.before.as_ref(), &mut before).join(&mut row.unpack(), -diff, join, &[])?;
         changes.errs.append(&mut before.errs);
         // What came before goes on through lookups that read the state after, as its counterpart does.
         for (row, diff) in before.oks {
@@ -198,218 +226,6 @@ impl DeltaJoin {
         }
         Ok(())
     }
-}
-
-/// Changed rows of the right side, by the looked-up columns; NULLs match nothing.
-struct ChangedRows {
-    /// Each key once.
-    keys: Vec<Vec<Datum>>,
-    /// By encoded key.
-    rows: HashMap<Vec<u8>, Vec<(Vec<Datum>, isize)>>,
-}
-
-impl ChangedRows {
-    fn read(group: &Group, join: &JoinStep, changed: &[(Row, isize)]) -> Result<Self, SqlError> {
-        let (mut keys, mut rows) = (Vec::new(), HashMap::new());
-        for (row, diff) in changed {
-            // A row is read by the catalog of its own time.
-            let reader = if *diff < 0 { &group.before } else { &group.after };
-            let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
-            let columns = lookup_columns(leaf.table(), join.lookup).unwrap_or_default();
-            let mut datums = Vec::new();
-            leaf.append(row, &mut datums);
-            let key: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
-            if key.iter().any(Datum::is_null) {
-                continue;
-            }
-            let rows: &mut Vec<_> = rows.entry(key::encode_all(&key)).or_default();
-            if rows.is_empty() {
-                keys.push(key);
-            }
-            rows.push((datums, *diff));
-        }
-        Ok(ChangedRows { keys, rows })
-    }
-}
-
-/// Rows on their way through one pipeline, over one state.
-struct Run<'r> {
-    reader: &'r dyn Reader,
-    eval: &'r EvalContext,
-    watch: &'r Watch,
-    ticker: Ticker,
-    changes: &'r mut Changes,
-}
-
-impl Run<'_> {
-    /// Stored rows of a table, through `mfp` and on.
-    fn table_rows(
-        &mut self,
-        relation: RelationId,
-        rows: &[(Row, isize)],
-        mfp: &Mfp,
-        steps: &[Step],
-    ) -> Result<(), SqlError> {
-        let leaf = Leaf::open(self.reader.catalog(), relation, None)?;
-        let mut datums = Vec::new();
-        for (row, diff) in rows {
-            datums.clear();
-            leaf.append(row, &mut datums);
-            self.filtered(&mut datums, *diff, mfp, steps)?;
-        }
-        Ok(())
-    }
-
-    fn filtered(&mut self, row: &mut Vec<Datum>, diff: isize, mfp: &Mfp, steps: &[Step]) -> Result<(), SqlError> {
-        match mfp.evaluate(row, self.eval) {
-            Ok(true) => self.steps(row, diff, steps),
-            Ok(false) => Ok(()),
-            Err(error) => {
-                self.changes.errs.push((error, diff));
-                Ok(())
-            }
-        }
-    }
-
-    /// A row through what is left of its way. `row` is used up.
-    fn steps(&mut self, row: &mut Vec<Datum>, diff: isize, steps: &[Step]) -> Result<(), SqlError> {
-        self.ticker.tick(self.watch)?;
-        let Some((step, rest)) = steps.split_first() else {
-            let row = Row::pack(row.iter());
-            self.changes.bytes += row.bytes().len() + size_of::<(Row, isize)>();
-            self.changes.oks.push((row, diff));
-            // What one feed brings is held here before the arrangements hear of it.
-            return self.watch.check_memory(self.changes.bytes);
-        };
-        match step {
-            Step::Mfp(mfp) => self.filtered(row, diff, mfp, rest),
-            Step::Negate => self.steps(row, -diff, rest),
-            Step::Join(join) => self.join(row, diff, join, rest),
-            Step::Functions { functions, ordinality } => {
-                let mut rows = match FunctionRows::call(functions, *ordinality, row, self.eval) {
-                    Ok(rows) => rows,
-                    Err(error) => {
-                        self.changes.errs.push((error, diff));
-                        return Ok(());
-                    }
-                };
-                loop {
-                    let mut extended = row.clone();
-                    match rows.append(&mut extended) {
-                        Ok(true) => self.steps(&mut extended, diff, rest)?,
-                        Ok(false) => return Ok(()),
-                        Err(error) => {
-                            self.changes.errs.push((error, diff));
-                            return Ok(());
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// A row through a lookup join. The first error of a row is all that it gives from there on, in both states.
-    fn join(&mut self, row: &mut Vec<Datum>, diff: isize, join: &JoinStep, rest: &[Step]) -> Result<(), SqlError> {
-        let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))?;
-        let lookup =
-            LookupJoin { key: &join.key, kind: join.kind, condition: &join.condition, with_key: false, mfp: &join.mfp };
-        let mut joined = Vec::new();
-        match self.joined(&leaf, &lookup, row, &mut joined) {
-            Ok(()) => {}
-            Err(RowFailure::Environment(error)) => return Err(error),
-            Err(RowFailure::Value(error)) => {
-                // Matches are found in no certain order: an error stands for all of them.
-                self.changes.errs.push((error, diff));
-                return Ok(());
-            }
-        }
-        for mut row in joined {
-            self.filtered(&mut row, diff, &join.mfp, rest)?;
-        }
-        Ok(())
-    }
-
-    fn joined(
-        &mut self,
-        leaf: &Leaf,
-        join: &LookupJoin<'_>,
-        row: &mut Vec<Datum>,
-        joined: &mut Vec<Vec<Datum>>,
-    ) -> Result<(), RowFailure> {
-        let matches = join.find(leaf, self.reader, row, self.eval)?;
-        match join.kind {
-            MatchKind::Inner | MatchKind::Left => {
-                for found in &matches {
-                    let mut extended = row.clone();
-                    if join.extend(leaf, found, &mut extended, self.eval)? {
-                        joined.push(extended);
-                    }
-                }
-                if joined.is_empty() && join.kind == MatchKind::Left {
-                    join.pad(leaf, row);
-                    joined.push(std::mem::take(row));
-                }
-            }
-            MatchKind::Semi | MatchKind::Anti => {
-                if join.any(leaf, &matches, row, self.eval)? == (join.kind == MatchKind::Semi) {
-                    joined.push(std::mem::take(row));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The rows that seeds find by the values.
-    fn seeds(&mut self, seeds: &[Seed], values: &[Vec<Datum>]) -> Result<(), SqlError> {
-        for seed in seeds {
-            match &seed.start {
-                SeedStart::Constant(rows) => {
-                    for row in rows {
-                        self.steps(&mut row.unpack(), 1, &seed.steps)?;
-                    }
-                }
-                SeedStart::Rows { relation, lookup, key, mfp } => {
-                    let leaf = Leaf::open(self.reader.catalog(), *relation, Some(*lookup))?;
-                    for key in distinct(values, key) {
-                        for (_, row) in leaf.find(self.reader, &key)? {
-                            let mut datums = Vec::new();
-                            leaf.append(&row, &mut datums);
-                            self.filtered(&mut datums, 1, mfp, &seed.steps)?;
-                        }
-                    }
-                }
-                SeedStart::Through { relation, lookup, key, columns, seeds: inner } => {
-                    let leaf = Leaf::open(self.reader.catalog(), *relation, Some(*lookup))?;
-                    let mut found = Vec::new();
-                    for key in distinct(values, key) {
-                        for (_, row) in leaf.find(self.reader, &key)? {
-                            let mut datums = Vec::new();
-                            leaf.append(&row, &mut datums);
-                            found.push(columns.iter().map(|column| datums[*column].clone()).collect::<Vec<_>>());
-                        }
-                    }
-                    let all: Vec<usize> = (0..columns.len()).collect();
-                    let found = distinct(&found, &all);
-                    let mut rows = Changes::default();
-                    let (eval, watch) = (self.eval, self.watch);
-                    let mut run =
-                        Run { reader: self.reader, eval, watch, ticker: Ticker::default(), changes: &mut rows };
-                    run.seeds(inner, &found)?;
-                    for (row, diff) in rows.oks {
-                        self.steps(&mut row.unpack(), diff, &seed.steps)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// These parts of the values, each combination once.
-fn distinct(values: &[Vec<Datum>], parts: &[usize]) -> Vec<Vec<Datum>> {
-    let mut seen = BTreeSet::new();
-    let chosen = values.iter().map(|value| parts.iter().map(|part| value[*part].clone()).collect::<Vec<_>>());
-    chosen.filter(|value| !value.iter().any(Datum::is_null) && seen.insert(key::encode_all(value))).collect()
 }
 
 /// Renders a chain over what is fed.

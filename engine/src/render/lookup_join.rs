@@ -65,7 +65,8 @@ impl LookupJoin<'_> {
         Ok(true)
     }
 
-    /// Whether any of the matches satisfies the condition; `row` holds the input's columns, and does so again.
+    /// Whether any of the matches satisfies the condition; `row` holds the input's columns, and does so again. One that
+    /// does outweighs one that fails, so that the order in which they are found decides nothing.
     pub fn any(
         &self,
         leaf: &Leaf,
@@ -77,14 +78,21 @@ impl LookupJoin<'_> {
             return Ok(!matches.is_empty());
         }
         let width = row.len();
+        let mut failure = None;
         for found in matches {
-            let satisfied = self.extend(leaf, found, row, eval)?;
+            let satisfied = self.extend(leaf, found, row, eval);
             row.truncate(width);
-            if satisfied {
-                return Ok(true);
+            match satisfied {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(RowFailure::Value(error)) if failure.as_ref().is_none_or(|least| error < *least) => {
+                    failure = Some(error);
+                }
+                Err(RowFailure::Value(_)) => {}
+                Err(error) => return Err(error),
             }
         }
-        Ok(false)
+        failure.map_or(Ok(false), |error| Err(error.into()))
     }
 
     /// Appends the NULLs of an outer join.
