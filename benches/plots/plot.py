@@ -90,7 +90,7 @@ FIGURES = {
         Figure(
             "parts",
             "stack",
-            "The server's resident set by part, and the same data and results elsewhere",
+            "The server's memory by part, and the same data and results elsewhere",
             r"memory (before the views|with the views): (?!resident|heap|allocated)(.*)",
             "MB",
             beside="all views together; .*",

@@ -145,66 +145,68 @@ struct Outcome {
     retried: usize,
 }
 
+impl Outcome {
+    fn new() -> Outcome {
+        let latencies = vec![Vec::new(); QUERIES.len()];
+        Outcome { took: Duration::ZERO, latencies, asked: 0, wrong: 0, retried: 0 }
+    }
+
+    /// Adds what another connection did at the same time.
+    fn with(mut self, other: Outcome) -> Outcome {
+        self.took = self.took.max(other.took);
+        self.asked += other.asked;
+        self.wrong += other.wrong;
+        self.retried += other.retried;
+        for (all, latencies) in self.latencies.iter_mut().zip(other.latencies) {
+            all.extend(latencies);
+        }
+        self
+    }
+}
+
 /// All of a role's operations, each connection its share. The time is that of the slowest connection, without what comparing answers takes.
 fn perform(system: &mut System, role: &Role, operations: u64, seed: u64) -> Result<Outcome, Failure> {
     eprintln!("{} of {}", role.name, system.name);
     let share = operations.div_ceil(system.parts.len() as u64);
     let (server, log) = (&system.server, system.log.as_deref().unwrap_or_default());
-    let done = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = system
             .parts
             .iter_mut()
             .zip(1_u64..)
             .map(|(part, number)| scope.spawn(move || serve(part, server, log, role, share, seed * 1_000 + number)))
             .collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err("a connection's thread panicked".into()))
-        };
-        threads.into_iter().map(join).collect::<Result<Vec<(Vec<Vec<f64>>, usize, usize)>, Failure>>()
+        threads.into_iter().try_fold(Outcome::new(), |all, thread| {
+            let done = thread.join().unwrap_or_else(|_| Err("a connection's thread panicked".into()))?;
+            Ok(all.with(done))
+        })
     })
-    .map_err(|failure| format!("{}, {}: {}", system.name, role.name, crate::measure::told(&*failure)))?;
-    let mut outcome =
-        Outcome { took: Duration::ZERO, latencies: vec![Vec::new(); QUERIES.len()], asked: 0, wrong: 0, retried: 0 };
-    for (latencies, wrong, retried) in done {
-        outcome.retried += retried;
-        let micros: f64 = latencies.iter().flatten().sum();
-        outcome.took = outcome.took.max(Duration::from_secs_f64(micros / 1e6));
-        outcome.wrong += wrong;
-        for (all, latencies) in outcome.latencies.iter_mut().zip(latencies) {
-            outcome.asked += latencies.len();
-            all.extend(latencies);
-        }
-    }
-    Ok(outcome)
+    .map_err(|failure: Failure| format!("{}, {}: {}", system.name, role.name, crate::measure::told(&*failure)).into())
 }
 
-fn serve(
-    part: &mut Part,
-    server: &Server,
-    log: &str,
-    role: &Role,
-    share: u64,
-    seed: u64,
-) -> Result<(Vec<Vec<f64>>, usize, usize), Failure> {
+/// One connection's share.
+fn serve(part: &mut Part, server: &Server, log: &str, role: &Role, share: u64, seed: u64) -> Result<Outcome, Failure> {
     let mut random = Random::new(seed);
     let mut asking = Asking::new(part, server, log)?;
-    let mut latencies = vec![Vec::new(); QUERIES.len()];
-    let mut wrong = 0;
+    let mut outcome = Outcome::new();
     let weights: u64 = role.queries.iter().map(|(weight, _)| weight).sum();
     for _ in 0..share {
         let mut draw = random.below(weights);
         for (weight, query) in role.queries {
             if draw < *weight {
                 let (micros, right) = asking.ask(*query, role.skewed, &mut random)?;
-                wrong += usize::from(!right);
+                outcome.asked += 1;
+                outcome.wrong += usize::from(!right);
+                outcome.took += Duration::from_secs_f64(micros / 1e6);
                 let place = QUERIES.iter().position(|(one, _, _)| one == query).unwrap_or_default();
-                latencies[place].push(micros);
+                outcome.latencies[place].push(micros);
                 break;
             }
             draw -= weight;
         }
     }
-    Ok((latencies, wrong, asking.retried))
+    outcome.retried = asking.retried;
+    Ok(outcome)
 }
 
 /// The tables hold what the parts know.
