@@ -114,7 +114,10 @@ FIGURES = {
 def main(paths):
     """Draws all figures of each file."""
     for path in map(pathlib.Path, paths):
-        run = json.loads(path.read_text())
+        try:
+            run = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            sys.exit(f"plot.py: {path} is no file of results: {error}")
         found = re.search(r"`bench (\w+)", run["about"])
         figures = FIGURES.get(found[1] if found else "") or usual(run["results"])
         for figure in figures:
