@@ -21,6 +21,7 @@ pub mod join;
 pub mod leaf;
 pub mod lookup_join;
 pub mod mfp;
+pub mod ordered;
 pub mod recursive;
 pub mod reduce;
 pub mod rendered;
@@ -41,6 +42,8 @@ use timely::progress::Timestamp;
 
 /// The times that plans are rendered at.
 pub trait RenderTime: Timestamp + Lattice {
+    /// Of two times one always comes first.
+    const IN_TOTAL_ORDER: bool;
     /// Renders a `LetRec` by iteration in a nested scope, where times allow nesting.
     fn render_recursion<'s>(
         context: &mut Context<'s, Self>,

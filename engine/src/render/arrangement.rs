@@ -138,16 +138,22 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
 type RowLayout<T, R> = (Flat<Key>, Flat<Row>, Vec<T>, Vec<R>, OffsetList);
 type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
 type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
+/// A batch of rows by key.
+pub type RowBatch<T, R> = Rc<OrdValBatch<RowLayout<T, R>>>;
 /// The trace of rows by key.
-pub type RowSpine<T, R> = Spine<Rc<OrdValBatch<RowLayout<T, R>>>>;
+pub type RowSpine<T, R> = Spine<RowBatch<T, R>>;
 /// Rows arranged by key.
 pub type RowsByKey<'s, T, R = isize> = Arranged<'s, TraceAgent<RowSpine<T, R>>>;
 
 /// What a group came to: a row or its error.
 pub type Outcome = Result<Row, ValueError>;
 type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, OffsetList);
-type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
-type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
+/// How batches of outcomes are made.
+pub type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
+/// A batch of outcomes.
+pub type OutcomeBatch<T> = Rc<OrdValBatch<OutcomeLayout<T>>>;
+/// The trace of outcomes.
+pub type OutcomeSpine<T> = Spine<OutcomeBatch<T>>;
 
 /// Arranges rows by key.
 pub fn arrange<'s, T: RenderTime, R: Semigroup + Ord + 'static>(

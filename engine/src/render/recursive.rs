@@ -38,6 +38,8 @@ pub struct Recursion<'p> {
 type Rounds = Product<u64, u64>;
 
 impl RenderTime for u64 {
+    const IN_TOTAL_ORDER: bool = true;
+
     fn render_recursion<'s>(
         context: &mut Context<'s, u64>,
         recursion: Recursion<'_>,
@@ -92,6 +94,8 @@ impl RenderTime for u64 {
 }
 
 impl RenderTime for Rounds {
+    const IN_TOTAL_ORDER: bool = false;
+
     fn render_recursion<'s>(_: &mut Context<'s, Rounds>, _: Recursion<'_>) -> Result<Bundle<'s, Rounds>, SqlError> {
         // `is_additive` lets no recursion into a step; sources inside a step are rendered outside.
         Err(SqlError::unsupported("a recursive query inside the recursive part of another")

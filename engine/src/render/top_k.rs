@@ -4,8 +4,9 @@
 //! how long the row is. Codes are prefix-free, so bytes sort like the ORDER BY, ties by the row's bytes.
 
 use super::RenderTime;
-use super::arrangement::{Bytes, FlatBytes, arrange, metered, reduce};
+use super::arrangement::{Bytes, FlatBytes, arrange, metered};
 use super::context::{Bundle, Context};
+use super::ordered::reduce_in_order;
 use crate::SqlError;
 use crate::one_shot::watch::Ticker;
 use planner::scalar::{EvalContext, Order, ScalarExpr};
@@ -97,23 +98,22 @@ pub fn render<'s, T: RenderTime>(
     });
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
-    let mut bundle = reduce(arrange(keyed, "ArrangeTopK"), "TopK", move |rows, output| {
+    let mut bundle = reduce_in_order(arrange(keyed, "ArrangeTopK"), "TopK", move |rows, output| {
         if ticker.stops(&watch) {
             return;
         }
         let (mut skip, mut left) = (offset, limit.unwrap_or(usize::MAX));
-        for (bytes, diff) in rows {
-            if left == 0 {
-                break;
-            }
+        while left > 0
+            && let Some((bytes, diff)) = rows.next()
+        {
             // A negative count is a transient of incremental input; such a row is not there.
-            let copies = usize::try_from(*diff).unwrap_or(0);
+            let copies = usize::try_from(diff).unwrap_or(0);
             let skipped = copies.min(skip);
             skip -= skipped;
             let taken = (copies - skipped).min(left);
             left -= taken;
             if taken > 0 {
-                let row = Row::copy_from(OrderedRow::parts(*bytes).1);
+                let row = Row::copy_from(OrderedRow::parts(bytes).1);
                 output.push((Ok(row), taken.cast_signed()));
             }
         }
@@ -139,8 +139,9 @@ pub fn render_at_most_one<'s, T: RenderTime>(
         row.unpack_into(&mut datums);
         metered(&meter, group_key(&keys, &datums), row)
     });
-    reduce(arrange(keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| match rows {
-        [(row, 1)] => output.push((Ok(Row::copy_from(row.0)), 1)),
+    reduce_in_order(arrange(keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| match (rows.next(), rows.next()) {
+        (None, _) => {}
+        (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
         _ => output.push((Err(more_than_one_row()), 1)),
     })
     .with_errs(input.errs)

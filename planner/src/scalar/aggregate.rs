@@ -27,6 +27,8 @@ pub struct Aggregate {
     /// For aggregates that are sums of differences (count, sum and avg of exact types, bool_and, bool_or):
     /// how a row contributes and how the sums become the value. `None` for the rest.
     pub accumulable: Option<Accumulable>,
+    /// For min and max: whether the greatest value is wanted.
+    pub prefers_greater: Option<bool>,
 }
 
 /// An aggregate as a vector of sums, which differential dataflow carries as differences.
@@ -63,11 +65,12 @@ pub(crate) struct Definition {
     ordered: bool,
     evaluate: EvaluateGroup,
     accumulable: Option<Accumulable>,
+    prefers_greater: Option<bool>,
 }
 
 /// An aggregate that leaves out rows with NULL arguments and does not care for their order.
 const fn plain(signature: &'static str, evaluate: EvaluateGroup) -> Definition {
-    Definition { signature, skips_nulls: true, ordered: false, evaluate, accumulable: None }
+    Definition { signature, skips_nulls: true, ordered: false, evaluate, accumulable: None, prefers_greater: None }
 }
 
 impl Definition {
@@ -103,6 +106,7 @@ pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
             ordered: definition.ordered,
             evaluate: definition.evaluate,
             accumulable: definition.accumulable,
+            prefers_greater: definition.prefers_greater,
         };
         (definition.signature, aggregate)
     });

@@ -23,37 +23,49 @@ fn max(_: &EvalContext, rows: Rows<'_, '_>, _: &ScalarType) -> Result<Datum, Val
     Ok(extreme(rows, Ordering::Greater))
 }
 
+const fn least(signature: &'static str) -> Definition {
+    let mut definition = plain(signature, min);
+    definition.prefers_greater = Some(false);
+    definition
+}
+
+const fn greatest(signature: &'static str) -> Definition {
+    let mut definition = plain(signature, max);
+    definition.prefers_greater = Some(true);
+    definition
+}
+
 pub(super) const AGGREGATES: &[Definition] = &[
-    plain("min(int2) int2", min),
-    plain("min(int4) int4", min),
-    plain("min(int8) int8", min),
-    plain("min(oid) oid", min),
-    plain("min(float4) float4", min),
-    plain("min(float8) float8", min),
-    plain("min(numeric) numeric", min),
-    plain("min(text) text", min),
-    plain("min(bpchar) bpchar", min),
-    plain("min(date) date", min),
-    plain("min(time) time", min),
-    plain("min(timestamp) timestamp", min),
-    plain("min(timestamptz) timestamptz", min),
-    plain("min(interval) interval", min),
-    plain("min(anyarray) anyarray", min),
-    plain("min(anyenum) anyenum", min),
-    plain("max(int2) int2", max),
-    plain("max(int4) int4", max),
-    plain("max(int8) int8", max),
-    plain("max(oid) oid", max),
-    plain("max(float4) float4", max),
-    plain("max(float8) float8", max),
-    plain("max(numeric) numeric", max),
-    plain("max(text) text", max),
-    plain("max(bpchar) bpchar", max),
-    plain("max(date) date", max),
-    plain("max(time) time", max),
-    plain("max(timestamp) timestamp", max),
-    plain("max(timestamptz) timestamptz", max),
-    plain("max(interval) interval", max),
-    plain("max(anyarray) anyarray", max),
-    plain("max(anyenum) anyenum", max),
+    least("min(int2) int2"),
+    least("min(int4) int4"),
+    least("min(int8) int8"),
+    least("min(oid) oid"),
+    least("min(float4) float4"),
+    least("min(float8) float8"),
+    least("min(numeric) numeric"),
+    least("min(text) text"),
+    least("min(bpchar) bpchar"),
+    least("min(date) date"),
+    least("min(time) time"),
+    least("min(timestamp) timestamp"),
+    least("min(timestamptz) timestamptz"),
+    least("min(interval) interval"),
+    least("min(anyarray) anyarray"),
+    least("min(anyenum) anyenum"),
+    greatest("max(int2) int2"),
+    greatest("max(int4) int4"),
+    greatest("max(int8) int8"),
+    greatest("max(oid) oid"),
+    greatest("max(float4) float4"),
+    greatest("max(float8) float8"),
+    greatest("max(numeric) numeric"),
+    greatest("max(text) text"),
+    greatest("max(bpchar) bpchar"),
+    greatest("max(date) date"),
+    greatest("max(time) time"),
+    greatest("max(timestamp) timestamp"),
+    greatest("max(timestamptz) timestamptz"),
+    greatest("max(interval) interval"),
+    greatest("max(anyarray) anyarray"),
+    greatest("max(anyenum) anyenum"),
 ];
