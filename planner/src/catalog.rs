@@ -87,7 +87,7 @@ pub struct Table {
 }
 
 /// The definition of a view. Its columns are the table's; a maintained view's indexes are the columns that
-/// its rows are arranged by in memory, the first of which (automatic) is always there.
+/// its rows are arranged by in memory: those that were asked for, or else an automatic one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// The query as SQL text.

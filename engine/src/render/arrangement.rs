@@ -148,12 +148,8 @@ pub type RowsByKey<'s, T, R = isize> = Arranged<'s, TraceAgent<RowSpine<T, R>>>;
 /// What a group came to: a row or its error.
 pub type Outcome = Result<Row, ValueError>;
 type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, OffsetList);
-/// How batches of outcomes are made.
-pub type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
-/// A batch of outcomes.
-pub type OutcomeBatch<T> = Rc<OrdValBatch<OutcomeLayout<T>>>;
-/// The trace of outcomes.
-pub type OutcomeSpine<T> = Spine<OutcomeBatch<T>>;
+type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
+type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
 
 /// Arranges rows by key.
 pub fn arrange<'s, T: RenderTime, R: Semigroup + Ord + 'static>(

@@ -3,8 +3,9 @@
 //! DISTINCT is the case without aggregates.
 
 use super::super::RenderTime;
-use super::super::arrangement::{Bytes, Key, arrange, reduce};
+use super::super::arrangement::{Bytes, Key, arrange};
 use super::super::context::{Bundle, Context, both, split_operator};
+use super::super::ordered::reduce_in_order;
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;
@@ -205,8 +206,8 @@ pub fn render<'s, T: RenderTime>(
         sums = sums.concat(phantom.to_stream(context.scope).as_collection());
     }
     let calls = aggregates.to_vec();
-    let bundle = reduce(arrange(sums, "ArrangeAccumulate"), "ReduceAccumulable", move |rows, output| {
-        if let Some(outcome) = finish(rows, &calls).transpose() {
+    let bundle = reduce_in_order(arrange(sums, "ArrangeAccumulate"), "ReduceAccumulable", move |rows, output| {
+        if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
             output.push((outcome, 1));
         }
     });

@@ -85,7 +85,6 @@ impl Change<'_> {
         };
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
-            && table.is_stored()
             && let Some(found) =
                 self.edit(id).indexes.iter_mut().find(|found| found.automatic && found.columns == columns)
         {
@@ -94,6 +93,10 @@ impl Change<'_> {
             return Ok(TAG);
         }
         let index = Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
+        if !table.is_stored() {
+            // Each is a copy of all rows: what is asked for stands in the place of the guess.
+            self.edit(id).indexes.retain(|found| !found.automatic);
+        }
         self.add_index(id, index, false, !table.is_stored());
         Ok(TAG)
     }
@@ -131,6 +134,9 @@ impl Change<'_> {
         }
         self.drop_keys_that_need(table, index, &format!("index {}", entry.name), cascade)?;
         self.remove_index(table, index);
+        if !found.is_stored() && self.get(table).indexes.is_empty() {
+            self.guess_arrangement(table)?;
+        }
         Ok(())
     }
 

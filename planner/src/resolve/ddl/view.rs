@@ -90,14 +90,20 @@ impl Change<'_> {
         self.catalog.relation_names.insert(name.clone(), id);
         self.catalog.relations.insert(id, Arc::new(table));
         if create.materialized {
-            let query = view_query(&self.catalog, id)?;
-            check_maintainable(&query)?;
-            let columns = arrangement_columns(&self.catalog, &query);
-            let index = IndexId(self.next_id());
-            let name = format!("dogwood_view_{}", index.0);
-            let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None };
-            self.edit(id).indexes.push(index);
+            check_maintainable(&view_query(&self.catalog, id)?)?;
+            self.guess_arrangement(id)?;
         }
+        Ok(())
+    }
+
+    /// A maintained view's rows are always arranged in some way: by a guess, as long as nobody says how.
+    pub(super) fn guess_arrangement(&mut self, view: RelationId) -> Result<(), PlanError> {
+        let query = view_query(&self.catalog, view)?;
+        let columns = arrangement_columns(&self.catalog, &query);
+        let index = IndexId(self.next_id());
+        let name = format!("dogwood_view_{}", index.0);
+        let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None };
+        self.edit(view).indexes.push(index);
         Ok(())
     }
 
