@@ -83,7 +83,7 @@ fn statements(session: &mut Session, sql: &str) -> Result<Answer, SqlError> {
             Response::Rows(stream) | Response::CopyOut(stream, _) => {
                 Answer { tag: String::new(), rows: texts(stream)? }
             }
-            Response::CopyIn(_) => panic!("tests insert"),
+            Response::CopyIn(_) | Response::Subscribed(..) => panic!("these tests insert and select"),
         };
         if !more {
             session.complete()?;
