@@ -34,7 +34,7 @@ pub trait Reader: Send + Sync {
     fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey;
     /// One row.
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
-    /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix will do).
+    /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix and NULLs will do).
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
     /// Whether there is such a row. `values` are those of all columns.
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {

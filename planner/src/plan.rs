@@ -169,7 +169,8 @@ pub enum Access {
     Lookup {
         /// Primary key or index.
         lookup: Lookup,
-        /// The keys: constants and parameters only, cast to the columns' types.
+        /// The keys: constants and parameters only, cast to the columns' types. A literal NULL stands for IS NULL, and a
+        /// key may be of an index's first columns only, where `KeyForm::Ordered`. A parameter that is NULL finds nothing.
         keys: Vec<Vec<ScalarExpr>>,
     },
     /// A range of an ordered key or index: only for relations with `KeyForm::Ordered`.

@@ -16,8 +16,8 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
     let parsed = parse::parse(sql)?;
     let (resolved, _) = resolve(&parsed[0], &catalog, &SessionInfo::default(), &[])?;
     let Resolved::Query(hir) = resolved else { panic!("the golden files hold queries only: {sql}") };
-    // Tags are impersonal: their keys stand in order.
-    let forms = |relation: RelationId| relation == support::catalog::table_id(3);
+    // Tags and shelves are impersonal: their keys stand in order.
+    let forms = |relation: RelationId| [3, 7].map(support::catalog::table_id).contains(&relation);
     let mut out = String::new();
     for rung in wanted.split_whitespace() {
         match rung {

@@ -4,6 +4,7 @@ What it writes has one right answer: only total orders under LIMIT, integer and 
 """
 
 import random
+import re
 
 WORDS = ["a", "b", "c", "ab", "", "zz", "A"]
 
@@ -25,8 +26,10 @@ class Random:
             if n % 400 == 399:
                 yield from self.build()
             kind = self.random.random()
-            if kind < 0.70:
+            if kind < 0.60:
                 yield self.query()
+            elif kind < 0.70:
+                yield from self.keyed()
             elif kind < 0.78:
                 yield from self.view()
             else:
@@ -36,6 +39,9 @@ class Random:
         for name in list(self.tables):
             yield f"DROP TABLE {name}"
         self.tables = {}
+        # A table that leads to people stores hashes of its keys, another one the keys in order.
+        yield "CREATE TABLE IF NOT EXISTS people(id int PRIMARY KEY)"
+        yield "COMMENT ON TABLE people IS '@data_subject'"
         for index in range(4):
             name = f"r{index}"
             columns = {"id": "int"}
@@ -43,15 +49,56 @@ class Random:
                 columns[f"{'xyzw'[c]}"] = self.pick("int", "int", "text", "numeric", "bool", "int8")
             self.tables[name] = columns
             declared = ", ".join(f"{c} {t}" for c, t in columns.items())
-            yield f"CREATE TABLE {name}({declared}, PRIMARY KEY (id))"
+            person = ", person int REFERENCES people(id)" if self.chance(0.4) else ""
+            yield f"CREATE TABLE {name}({declared}{person}, PRIMARY KEY (id))"
             if self.chance(0.6):
                 yield f"CREATE INDEX {name}_i ON {name}({self.random.choice(list(columns)[1:])})"
             if self.chance(0.3):
                 yield f"CREATE INDEX {name}_j ON {name}({', '.join(list(columns)[1:3])})"
+            if self.chance(0.5):
+                several = self.random.sample(list(columns), self.random.randint(2, 3))
+                yield f"CREATE {self.pick('', '', 'UNIQUE ')}INDEX {name}_k ON {name}({', '.join(several)})"
             rows = self.pick(0, 1, 5, 15, 40) if index else 30
             for key in range(rows):
                 values = [str(key)] + [self.constant(t) for c, t in columns.items() if c != "id"]
                 yield f"INSERT INTO {name} VALUES ({', '.join(values)})"
+
+    def keyed(self):
+        """What an index may answer: values, lists and NULLs of columns, read, changed and deleted."""
+        name, columns = self.source()
+        terms = []
+        for column in self.random.sample(list(columns), self.random.randint(1, len(columns))):
+            kind = columns[column]
+            constant = lambda: f"{self.constant(kind)}::{kind}"  # noqa: B023, E731
+            several = lambda: ", ".join(constant() for _ in range(self.random.randint(1, 5)))  # noqa: B023, E731
+            terms.append(self.pick(
+                lambda: f"{column} = {constant()}",  # noqa: B023
+                lambda: f"{column} = {constant()}",  # noqa: B023
+                lambda: f"{column} IS NULL",  # noqa: B023
+                lambda: f"{column} IN ({several()})",  # noqa: B023
+                lambda: f"{column} = ANY (ARRAY[{several()}])",  # noqa: B023
+                lambda: f"({column} = {constant()} OR {column} IS NULL)",  # noqa: B023
+                lambda: f"{column} >= {constant()}",  # noqa: B023
+            )())
+        where = " AND ".join(terms)
+        yield f"SELECT * FROM {name} WHERE {where}"
+        if arrays := re.findall(r"ANY \((ARRAY\[.*?\])\)", where):
+            numbers = iter(range(1, len(arrays) + 1))
+            given = re.sub(r"ANY \(ARRAY\[.*?\]\)", lambda _: f"ANY (${next(numbers)})", where)
+            yield f"PREPARE keyed AS SELECT id FROM {name} WHERE {given}"
+            yield f"EXECUTE keyed({', '.join(arrays)})"
+            yield "DEALLOCATE keyed"
+        column = self.random.choice([c for c in columns if c != "id"])
+        match self.random.randint(0, 3):
+            case 0:
+                yield f"UPDATE {name} SET {column} = {self.constant(columns[column])} WHERE {where} RETURNING *"
+            case 1:
+                yield f"DELETE FROM {name} WHERE {where} AND id % 3 = 0 RETURNING *"
+            case _:
+                other, others = self.source()
+                on = self.equality([("a", others)], "b", columns)
+                mine = re.sub(r"\b(" + "|".join(columns) + r") (?=[=I>])", r"b.\1 ", where)
+                yield f"SELECT a.id, b.id FROM {other} a JOIN {name} b ON {on} WHERE {mine}"
 
     def view(self):
         """A view, read before and after names change under it and are added, so that one could mean another."""

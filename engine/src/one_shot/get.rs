@@ -131,11 +131,14 @@ impl Pull for LookupStream<'_> {
             }
             let Some(key) = self.keys.next() else { return Ok(false) };
             row.clear();
+            let mut compares = true;
             for value in key {
                 row.push(value.eval(&[], &self.shot.eval)?);
+                compares &=
+                    matches!(value, ScalarExpr::Literal(..)) || row.last().is_some_and(|value| !value.is_null());
             }
-            if !self.several || self.seen.insert(key::encode_all(row)) {
-                self.found = self.leaf.find(self.shot.reader.as_ref(), row)?.into_iter();
+            if compares && (!self.several || self.seen.insert(key::encode_all(row))) {
+                self.found = self.leaf.find_same(self.shot.reader.as_ref(), row)?.into_iter();
             }
         }
     }

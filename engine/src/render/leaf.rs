@@ -55,6 +55,11 @@ impl Leaf {
         if values.iter().any(Datum::is_null) {
             return Ok(Vec::new());
         }
+        self.find_same(reader, values)
+    }
+
+    /// The rows whose key is `values`, NULLs being like each other.
+    pub fn find_same(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         match self.index() {
             Some(index) => reader.index(&self.table, index, values),
             None => {

@@ -3,7 +3,7 @@
 //! A lookup needs a value for every column of the primary key or of an index, by the column's own equality:
 //! key bytes of equal values agree within a `KeyClass`, so a comparison across classes is never a lookup.
 
-use super::estimate::{INDEX_ROWS, TABLE_ROWS};
+use super::estimate::{INDEX_ROWS, KEY_ROWS, TABLE_ROWS};
 use super::{Planner, through};
 use crate::catalog::Table;
 use crate::error::PlanError;
@@ -17,6 +17,11 @@ use repr::{ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType};
 /// More keys than this are not listed in a plan.
 const KEYS_MAX: usize = 65_536;
 
+/// As how many rows a key counts that finds few: it is looked up, found or not.
+const SMALL_KEY_REACH: f64 = 0.1;
+/// As how many keys an array counts that is not known yet.
+const ARRAY_KEYS: usize = 20;
+
 /// An access path, and what is left to check.
 pub(super) struct Found {
     /// How rows are found.
@@ -28,7 +33,7 @@ pub(super) struct Found {
 /// A column fixed by a predicate.
 struct Fixed {
     column: ColumnIndex,
-    /// The values that it may have.
+    /// The values that it may have. A literal NULL is one that equals NULL.
     values: Vec<ScalarExpr>,
     /// Which predicate says so.
     predicate: usize,
@@ -45,9 +50,8 @@ impl Planner<'_> {
     /// Reads a stored relation through `mfp`.
     pub(super) fn get(&mut self, relation: RelationId, with_key: bool, mfp: Mfp) -> Result<Plan, PlanError> {
         let found = self.access(relation, &mfp);
-        if matches!(found.access, Access::Scan)
-            && !self.maintained
-            && let Some(plan) = self.keys_from_array(relation, with_key, &mfp)?
+        if !self.maintained
+            && let Some(plan) = self.keys_from_array(relation, with_key, &mfp, &found.access)?
         {
             return Ok(plan);
         }
@@ -63,18 +67,29 @@ impl Planner<'_> {
         let Some(table) = self.catalog.table(relation).filter(|_| looked_up) else {
             return Found { access: Access::Scan, residual: all() };
         };
-        let fixed: Vec<Fixed> =
-            predicates.iter().enumerate().filter_map(|(at, predicate)| fixed_column(table, predicate, at)).collect();
-        let mut best: Option<(f64, Access, Vec<usize>)> = None;
+        let ordered = self.forms.ordered(relation);
+        let fixed = fixed_columns(table, predicates.iter().copied(), ordered);
+        let mut best: Option<(Merit, Access, Vec<usize>)> = None;
         for (lookup, columns) in lookups(table) {
             let Some((keys, used)) = keys(columns, &fixed) else { continue };
-            let rows = keys.len() as f64 * self.lookup_rows(table, lookup);
-            if best.as_ref().is_none_or(|(least, ..)| rows < *least) {
-                best = Some((rows, Access::Lookup { lookup, keys }, used));
+            // Of a hashed index nothing but the whole key is found; one key's range is read row by row, below.
+            let nulls = keys.iter().flatten().any(is_null_literal);
+            let parts = ordered && matches!(lookup, Lookup::Index(_)) && (keys.len() > 1 || nulls);
+            if used.len() < columns.len() && !parts {
+                continue;
+            }
+            let rows = self.lookup_rows(table, lookup, used.len());
+            let rows = if nulls { rows.max(KEY_ROWS) } else { rows };
+            let merit = Merit::lookup(lookup, rows, used.len(), keys.len());
+            if best.as_ref().is_none_or(|(most, ..)| merit.beats(most)) {
+                best = Some((merit, Access::Lookup { lookup, keys }, used));
             }
         }
-        if best.is_none() && self.forms.ordered(relation) {
-            best = self.range(table, &predicates, &fixed);
+        if ordered
+            && let Some((merit, access, used)) = self.range(table, &predicates, &fixed)
+            && best.as_ref().is_none_or(|(most, ..)| merit.beats(most))
+        {
+            best = Some((merit, access, used));
         }
         let Some((_, access, used)) = best else {
             return Found { access: Access::Scan, residual: all() };
@@ -83,28 +98,34 @@ impl Planner<'_> {
         Found { access, residual: residual.map(|(_, predicate)| predicate.clone()).collect() }
     }
 
-    /// Rows that one key finds.
-    pub(super) fn lookup_rows(&self, table: &Table, lookup: Lookup) -> f64 {
-        match lookup {
-            Lookup::PrimaryKey => 1.0,
-            Lookup::Index(id) if table.index(id).is_some_and(|index| index.unique) => 1.0,
-            Lookup::Index(_) => INDEX_ROWS,
+    /// Rows that one key finds, of which the first `bound` columns are given.
+    pub(super) fn lookup_rows(&self, table: &Table, lookup: Lookup, bound: usize) -> f64 {
+        let unique = match lookup {
+            Lookup::PrimaryKey => true,
+            Lookup::Index(id) => {
+                table.index(id).is_some_and(|index| index.unique && bound == index.columns.len())
+            }
+        };
+        match (unique, bound) {
+            (true, _) => 1.0,
+            (false, 0 | 1) => INDEX_ROWS,
+            (false, _) => KEY_ROWS,
         }
     }
 
     /// Equality on the first columns of a key, then bounds on the next. Bounds stay as predicates too: where
     /// NULLs stand in an index is not for the plan to know.
-    fn range(&self, table: &Table, predicates: &[&ScalarExpr], fixed: &[Fixed]) -> Option<(f64, Access, Vec<usize>)> {
+    fn range(&self, table: &Table, predicates: &[&ScalarExpr], fixed: &[Fixed]) -> Option<(Merit, Access, Vec<usize>)> {
         let bounds: Vec<Bound> = predicates.iter().filter_map(|predicate| bounded_column(table, predicate)).collect();
-        let mut best: Option<(f64, Access, Vec<usize>)> = None;
+        let mut best: Option<(f64, Merit, Access, Vec<usize>)> = None;
         for (lookup, columns) in lookups(table) {
             let mut prefix = Vec::new();
             let mut used = Vec::new();
             for column in columns {
-                let Some(fixed) = fixed.iter().find(|fixed| fixed.column == *column && fixed.values.len() == 1) else {
+                let Some(fixed) = fixed.iter().find(|fixed| fixed.column == *column && fixed.value().is_some()) else {
                     break;
                 };
-                prefix.push(fixed.values[0].clone());
+                prefix.extend(fixed.value().cloned());
                 used.push(fixed.predicate);
             }
             let next = columns.get(prefix.len());
@@ -118,59 +139,145 @@ impl Planner<'_> {
             if prefix.is_empty() && lower.is_none() && upper.is_none() {
                 continue;
             }
+            let bounds = [&lower, &upper].into_iter().flatten().count();
+            let merit = Merit::range(prefix.len(), bounds);
             let access = Access::Range { lookup, prefix, lower, upper, reverse: false };
             let rows = self.access_rows(table.id, &access);
             if best.as_ref().is_none_or(|(least, ..)| rows < *least) {
-                best = Some((rows, access, used));
+                best = Some((rows, merit, access, used));
             }
         }
-        best.filter(|(rows, ..)| *rows < TABLE_ROWS)
+        best.map(|(_, merit, access, used)| (merit, access, used))
     }
 
-    /// `column = ANY ($1)`: as many keys as the array will have, met by a lookup join.
-    fn keys_from_array(&mut self, relation: RelationId, with_key: bool, mfp: &Mfp) -> Result<Option<Plan>, PlanError> {
+    /// `column = ANY ($1)`: as many keys as the array will have, met by a lookup join. The other columns of the key
+    /// have one value each. Unless what was found instead is better.
+    fn keys_from_array(
+        &self,
+        relation: RelationId,
+        with_key: bool,
+        mfp: &Mfp,
+        instead_of: &Access,
+    ) -> Result<Option<Plan>, PlanError> {
         let Some(table) = self.catalog.table(relation) else { return Ok(None) };
         let width = table.columns.len() + usize::from(with_key);
+        let fixed = fixed_columns(table, mfp.filter.iter().map(|(_, predicate)| predicate), false);
+        let mut best: Option<ArrayKeys> = None;
         for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
-            let Some((left, array)) = shape::equal_to_any(predicate) else { continue };
-            let ScalarExpr::Column(column) = shape::relabelled(left) else { continue };
-            let array_type = array.scalar_type(&|_| ScalarType::Unknown);
-            let Some(element) = array_type.element() else { continue };
-            let agrees =
-                table.columns.get(*column).is_some_and(|found| same_class(&found.column_type.scalar, &element));
-            if !agrees || !expr::is_constant(array) || expr::is_volatile(array) {
-                continue;
+            let Some((column, array, element)) = array_column(table, predicate) else { continue };
+            for (lookup, columns) in lookups(table).filter(|(_, columns)| columns.contains(&column)) {
+                let mut used = vec![at];
+                let key = columns.iter().map(|wanted| {
+                    if *wanted == column {
+                        return Some(ScalarExpr::Column(0));
+                    }
+                    let fixed = fixed.iter().find(|fixed| fixed.column == *wanted && fixed.value().is_some())?;
+                    used.push(fixed.predicate);
+                    fixed.value().cloned()
+                });
+                let Some(key) = key.collect::<Option<Vec<_>>>() else { continue };
+                let rows = self.lookup_rows(table, lookup, columns.len());
+                let merit = Merit::lookup(lookup, rows, columns.len(), ARRAY_KEYS);
+                if best.as_ref().is_none_or(|best| merit.beats(&best.merit)) {
+                    let (array, element) = (array.clone(), element.clone());
+                    best = Some(ArrayKeys { merit, lookup, key, used, array, element });
+                }
             }
-            let Some((lookup, _)) = lookups(table).find(|(_, columns)| *columns == [*column]) else { continue };
-            let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0 };
-            let elements = Plan::TableFunction {
-                input: Box::new(unit),
-                functions: vec![(shape::unnest(&array_type)?, vec![array.clone()], vec![element])],
-                ordinality: false,
-            };
-            let distinct = Plan::Reduce {
-                input: Box::new(elements),
-                keys: vec![ScalarExpr::Column(0)],
-                aggregates: Vec::new(),
-                scalar: false,
-            };
-            let residual = mfp.filter.iter().enumerate().filter(|(other, _)| *other != at);
-            let residual = residual.map(|(_, (_, predicate))| predicate.clone()).collect();
-            let mut rest = with_filters(mfp.clone(), residual);
-            rest.permute_input(1 + width, &|column| column + 1);
-            let joined = Plan::LookupJoin {
-                input: Box::new(distinct),
-                relation,
-                lookup,
-                key: vec![ScalarExpr::Column(0)],
-                kind: MatchKind::Inner,
-                condition: Vec::new(),
-                with_key,
-                mfp: Mfp::identity(1 + width),
-            };
-            return Ok(Some(through(joined, rest)));
         }
-        Ok(None)
+        let Some(ArrayKeys { merit, lookup, key, used, array, element }) = best else { return Ok(None) };
+        match instead_of {
+            Access::Scan => {}
+            Access::Lookup { lookup, keys } => {
+                let bound = keys.first().map_or(0, Vec::len);
+                let rows = self.lookup_rows(table, *lookup, bound);
+                if !merit.beats(&Merit::lookup(*lookup, rows, bound, keys.len())) {
+                    return Ok(None);
+                }
+            }
+            Access::Range { .. } => return Ok(None),
+        }
+        let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0 };
+        let array_type = array.scalar_type(&|_| ScalarType::Unknown);
+        let elements = Plan::TableFunction {
+            input: Box::new(unit),
+            functions: vec![(shape::unnest(&array_type)?, vec![array], vec![element])],
+            ordinality: false,
+        };
+        let distinct = Plan::Reduce {
+            input: Box::new(elements),
+            keys: vec![ScalarExpr::Column(0)],
+            aggregates: Vec::new(),
+            scalar: false,
+        };
+        let residual = mfp.filter.iter().enumerate().filter(|(other, _)| !used.contains(other));
+        let residual = residual.map(|(_, (_, predicate))| predicate.clone()).collect();
+        let mut rest = with_filters(mfp.clone(), residual);
+        rest.permute_input(1 + width, &|column| column + 1);
+        let joined = Plan::LookupJoin {
+            input: Box::new(distinct),
+            relation,
+            lookup,
+            key,
+            kind: MatchKind::Inner,
+            condition: Vec::new(),
+            with_key,
+            mfp: Mfp::identity(1 + width),
+        };
+        Ok(Some(through(joined, rest)))
+    }
+}
+
+/// What is looked up for the elements of an array.
+struct ArrayKeys {
+    merit: Merit,
+    lookup: Lookup,
+    /// Over the element.
+    key: Vec<ScalarExpr>,
+    /// The predicates that the lookup answers.
+    used: Vec<usize>,
+    array: ScalarExpr,
+    element: ScalarType,
+}
+
+/// How good an access path is. Without statistics the number of rows under one column's value may be anything, that
+/// under a unique key or several columns' values is small: a few dozen keys of the latter beat one of the former.
+struct Merit {
+    /// What may be touched, in rows.
+    reach: f64,
+    /// The primary key is read without an index entry.
+    direct: bool,
+    unique: bool,
+    columns: usize,
+    keys: usize,
+}
+
+impl Merit {
+    /// Of so many keys, each of so many columns that finds so many rows.
+    fn lookup(lookup: Lookup, rows: f64, columns: usize, keys: usize) -> Merit {
+        let each = if rows < INDEX_ROWS { SMALL_KEY_REACH } else { rows };
+        let direct = lookup == Lookup::PrimaryKey;
+        Merit { reach: keys as f64 * each, direct, unique: rows <= 1.0, columns, keys }
+    }
+
+    /// Of one range.
+    fn range(prefix: usize, bounds: usize) -> Merit {
+        let within = match prefix {
+            0 => TABLE_ROWS,
+            1 => INDEX_ROWS,
+            _ => SMALL_KEY_REACH,
+        };
+        let reach = within * 0.3_f64.powi(bounds as i32);
+        Merit { reach, direct: false, unique: false, columns: prefix, keys: 1 }
+    }
+
+    fn beats(&self, other: &Merit) -> bool {
+        self.reach
+            .total_cmp(&other.reach)
+            .then(other.direct.cmp(&self.direct))
+            .then(other.unique.cmp(&self.unique))
+            .then(other.columns.cmp(&self.columns))
+            .then(self.keys.cmp(&other.keys))
+            .is_lt()
     }
 }
 
@@ -198,35 +305,68 @@ pub(super) fn same_class(left: &ScalarType, right: &ScalarType) -> bool {
     class.is_some() && class == shape::key_class(right)
 }
 
-/// Every combination of the values that the columns may have, and the predicates that say so.
+/// Every combination of the values that the first columns may have, as many columns as have any, and the predicates
+/// that say so.
 fn keys(columns: &[ColumnIndex], fixed: &[Fixed]) -> Option<(Vec<Vec<ScalarExpr>>, Vec<usize>)> {
     let mut keys: Vec<Vec<ScalarExpr>> = vec![Vec::with_capacity(columns.len())];
     let mut used = Vec::with_capacity(columns.len());
     for column in columns {
-        let fixed = fixed.iter().filter(|fixed| fixed.column == *column).min_by_key(|fixed| fixed.values.len())?;
+        let fixed = fixed.iter().filter(|fixed| fixed.column == *column).min_by_key(|fixed| fixed.values.len());
+        let Some(fixed) = fixed.filter(|fixed| keys.len() * fixed.values.len() <= KEYS_MAX) else { break };
         used.push(fixed.predicate);
         if let [value] = fixed.values.as_slice() {
             keys.iter_mut().for_each(|key| key.push(value.clone()));
             continue;
-        }
-        if keys.len() * fixed.values.len() > KEYS_MAX {
-            return None;
         }
         keys = keys
             .iter()
             .flat_map(|key| fixed.values.iter().map(|value| key.iter().chain([value]).cloned().collect()))
             .collect();
     }
-    Some((keys, used))
+    (!used.is_empty()).then_some((keys, used))
 }
 
-fn fixed_column(table: &Table, predicate: &ScalarExpr, at: usize) -> Option<Fixed> {
-    let (column, values) = equal_values(table, predicate)?;
-    Some(Fixed { column, values, predicate: at })
+impl Fixed {
+    /// The one value that the column may have, if it is one and no NULL.
+    fn value(&self) -> Option<&ScalarExpr> {
+        match self.values.as_slice() {
+            [value] if !is_null_literal(value) => Some(value),
+            _ => None,
+        }
+    }
 }
 
-/// The column that a predicate restricts to certain values: `=`, `= ANY` of a constant array, OR of these.
+fn is_null_literal(value: &ScalarExpr) -> bool {
+    matches!(value, ScalarExpr::Literal(Datum::Null, _))
+}
+
+/// The columns that predicates restrict to certain values; to NULL only where NULLs stand in indexes.
+fn fixed_columns<'e>(table: &Table, predicates: impl Iterator<Item = &'e ScalarExpr>, nulls: bool) -> Vec<Fixed> {
+    let fixed = predicates.enumerate().filter_map(|(at, predicate)| {
+        let (column, values) = equal_values(table, predicate)?;
+        let usable = nulls || !values.iter().any(is_null_literal);
+        usable.then_some(Fixed { column, values, predicate: at })
+    });
+    fixed.collect()
+}
+
+/// The column, the array and its elements' type of `column = ANY (array)`.
+fn array_column<'e>(table: &Table, predicate: &'e ScalarExpr) -> Option<(ColumnIndex, &'e ScalarExpr, ScalarType)> {
+    let (left, array) = shape::equal_to_any(predicate)?;
+    let ScalarExpr::Column(column) = shape::relabelled(left) else { return None };
+    let element = array.scalar_type(&|_| ScalarType::Unknown).element()?;
+    let agrees = same_class(&table.columns.get(*column)?.column_type.scalar, &element);
+    (agrees && expr::is_constant(array) && !expr::is_volatile(array)).then_some((*column, array, element))
+}
+
+/// The column that a predicate restricts to certain values: `=`, `IS NULL` (a literal NULL), `= ANY` of a constant array,
+/// OR of these.
 fn equal_values(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, Vec<ScalarExpr>)> {
+    if let Some(ScalarExpr::Column(column)) = shape::null_test(predicate).map(shape::relabelled) {
+        let column_type = &table.columns.get(*column)?.column_type;
+        let null = || ScalarExpr::Literal(Datum::Null, ColumnType::nullable(column_type.scalar.clone()));
+        return shape::key_class(&column_type.scalar).map(|_| (*column, vec![null()]));
+    }
     if let Some((left, right)) = shape::equality(predicate) {
         let (column, value) =
             column_and_constant(table, left, right).or_else(|| column_and_constant(table, right, left))?;
@@ -266,7 +406,7 @@ fn column_and_constant<'e>(
     let ScalarExpr::Column(column) = shape::relabelled(column) else { return None };
     let column_type = &table.columns.get(*column)?.column_type.scalar;
     let value = shape::relabelled(value);
-    if !expr::is_constant(value) || expr::is_volatile(value) {
+    if !expr::is_constant(value) || expr::is_volatile(value) || is_null_literal(value) {
         return None;
     }
     same_class(column_type, &value.scalar_type(&|_| ScalarType::Unknown)).then_some((*column, value))

@@ -15,6 +15,8 @@ pub(super) const TABLE_ROWS: f64 = 10_000.0;
 const CATALOG_ROWS: f64 = 500.0;
 /// Rows that share a value of an index that is not unique.
 pub(super) const INDEX_ROWS: f64 = 10.0;
+/// Rows that share the values of several columns.
+pub(super) const KEY_ROWS: f64 = 2.0;
 /// One lookup costs as much as scanning so many rows.
 pub(super) const LOOKUP_COST: f64 = 4.0;
 /// How much larger a recursion is than its start.
@@ -59,7 +61,10 @@ impl Planner<'_> {
         let Some(table) = self.catalog.table(relation) else { return CATALOG_ROWS };
         match access {
             Access::Scan => TABLE_ROWS,
-            Access::Lookup { lookup, keys } => keys.len() as f64 * self.lookup_rows(table, *lookup),
+            Access::Lookup { lookup, keys } => {
+                let bound = keys.first().map_or(0, Vec::len);
+                keys.len() as f64 * self.lookup_rows(table, *lookup, bound)
+            }
             Access::Range { prefix, lower, upper, .. } => {
                 let bounds = [lower.is_some(), upper.is_some()].into_iter().filter(|bound| *bound).count();
                 TABLE_ROWS * 0.01_f64.powi(prefix.len() as i32) * 0.3_f64.powi(bounds as i32)

@@ -276,10 +276,13 @@ impl Planner<'_> {
                 lookup,
                 key,
                 mfp: with_filters(mfp.clone(), residual),
-                rows: self.lookup_rows(table, lookup).min(INDEX_ROWS),
+                rows: self.lookup_rows(table, lookup, wanted.len()),
                 used,
             };
-            if best.as_ref().is_none_or(|best| found.rows < best.rows) {
+            let better = |best: &LookedUp| {
+                found.rows < best.rows || (found.rows <= best.rows && found.key.len() > best.key.len())
+            };
+            if best.as_ref().is_none_or(better) {
                 best = Some(found);
             }
         }

@@ -32,6 +32,14 @@ pub fn equality<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarExpr<
     }
 }
 
+/// The operand of `operand IS NULL`.
+pub fn null_test<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
+    match expr {
+        ScalarExpr::Call { function, args, .. } if function.name == "IS NULL" => args.first(),
+        _ => None,
+    }
+}
+
 /// The comparison and sides of `left op right`.
 pub fn compared<C>(expr: &ScalarExpr<C>) -> Option<(Comparison, &ScalarExpr<C>, &ScalarExpr<C>)> {
     match expr {

@@ -4,9 +4,13 @@ CREATE TABLE votes (story_id int8, user_id int4, vote int2, PRIMARY KEY (story_i
 CREATE TABLE tags (id int4 PRIMARY KEY, tag text UNIQUE);
 CREATE TABLE taggings (story_id int8, tag_id int4);
 CREATE TABLE comments (id int4 PRIMARY KEY, story_id int8, parent int4, author int4, body text);
+CREATE TABLE ballots (id int4 PRIMARY KEY, user_id int4, story_id int8, comment_id int4);
+CREATE TABLE shelves (id int4 PRIMARY KEY, user_id int4, story_id int8, comment_id int4);
 INSERT INTO users VALUES (1, 'ann', 'a@x', 10), (2, 'bob', 'b@x', 3), (3, 'cid', NULL, NULL), (4, 'dan', 'd@x', 3), (5, NULL, 'e@x', 5);
 INSERT INTO stories VALUES (1, 1, 'one', 5, 1.0), (2, 1, 'two', 7, 1.00), (3, 2, 'three', NULL, 2.5), (4, NULL, 'four', 1, NULL), (5, 4, 'five', 7, 2.50), (6, 9, 'six', 3, 0);
 INSERT INTO votes VALUES (1, 1, 1), (1, 2, 1), (1, 3, -1), (2, 2, 1), (3, 1, NULL), (5, 4, 1), (5, 5, -1);
 INSERT INTO tags VALUES (1, 'rust'), (2, 'law'), (3, 'db'), (4, NULL);
 INSERT INTO taggings VALUES (1, 1), (1, 3), (2, 1), (2, 1), (3, 2), (5, NULL), (NULL, 3);
 INSERT INTO comments VALUES (1, 1, NULL, 1, 'root'), (2, 1, 1, 2, 'reply'), (3, 1, 2, NULL, 'deep'), (4, 1, 1, 1, 'again'), (5, 2, NULL, 3, 'other'), (6, 2, 5, 3, NULL), (7, NULL, NULL, 4, 'lost');
+INSERT INTO ballots VALUES (1, 1, 1, NULL), (2, 1, 1, 1), (3, 1, 1, 2), (4, 1, NULL, NULL), (5, 1, 2, NULL), (6, 2, 1, NULL), (7, NULL, 2, NULL), (8, 2, NULL, 1), (9, NULL, NULL, NULL), (10, 2, 2, 5), (11, 1, 2, 6);
+INSERT INTO shelves VALUES (1, 1, 1, NULL), (2, 1, 1, 1), (3, 1, 1, 2), (4, 1, NULL, NULL), (5, 1, 2, NULL), (6, 2, 1, NULL), (7, NULL, 2, NULL), (8, 2, NULL, 1), (9, NULL, NULL, NULL), (10, 2, 2, 5), (11, 1, 2, 6);

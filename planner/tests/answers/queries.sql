@@ -147,3 +147,33 @@ SELECT x.a FROM (VALUES (3), (2), (NULL)) x(a) WHERE x.a IN (VALUES (2), (NULL))
 SELECT name FROM users WHERE id IN (SELECT author FROM stories WHERE id = 5)
 SELECT name FROM users WHERE id IN (SELECT author + 1 FROM stories WHERE author = 1)
 SELECT x.id FROM (SELECT id FROM users ORDER BY karma LIMIT 3) x
+SELECT id FROM ballots WHERE user_id = 1 AND story_id = 1 AND comment_id = 2
+SELECT id FROM ballots WHERE user_id = 1 AND story_id = 1 AND comment_id IS NULL
+SELECT id FROM ballots WHERE user_id = 1 AND comment_id IS NULL AND story_id IN (1, 2, NULL)
+SELECT id FROM ballots WHERE user_id = 1 AND story_id = 1
+SELECT id FROM ballots WHERE user_id IS NULL
+SELECT id FROM ballots WHERE user_id IS NULL AND story_id = 2
+SELECT id FROM ballots WHERE (user_id = 2 OR user_id IS NULL) AND story_id IS NULL AND comment_id IN (1, 2)
+SELECT id FROM ballots WHERE story_id IS NULL AND comment_id IS NULL
+SELECT id FROM ballots WHERE story_id IS NULL AND comment_id = 1
+SELECT id FROM ballots WHERE user_id = 1 AND story_id = ANY (ARRAY[1, 2, 2, NULL]) AND comment_id = 1
+SELECT id FROM ballots WHERE user_id = NULL AND story_id = 1 AND comment_id = 1
+SELECT id FROM ballots WHERE user_id = 1 AND story_id = 2 AND comment_id > 5
+SELECT id FROM ballots WHERE user_id IN (1, 2) AND story_id IN (1, 2) AND comment_id > 0
+SELECT id FROM ballots WHERE story_id = 2 AND comment_id = 5 AND user_id = 2 AND id = 10
+SELECT id FROM ballots WHERE user_id = nullif(1, 1) AND story_id = 1 AND comment_id = 1
+SELECT id FROM shelves WHERE user_id = 1 AND story_id = 1 AND comment_id = 2
+SELECT id FROM shelves WHERE user_id = 1 AND story_id = 1 AND comment_id IS NULL
+SELECT id FROM shelves WHERE user_id = 1 AND comment_id IS NULL AND story_id IN (1, 2, NULL)
+SELECT id FROM shelves WHERE user_id = 1 AND story_id = 1
+SELECT id FROM shelves WHERE user_id IS NULL
+SELECT id FROM shelves WHERE user_id IS NULL AND story_id = 2
+SELECT id FROM shelves WHERE (user_id = 2 OR user_id IS NULL) AND story_id IS NULL AND comment_id IN (1, 2)
+SELECT id FROM shelves WHERE story_id IS NULL AND comment_id IS NULL
+SELECT id FROM shelves WHERE story_id IS NULL AND comment_id = 1
+SELECT id FROM shelves WHERE user_id = 1 AND story_id = ANY (ARRAY[1, 2, 2, NULL]) AND comment_id = 1
+SELECT id FROM shelves WHERE user_id = NULL AND story_id = 1 AND comment_id = 1
+SELECT id FROM shelves WHERE user_id = 1 AND story_id = 2 AND comment_id > 5
+SELECT id FROM shelves WHERE user_id IN (1, 2) AND story_id IN (1, 2) AND comment_id > 0
+SELECT id FROM shelves WHERE story_id = 2 AND comment_id = 5 AND user_id = 2 AND id = 10
+SELECT id FROM shelves WHERE user_id = nullif(1, 1) AND story_id = 1 AND comment_id = 1

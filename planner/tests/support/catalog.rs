@@ -53,6 +53,28 @@ pub const TABLES: &[Definition] = &[
         &[0],
         &[(&[1], false), (&[2], false)],
     ),
+    (
+        "ballots",
+        &[
+            ("id", ScalarType::Int4),
+            ("user_id", ScalarType::Int4),
+            ("story_id", ScalarType::Int8),
+            ("comment_id", ScalarType::Int4),
+        ],
+        &[0],
+        &[(&[1], false), (&[1, 2, 3], false), (&[2, 3], true)],
+    ),
+    (
+        "shelves",
+        &[
+            ("id", ScalarType::Int4),
+            ("user_id", ScalarType::Int4),
+            ("story_id", ScalarType::Int8),
+            ("comment_id", ScalarType::Int4),
+        ],
+        &[0],
+        &[(&[1], false), (&[1, 2, 3], false), (&[2, 3], true)],
+    ),
 ];
 
 /// The id of the nth table.

@@ -311,10 +311,20 @@ impl Run<'_> {
             Access::Scan => rows.collect(),
             Access::Lookup { lookup, keys } => {
                 let columns = self.lookup_columns(relation, *lookup);
-                let keys = keys.iter().map(|key| self.eval_all(key, &[])).collect::<Result<Vec<_>, _>>()?;
+                let mut wanted_keys = Vec::with_capacity(keys.len());
+                for key in keys {
+                    let values = self.eval_all(key, &[])?;
+                    // NULL is looked up where the plan says so itself.
+                    let by_value = |(expr, value): (&ScalarExpr, &Datum)| {
+                        matches!(expr, ScalarExpr::Literal(..)) || !value.is_null()
+                    };
+                    if key.iter().zip(&values).all(by_value) {
+                        wanted_keys.push(values);
+                    }
+                }
                 let wanted = |row: &Row| {
-                    let own = key::encode_all(&own(&columns, row));
-                    keys.iter().any(|key| !key.iter().any(Datum::is_null) && key::encode_all(key) == own)
+                    let own = own(&columns, row);
+                    wanted_keys.iter().any(|key| key::encode_all(key) == key::encode_all(&own[..key.len()]))
                 };
                 rows.filter(|(_, row)| wanted(row)).collect()
             }
