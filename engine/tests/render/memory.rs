@@ -271,6 +271,7 @@ pub static COUNT: Aggregate = Aggregate {
         contribution: |_| Ok(Contribution { count: 1, sum: 0 }),
         finish: |total, _| Ok(Datum::Int8(total.count)),
     }),
+    prefers_greater: None,
 };
 pub static SUM: Aggregate = Aggregate {
     name: "sum",
@@ -288,6 +289,7 @@ pub static SUM: Aggregate = Aggregate {
         contribution: |args| Ok(Contribution { count: 1, sum: int(&args[0]).into() }),
         finish: |total, _| Ok(if total.count == 0 { Datum::Null } else { Datum::Int8(total.sum as i64) }),
     }),
+    prefers_greater: None,
 };
 pub static MAX: Aggregate = Aggregate {
     name: "max",
@@ -295,6 +297,7 @@ pub static MAX: Aggregate = Aggregate {
     ordered: false,
     evaluate: |_, items, _| Ok(items.map(|(args, _)| int(&args[0])).max().map_or(Datum::Null, Datum::Int8)),
     accumulable: None,
+    prefers_greater: Some(true),
 };
 /// Its arguments as text, one after another, NULLs too.
 pub static LIST: Aggregate = Aggregate {
@@ -314,6 +317,7 @@ pub static LIST: Aggregate = Aggregate {
         Ok(Datum::text(text))
     },
     accumulable: None,
+    prefers_greater: None,
 };
 
 pub fn aggregate(function: &'static Aggregate, args: Vec<ScalarExpr>) -> AggregateCall {
