@@ -15,8 +15,9 @@ mod evaluate;
 mod extreme;
 
 use super::RenderTime;
-use super::arrangement::{arrange, metered, reduce};
+use super::arrangement::{arrange, metered};
 use super::context::{Bundle, Context, both};
+use super::ordered::reduce_in_order;
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;
@@ -80,7 +81,7 @@ fn together<'s, T: RenderTime>(
     let mut tagged = tagged.into_iter();
     let first = tagged.next().expect("a node has calls");
     let tagged = first.concatenate(tagged);
-    reduce(arrange(tagged, "ArrangeParts"), "ReduceParts", move |rows, output| {
+    reduce_in_order(arrange(tagged, "ArrangeParts"), "ReduceParts", move |rows, output| {
         let mut row: Vec<Option<Datum>> = vec![None; keys + positions.iter().map(Vec::len).sum::<usize>()];
         for (bytes, _) in rows {
             let mut datums = RowIter::over(bytes.0);
