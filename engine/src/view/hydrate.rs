@@ -37,22 +37,58 @@ pub struct Hydration {
     pub backlog: VecDeque<Arc<Group>>,
 }
 
-/// How much comes next, by what the last took.
+/// How much comes next, by what the last ones took: a line through them, of which the newest counts most.
 struct Pace {
     next: usize,
     least: usize,
     most: usize,
+    line: Line,
+}
+
+/// Sums over (rows, microseconds), halved with each that comes.
+#[derive(Default)]
+struct Line {
+    weight: f64,
+    rows: f64,
+    micros: f64,
+    rows_squared: f64,
+    product: f64,
+}
+
+impl Line {
+    fn add(&mut self, rows: f64, micros: f64) {
+        self.weight = self.weight / 2.0 + 1.0;
+        self.rows = self.rows / 2.0 + rows;
+        self.micros = self.micros / 2.0 + micros;
+        self.rows_squared = self.rows_squared / 2.0 + rows * rows;
+        self.product = self.product / 2.0 + rows * micros;
+    }
+
+    /// What a chunk takes before its first row, and what each row takes.
+    fn costs(&self) -> (f64, f64) {
+        let (rows, micros) = (self.rows / self.weight, self.micros / self.weight);
+        let variance = self.rows_squared / self.weight - rows * rows;
+        let covariance = self.product / self.weight - rows * micros;
+        let by_itself = micros / rows;
+        // Chunks of one size say nothing of what the first row costs.
+        let slope = if variance > rows * rows / 100.0 { covariance / variance } else { by_itself };
+        let a_row = slope.clamp(0.0, by_itself);
+        (micros - a_row * rows, a_row)
+    }
 }
 
 impl Pace {
     fn new(least: usize, most: usize) -> Self {
-        Pace { next: least, least, most }
+        Pace { next: least, least, most, line: Line::default() }
     }
 
     fn took(&mut self, took: Duration) {
-        let fitting = self.next as u128 * AIM.as_micros() / took.as_micros().max(1);
-        let fitting = usize::try_from(fitting).unwrap_or(self.most);
-        self.next = fitting.clamp(self.least, self.most.min(self.next * 2));
+        self.line.add(self.next as f64, took.as_micros().max(1) as f64);
+        let (beforehand, a_row) = self.line.costs();
+        // Half of the time at least is for rows, or a dear chunk would only be done more often.
+        let budget = (AIM.as_micros() as f64 - beforehand).max(beforehand);
+        let fitting = if a_row > 0.0 { (budget / a_row) as usize } else { self.most };
+        self.next = fitting.clamp(self.least, self.most.min(self.next * 2).max(self.least));
     }
 }
 

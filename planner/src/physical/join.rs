@@ -3,7 +3,7 @@
 
 use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
-use super::estimate::{Estimate, INDEX_ROWS, LOOKUP_COST, TABLE_ROWS};
+use super::estimate::{Estimate, LOOKUP_COST, TABLE_ROWS};
 use super::order::Links;
 use super::{Planner, through};
 use crate::delta;
