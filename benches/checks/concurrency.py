@@ -10,6 +10,7 @@ import time
 
 from bad_input import Raw, SYNC, bind, message, parse, state
 from harness import Server, Tally, rows, state_of
+from support.single_statements import single_statements
 
 ROUNDS = int(os.environ.get("CONCURRENCY_ROUNDS", "12"))
 SEED = int(os.environ.get("CONCURRENCY_SEED", "20261121"))
@@ -578,7 +579,7 @@ def main():
         for case in (last_owners, forget_amid_inserts, forget_amid_updates, joint_forgets, last_members_forgotten,
                      forget_waits_for_a_gift, same_person_twice, parent_and_child, bank,
                      increments, repeatable_read, forget_ends_snapshots, forget_closes_the_idle,
-                     forget_during_lock_waits, forget_ends_cursors, duplicates, deadlock, schema_amid_writes):
+                     forget_during_lock_waits, forget_ends_cursors, single_statements, duplicates, deadlock, schema_amid_writes):
             began = time.monotonic()
             tally.case(case, tally, server)
             if os.environ.get("CHECKS_VERBOSE"):

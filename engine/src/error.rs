@@ -123,6 +123,14 @@ impl From<StorageError> for SqlError {
     }
 }
 
+impl SqlError {
+    /// Whether a data subject was forgotten while the statement ran: on a new snapshot it may be run again.
+    pub fn is_snapshot_ended(&self) -> bool {
+        let ended = snapshot_ended();
+        (self.code, &self.message) == (ended.code, &ended.message)
+    }
+}
+
 /// 40001: a data subject was forgotten since the snapshot was taken.
 pub fn snapshot_ended() -> SqlError {
     SqlError::new("40001", "the snapshot has ended").hint("a data subject was forgotten; retry the transaction")

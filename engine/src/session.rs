@@ -225,18 +225,40 @@ impl Session {
     pub fn execute(
         &mut self,
         prepared: &Arc<Prepared>,
-        params: Vec<Datum>,
+        params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
         self.cancel.clear();
         self.statement_started = clock::now_micros();
         let timeout = self.state.lock().everyday().statement_timeout;
         self.deadline = timeout.map(|timeout| Instant::now() + timeout);
+        self.execute_again(prepared, params, in_script)
+    }
+
+    /// Whether a statement, run now, would be a transaction by itself of which nothing stays when it fails, so that
+    /// it can be run again.
+    pub fn stands_alone(&self, prepared: &Prepared) -> bool {
+        self.active.is_none() && statement::is_repeatable(prepared)
+    }
+
+    /// Takes a statement back that stood alone. Its notices go with it.
+    pub fn take_back(&mut self, error: &SqlError) {
+        self.fail(error);
+        self.notices.clear();
+    }
+
+    /// As `execute`, for one that was taken back: what it was given to begin with, a cancel and its deadline among it, holds on.
+    pub fn execute_again(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: Arc<[Datum]>,
+        in_script: bool,
+    ) -> Result<Response, SqlError> {
         self.release_ended();
         if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
             return Err(block_failed());
         }
-        self.run(prepared, params.into(), in_script)
+        self.run(prepared, params, in_script)
     }
 
     /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks

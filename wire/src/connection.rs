@@ -33,14 +33,29 @@ pub struct Connection {
     outgoing: BytesMut,
     // Up to here `outgoing` is whole messages; behind it one may be under construction.
     sealed: usize,
+    /// How often something was sent.
+    flushes: u64,
     /// The reactor's eye on the socket, while the conversation is parked.
     watch: Option<AsyncFd<Arc<Line>>>,
+}
+
+/// A place between messages to the client.
+pub struct Mark {
+    flushes: u64,
+    sealed: usize,
 }
 
 impl Connection {
     /// Takes over a socket on which nothing has been read ahead.
     pub fn new(transport: Transport) -> Self {
-        Connection { transport, incoming: BytesMut::new(), outgoing: BytesMut::new(), sealed: 0, watch: None }
+        Connection {
+            transport,
+            incoming: BytesMut::new(),
+            outgoing: BytesMut::new(),
+            sealed: 0,
+            flushes: 0,
+            watch: None,
+        }
     }
 
     /// The next message, if it is here already.
@@ -224,6 +239,21 @@ impl Connection {
         self.outgoing.truncate(self.sealed);
     }
 
+    /// Where the client's next message will stand.
+    pub fn mark(&self) -> Mark {
+        Mark { flushes: self.flushes, sealed: self.sealed }
+    }
+
+    /// Takes back all messages since the mark, unless the client may have read one of them.
+    pub fn take_back(&mut self, mark: &Mark) -> bool {
+        let waits = self.flushes == mark.flushes;
+        if waits {
+            self.outgoing.truncate(mark.sealed);
+            self.sealed = mark.sealed;
+        }
+        waits
+    }
+
     /// Whether enough waits for it to be sent now.
     pub fn wants_flush(&self) -> bool {
         self.outgoing.len() >= FLUSH_BYTES
@@ -234,6 +264,7 @@ impl Connection {
         if self.outgoing.is_empty() {
             return Ok(());
         }
+        self.flushes += 1;
         let mut sent = 0;
         loop {
             let wait = self.watch.is_none();

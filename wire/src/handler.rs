@@ -1,9 +1,10 @@
 //! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
 //!
-//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY, `subscription` tells changes. An error of a statement is
+//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY, `again` decides what is run again, `subscription` tells changes. An error of a statement is
 //! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block:
 //! but for quiet subscriptions and silent clients, all runs on a thread that belongs to this client (`parking`).
 
+mod again;
 mod copy;
 mod extended;
 mod simple;

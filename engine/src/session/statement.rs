@@ -43,6 +43,24 @@ impl CachedPlan {
     }
 }
 
+/// Whether a statement is planned, so that all it does is in its result or its transaction.
+pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
+    fn reads_or_writes(planned: &Planned) -> bool {
+        match planned {
+            Planned::Query(_) | Planned::Write(_) | Planned::CreateTableAs(..) => true,
+            Planned::Gdpr(request, ..) => matches!(request, GdprRequest::Get | GdprRequest::ExplainForget),
+            Planned::CopyOut(what, _) => reads_or_writes(what),
+            Planned::CopyIn(..)
+            | Planned::Cursor(..)
+            | Planned::Subscribe(_)
+            | Planned::SubscribeCursor(..)
+            | Planned::Explain(_)
+            | Planned::Other => false,
+        }
+    }
+    reads_or_writes(&prepared.plan.load().planned)
+}
+
 /// Plans a statement.
 pub fn prepare(
     parsed: ParsedStatement,

@@ -29,7 +29,7 @@ pub(super) enum Stored {
 /// A statement with its parameters, and how far it has run.
 pub(super) struct Portal {
     stored: Arc<Stored>,
-    parameters: Vec<Datum>,
+    parameters: Arc<[Datum]>,
     // What Bind asked for, for statements whose columns are known only when they run (FETCH).
     codes: Vec<i16>,
     formats: Vec<ColumnFormat>,
@@ -145,6 +145,7 @@ impl Handler<'_> {
             Some(columns) => column_formats(&columns, &codes)?,
             None => Vec::new(),
         };
+        let parameters = parameters.into();
         self.portals.insert(name, Portal { stored, parameters, codes, formats, state: PortalState::Ready });
         self.connection.feed(PgWireBackendMessage::BindComplete(BindComplete::new()))?;
         Ok(())
@@ -222,32 +223,40 @@ impl Handler<'_> {
                 return Err(SqlError::new("55000", format!("portal \"{name}\" cannot be run")).into());
             }
             PortalState::Ready => {
-                let parameters = std::mem::take(&mut portal.parameters);
-                match self.session.execute(&prepared, parameters, false)? {
-                    Response::Rows(stream) => stream,
-                    Response::Empty => {
-                        self.feed_empty()?;
-                        return Ok(());
+                let mut runs = self.runs(&prepared, false);
+                loop {
+                    let outcome = self.start_portal(portal, &prepared, max_rows, runs.is_first()).await;
+                    if let Some(outcome) = self.outcome(&mut runs, outcome) {
+                        return outcome;
                     }
-                    Response::Complete(tag) => {
-                        self.feed_complete(tag)?;
-                        return Ok(());
-                    }
-                    Response::CopyIn(copy) => {
-                        let tag = self.copy_in(copy).await?;
-                        self.feed_complete(tag)?;
-                        return Ok(());
-                    }
-                    Response::CopyOut(stream, format) => {
-                        let tag = self.copy_out(stream, &format).await?;
-                        self.feed_complete(tag)?;
-                        return Ok(());
-                    }
-                    Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
                 }
             }
         };
         self.send_portal(portal, stream, max_rows).await
+    }
+
+    /// Runs a portal that was not run before, or was taken back.
+    async fn start_portal(
+        &mut self,
+        portal: &mut Portal,
+        prepared: &Arc<Prepared>,
+        max_rows: i32,
+        first: bool,
+    ) -> Result<(), Stop> {
+        let parameters = portal.parameters.clone();
+        let response = match first {
+            true => self.session.execute(prepared, parameters, false)?,
+            false => self.session.execute_again(prepared, parameters, false)?,
+        };
+        let tag = match response {
+            Response::Rows(stream) => return self.send_portal(portal, stream, max_rows).await,
+            Response::Empty => return Ok(self.feed_empty()?),
+            Response::Complete(tag) => tag,
+            Response::CopyIn(copy) => self.copy_in(copy).await?,
+            Response::CopyOut(stream, format) => self.copy_out(stream, &format).await?,
+            Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
+        };
+        Ok(self.feed_complete(tag)?)
     }
 
     async fn send_portal(&mut self, portal: &mut Portal, mut stream: RowStream, max_rows: i32) -> Result<(), Stop> {

@@ -3,7 +3,16 @@
 use super::{Handler, Stop};
 use crate::encode::{command_tag, row_description};
 use crate::types::column_formats;
-use engine::protocol::{Response, RowStream};
+use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
+use std::sync::Arc;
+
+/// How far a statement was run.
+enum Ran {
+    /// To its end, with its command tag.
+    Through(Option<String>),
+    /// To where changes are told.
+    Subscribed(Box<Subscribed>, CopyFormat),
+}
 
 impl Handler<'_> {
     /// Runs a query string. The last statement's work is committed before it is acknowledged.
@@ -20,23 +29,21 @@ impl Handler<'_> {
             let more = index + 1 < count;
             let before = self.session.status();
             let prepared = self.session.prepare(statement, &[])?;
-            let response = self.session.execute(&prepared, Vec::new(), more)?;
-            let tag = match response {
-                Response::Empty => None,
-                Response::Complete(tag) => Some(tag),
-                Response::Rows(stream) => Some(self.send_result(stream).await?),
-                Response::CopyIn(copy) => Some(self.copy_in(copy).await?),
-                Response::CopyOut(stream, format) => Some(self.copy_out(stream, &format).await?),
-                Response::Subscribed(subscribed, format) => {
-                    // Thousands may be told at once: what only running needed goes.
-                    drop(prepared);
-                    self.subscription(subscribed, &format).await?;
-                    None
+            let mut runs = self.runs(&prepared, more);
+            let ran = loop {
+                let outcome = self.run_statement(&prepared, more, runs.is_first()).await;
+                if let Some(outcome) = self.outcome(&mut runs, outcome) {
+                    break outcome?;
                 }
             };
-            if !more {
-                self.session.complete()?;
-            }
+            let tag = match ran {
+                Ran::Through(tag) => tag,
+                Ran::Subscribed(subscribed, format) => {
+                    // Thousands may be told at once: what only running needed goes.
+                    drop((prepared, runs));
+                    match self.subscription(subscribed, &format).await? {}
+                }
+            };
             self.leave_transaction(before);
             match tag {
                 Some(tag) => self.feed_complete(tag)?,
@@ -44,6 +51,27 @@ impl Handler<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Runs a statement, and commits unless more follow.
+    async fn run_statement(&mut self, prepared: &Arc<Prepared>, more: bool, first: bool) -> Result<Ran, Stop> {
+        let parameters = Arc::from([]);
+        let response = match first {
+            true => self.session.execute(prepared, parameters, more)?,
+            false => self.session.execute_again(prepared, parameters, more)?,
+        };
+        let tag = match response {
+            Response::Empty => None,
+            Response::Complete(tag) => Some(tag),
+            Response::Rows(stream) => Some(self.send_result(stream).await?),
+            Response::CopyIn(copy) => Some(self.copy_in(copy).await?),
+            Response::CopyOut(stream, format) => Some(self.copy_out(stream, &format).await?),
+            Response::Subscribed(subscribed, format) => return Ok(Ran::Subscribed(subscribed, format)),
+        };
+        if !more {
+            self.session.complete()?;
+        }
+        Ok(Ran::Through(tag))
     }
 
     async fn send_result(&mut self, mut stream: RowStream) -> Result<String, Stop> {

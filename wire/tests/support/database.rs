@@ -76,7 +76,7 @@ fn statements(session: &mut Session, sql: &str) -> Result<Answer, SqlError> {
     for (index, statement) in parsed.into_iter().enumerate() {
         let more = index + 1 < count;
         let prepared = session.prepare(statement, &[])?;
-        let response = session.execute(&prepared, Vec::new(), more)?;
+        let response = session.execute(&prepared, [].into(), more)?;
         answer = match response {
             Response::Empty => Answer { tag: String::new(), rows: Vec::new() },
             Response::Complete(tag) => Answer { tag, rows: Vec::new() },
