@@ -31,6 +31,8 @@ const PEER: &str = "PostgreSQL 15";
 const MARIA: &str = "MariaDB 10.11, MyRocks";
 /// The first rate of a search, and that of the warming: pages a second.
 const RATE_FIRST: f64 = 8.0;
+/// Visits of each page that give its queries their automatic views.
+const EARNING: u64 = 8;
 /// Visits of each page by itself, for each round.
 const VISITS: u64 = 50;
 
@@ -48,7 +50,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let visits = Visits::new(&data);
     let mut probes = Probes { data: &data, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
     let mut candidates = started(&mut report, options, place, &data, "")?;
-    warm(&mut report, &mut candidates, &mut probes)?;
+    warm(&mut report, options, &mut candidates, &mut probes)?;
     one_by_one(&mut report, options, &mut candidates, &mut probes)?;
     let mut borne = Vec::new();
     for candidate in &mut candidates {
@@ -76,7 +78,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         let visits = Visits::new(&more);
         let mut probes = Probes { data: &more, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
         let mut candidates = started(&mut report, options, place, &more, "-more")?;
-        warm(&mut report, &mut candidates, &mut probes)?;
+        warm(&mut report, options, &mut candidates, &mut probes)?;
         let rate = saturating / 2.0;
         let what = format!("users × {}, {rate:.0} pages/s", options.users_times);
         measure(&mut report, options, &mut candidates, &mut probes, &what, rate)?;
@@ -165,13 +167,29 @@ fn fill(system: &System, name: &str, data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Some seconds of a light load on every system, so that caches and automatic views are there before anything is timed.
-fn warm(report: &mut Report, candidates: &mut [Candidate], probes: &mut Probes<'_>) -> Result<(), Failure> {
+/// Each page some times, then some seconds of a light load on every system, so that caches and automatic views are there before anything is timed.
+fn warm(
+    report: &mut Report,
+    options: &Options,
+    candidates: &mut [Candidate],
+    probes: &mut Probes<'_>,
+) -> Result<(), Failure> {
+    let mut random = Random::new(options.seed + 61);
     for candidate in &mut *candidates {
         let name = candidate.lane.name;
         eprintln!("warming {name}");
         let begun = Instant::now();
-        for _ in 0..4 {
+        // In the long run every page is asked for often enough to have its views.
+        for (page, _, _) in PAGES {
+            for _ in 0..EARNING {
+                let visit = probes.visits.visit_of(page, &mut random, probes.unique);
+                probes.unique += 1;
+                let Lane { sessions, tally, .. } = &mut candidate.lane;
+                let served = Visitor { session: &mut sessions[0], data: probes.data, tally }.serve(&visit);
+                served.map_err(|failure| format!("{name}, {visit:?}: {}", told(&*failure)))?;
+            }
+        }
+        for _ in 0..3 {
             let length = std::mem::replace(&mut probes.length, Duration::from_secs(3));
             let outcome = probes.offer(&mut candidate.lane, RATE_FIRST);
             probes.length = length;
