@@ -65,9 +65,9 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         "pages/s",
         &borne,
     )?;
-    let of_peer = borne.iter().find(|(name, _)| *name == PEER).or(borne.first()).map(|(_, rate)| *rate);
-    let saturating = of_peer.ok_or("no system bears any load")?;
-    for (rate, what) in [(saturating, "what saturates PostgreSQL"), (saturating / 2.0, "half of it")] {
+    let peer = borne.iter().find(|(name, _)| *name == PEER).or(borne.first());
+    let &(name, saturating) = peer.ok_or("no system bears any load")?;
+    for (rate, what) in [(saturating, format!("what saturates {name}")), (saturating / 2.0, "half of it".into())] {
         measure(&mut report, options, &mut candidates, &mut probes, &format!("{what}, {rate:.0} pages/s"), rate)?;
     }
     settle(&mut report, &mut candidates)?;
