@@ -28,10 +28,12 @@ use crate::view::automatic::AutomaticViews;
 use crate::view::dataflow::Definition;
 use crate::view::inspection::Inspected;
 use crate::view::line::Line;
+use crate::view::message::Message;
+use crate::view::ordered::OrderedBy;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
-use crate::view::worker::{Message, Surroundings, ViewWorker};
+use crate::view::worker::{Surroundings, ViewWorker};
 use arc_swap::ArcSwap;
 use flush::{Flusher, GroupChanges, Work, Written};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
@@ -73,6 +75,8 @@ enum Request {
 pub enum ViewRequest {
     /// Make and fill it.
     Create(Box<Definition>),
+    /// Make and fill an ordered index.
+    Order(RelationId, Box<OrderedBy>),
     /// Drop it.
     Drop(RelationId),
     /// A view that has failed is filled again.
@@ -324,6 +328,10 @@ impl Committer {
             ViewRequest::Create(definition) => {
                 self.asked_for_views = true;
                 Message::Create(definition, state)
+            }
+            ViewRequest::Order(id, by) => {
+                self.asked_for_views = true;
+                Message::Order(id, by, state)
             }
             ViewRequest::Drop(view) => Message::Drop(view, state),
             ViewRequest::Refill(view) => Message::Refill(view, state),

@@ -3,11 +3,13 @@
 //! The topmost layer that knows a row decides. An earlier transaction's layer in the commit group, then
 //! this transaction's own: the order is the order of `layers`.
 
+mod range;
+
 use crate::SqlError;
 use crate::holders::Hold;
 use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
-use crate::reader::{KeyRange, Reader, RowIterator};
+use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::shape::{Schema, TableShape};
 use crate::view::published::{Arrangement, Views};
 use planner::catalog::{Catalog, Index, Table};
@@ -31,13 +33,22 @@ pub struct Layered {
     schema: Arc<Schema>,
     /// For whom, where the reading may last.
     hold: Option<Arc<Hold>>,
+    /// Ordered indexes in memory are read.
+    orders: bool,
 }
 
 impl Layered {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered { store, base, layers: Vec::new(), schema, hold: None }
+        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true }
+    }
+
+    /// Without ordered indexes in memory: what they answer is computed from all rows.
+    #[must_use]
+    pub fn without_orders(mut self) -> Self {
+        self.orders = false;
+        self
     }
 
     /// Held for a session as long as any copy of this is there.
@@ -367,7 +378,9 @@ impl Reader for Layered {
         }
         if values.len() < index.columns.len() {
             let range = KeyRange { prefix: values.to_vec(), ..KeyRange::default() };
-            return self.range(table, Some(index), &range)?.collect();
+            let shape = self.shape(table.id)?;
+            assert!(shape.key_form == KeyForm::Ordered, "hashed indexes are asked for whole values");
+            return self.stored_range(shape, Some(index), &range)?.collect();
         }
         self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
     }
@@ -381,62 +394,15 @@ impl Reader for Layered {
         Ok(!found.is_empty())
     }
 
-    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError> {
-        let shape = self.shape(table.id)?.clone();
-        assert!(shape.key_form == KeyForm::Ordered, "only ordered tables are read by range");
-        let (lower, upper) = range_bounds(range);
-        let snapshot = self.base.snapshot.clone();
-        let hidden = self.base_hidden(table.id) || index.is_some_and(|index| self.reindexed(table.id, index.id));
-        let (low, high) = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-        let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
-        let stored: Box<dyn Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>> + Send> = match index {
-            None => {
-                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
-                    for row_key in changes.rows.keys().filter(|row_key| within(row_key.bytes(), &lower, &upper)) {
-                        if let Some(Some(row)) = self.layered(table.id, row_key) {
-                            changed.insert((row_key.bytes().to_vec(), row_key.clone()), row.clone());
-                        }
-                    }
-                }
-                let rows = snapshot.scan_impersonal_range(table.id, low, high, range.reverse);
-                Box::new(rows.map(|item| {
-                    let (row_key, row) = item?;
-                    Ok((row_key.bytes().to_vec(), row_key, row))
-                }))
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {
+        let shape = self.shape(table.id)?;
+        match shape.key_form {
+            KeyForm::Ordered => {
+                let rows = self.stored_range(shape, index, range)?;
+                Ok(Some(RangeRows { rows, worth_rows: usize::MAX }))
             }
-            Some(index) => {
-                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
-                    for (value, row_key) in changes.index_range(index.id, (lower.clone(), upper.clone())) {
-                        if let Some(Some(row)) = self.layered(table.id, row_key)
-                            && self.still_has(&shape, index.id, value, row)
-                        {
-                            changed.insert((value.clone(), row_key.clone()), row.clone());
-                        }
-                    }
-                }
-                let keys = snapshot.scan_index_ordered(index.id, low, high, range.reverse);
-                let (shape, index) = (shape.clone(), index.clone());
-                Box::new(keys.map(move |row_key| {
-                    let row_key = row_key?;
-                    let row = snapshot.get_impersonal(shape.id(), &row_key)?;
-                    let row = row.ok_or_else(|| damaged(&shape, "an index entry leads to no row"))?;
-                    let value = shape.index_value(&index, &shape.unpack(&row)).unwrap_or_default();
-                    Ok((value, row_key, row))
-                }))
-            }
-        };
-        if self.layers.is_empty() {
-            return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
+            KeyForm::Hashed => self.range_in_memory(shape, index, range),
         }
-        let (this, relation) = (self.clone(), table.id);
-        let stored = stored.filter(move |item| {
-            !hidden && item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
-        });
-        let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
-        if range.reverse {
-            changed.reverse();
-        }
-        Ok(Box::new(merge(stored, changed.into_iter(), range.reverse)))
     }
 
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
@@ -468,59 +434,4 @@ impl Reader for Layered {
     fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {
         self.owners_of(table.id, row_key)
     }
-}
-
-type ByteBound = Bound<Vec<u8>>;
-
-fn range_bounds(range: &KeyRange) -> (ByteBound, ByteBound) {
-    let prefix = key::encode_all(&range.prefix);
-    let with = |value: &Datum| {
-        let mut bytes = prefix.clone();
-        key::encode(&mut bytes, value);
-        bytes
-    };
-    // Keys are self-delimiting: "all that start with these bytes" is "equal on these columns".
-    let lower = match &range.lower {
-        Some((value, true)) => Bound::Included(with(value)),
-        Some((value, false)) => prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included),
-        None => Bound::Included(prefix.clone()),
-    };
-    let before_end = |bytes: &[u8]| prefix_end(bytes).map_or(Bound::Unbounded, Bound::Excluded);
-    let upper = match &range.upper {
-        Some((value, true)) => before_end(&with(value)),
-        Some((value, false)) => Bound::Excluded(with(value)),
-        // A range with a lower bound only does not reach the NULLs, which sort last.
-        None if range.lower.is_some() => Bound::Excluded(with(&Datum::Null)),
-        None => before_end(&prefix),
-    };
-    (lower, upper)
-}
-
-fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool {
-    use std::ops::RangeBounds;
-    let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-    <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, bytes)
-}
-
-/// Merges stored and changed rows, both in the order of the range.
-fn merge(
-    stored: impl Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>>,
-    changed: impl Iterator<Item = ((Vec<u8>, RowKey), Row)>,
-    reverse: bool,
-) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> {
-    let (mut stored, mut changed) = (stored.peekable(), changed.peekable());
-    std::iter::from_fn(move || {
-        let take_stored = match (stored.peek(), changed.peek()) {
-            (Some(Err(_)), _) | (Some(_), None) => true,
-            (None, _) => false,
-            (Some(Ok((value, row_key, _))), Some(((other, other_key), _))) => {
-                ((value, row_key) < (other, other_key)) != reverse
-            }
-        };
-        if take_stored {
-            stored.next().map(|item| item.map(|(_, row_key, row)| (row_key, row)))
-        } else {
-            changed.next().map(|((_, row_key), row)| Ok((row_key, row)))
-        }
-    })
 }

@@ -4,6 +4,7 @@
 //! resident. What no part explains is shown as such, never spread over the others.
 
 use crate::database::Database;
+use crate::view::published::ViewState;
 
 /// What the program's allocator says, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +62,9 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
     let store = database.store.statistics();
     let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let views = &database.published.load().views;
-    let arrangements: usize = views.iter().map(|(_, state)| state.bytes() - state.dataflow_bytes).sum();
+    let order = |state: &ViewState| state.order.as_ref().map_or(0, |order| order.entries.bytes());
+    let orders: usize = views.iter().map(|(_, state)| order(state)).sum();
+    let arrangements: usize = views.iter().map(|(_, state)| state.bytes() - state.dataflow_bytes - order(state)).sum();
     let dataflows: usize = views.iter().map(|(_, state)| state.dataflow_bytes).sum();
     vec![
         ("block cache", bytes(store.block_cache_bytes), Some(database.config.block_cache_bytes)),
@@ -69,6 +72,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("data keys", bytes(store.key_cache_bytes), Some(bytes(store.key_cache_bytes_max))),
         ("view arrangements", arrangements, None),
         ("view dataflows", dataflows, None),
+        ("ordered indexes", orders, None),
         ("subscription queues", database.subscriptions.queued_bytes(), None),
     ]
 }

@@ -94,6 +94,9 @@ pub fn run_with_system(
     let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)), profile };
     shot.watch.check()?;
     let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
+        if let Some(input) = get::in_order(query, &shot)? {
+            return Finish::in_order(input, &query.finishing, &shot.eval, shot.watch.clone());
+        }
         let input: Box<dyn Pull + '_> = if streams(&query.plan, &|_| false) {
             stream(&query.plan, &shot, &Arc::new(Locals::new()))?
         } else {

@@ -11,6 +11,14 @@ use std::sync::Arc;
 /// Rows with their keys, read as they are asked for.
 pub type RowIterator = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>> + Send>;
 
+/// Rows of a range, in its order.
+pub struct RangeRows {
+    /// The rows.
+    pub rows: RowIterator,
+    /// Whoever reads more than so many would have read all rows of the table in less time.
+    pub worth_rows: usize,
+}
+
 /// Bounds of an ordered read: equality on the first columns, then a range on the next.
 #[derive(Clone, Debug, Default)]
 pub struct KeyRange {
@@ -22,6 +30,8 @@ pub struct KeyRange {
     pub upper: Option<(Datum, bool)>,
     /// High to low.
     pub reverse: bool,
+    /// As far as it is known, no more rows are wanted.
+    pub wanted: Option<usize>,
 }
 
 /// A consistent view of all stored rows at one time.
@@ -40,8 +50,9 @@ pub trait Reader: Send + Sync {
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
         Ok(!self.index(table, index, values)?.is_empty())
     }
-    /// A range of the primary key (`index` None) or of an index, in order: tables with ordered keys only.
-    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError>;
+    /// A range of the primary key (`index` None) or of an index, in order. None if keys on disk have no order and the
+    /// index is not in memory, or if reading all rows is the faster way.
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError>;
     /// All rows, each logical row once.
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
     /// A personal row's owners and the number of derivations of each, sorted.

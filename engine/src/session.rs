@@ -11,6 +11,7 @@ pub mod env;
 mod explain;
 mod fill;
 mod gdpr;
+mod orders;
 mod statement;
 mod subscribe;
 mod utility;

@@ -244,6 +244,12 @@ impl TableShape {
         }
         Some(bytes)
     }
+    /// The bytes by which a row stands in the order of an index or of the primary key, NULLs included.
+    pub fn order_value(&self, index: &Index, row: &Row) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(index.columns.len() * 10 + 16);
+        index.columns.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
+        bytes
+    }
     /// As `index_value`, of a stored row.
     pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {
         if self.table.primary_key == Some(index.id) {

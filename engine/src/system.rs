@@ -94,10 +94,16 @@ impl Catalogs {
                     (None, None) => Datum::Null,
                 };
                 let name = table.map_or_else(|| automatic::name(*id), |table| table.name.clone());
+                let kind = match (table, entry) {
+                    (Some(_), _) => "materialized",
+                    (None, Some(entry)) if entry.is_order() => "ordered index",
+                    (None, _) => "automatic",
+                };
+                let updates = updates + state.order.as_ref().map_or(0, |order| order.entries.len());
                 Row::pack(&[
                     text(&name),
                     Datum::Oid(id.0),
-                    text(if table.is_some() { "materialized" } else { "automatic" }),
+                    text(kind),
                     text(stage),
                     message,
                     big(read),

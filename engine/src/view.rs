@@ -9,6 +9,7 @@
 //! automatic     views that queries earn, by their parameters     keeper      drops them again
 //! read          answering a query from published batches         reason      why a query is not
 //! below         what became of what a view reads                 history     changes to go on from
+//! ordered       value → row key, for ranges of personal tables   message     what the thread is told
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -23,6 +24,8 @@ pub mod inspection;
 pub mod keeper;
 pub mod line;
 pub mod maintained;
+pub mod message;
+pub mod ordered;
 pub mod published;
 pub mod read;
 pub mod reason;

@@ -405,7 +405,7 @@ fn ranges_are_ordered_and_null_bounds_match_nothing() {
     let memory = Memory::new(vec![(1, 3, rows)]);
     let range = |lower: Option<(ScalarExpr, bool)>, upper, reverse| Plan::Get {
         relation: RelationId(1),
-        access: Access::Range { lookup: Lookup::PrimaryKey, prefix: vec![], lower, upper, reverse },
+        access: Access::Range { lookup: Lookup::PrimaryKey, prefix: vec![], lower, upper, reverse, in_order: false },
         with_key: true,
         mfp: Mfp { project: vec![0], ..Mfp::identity(4) },
     };

@@ -173,7 +173,8 @@ pub enum Access {
         /// key may be of an index's first columns only, where `KeyForm::Ordered`. A parameter that is NULL finds nothing.
         keys: Vec<Vec<ScalarExpr>>,
     },
-    /// A range of an ordered key or index: only for relations with `KeyForm::Ordered`.
+    /// A range of a key or index in its order. Of relations with `KeyForm::Hashed` it is read where the order is in memory,
+    /// and all rows where it is not: nothing above may rely on it, but for what `in_order` says.
     Range {
         /// Primary key or index.
         lookup: Lookup,
@@ -185,6 +186,8 @@ pub enum Access {
         upper: Option<(ScalarExpr, bool)>,
         /// From high to low.
         reverse: bool,
+        /// Whoever reads all rows instead has to put them in order; the range is in the order that is asked for.
+        in_order: bool,
     },
 }
 

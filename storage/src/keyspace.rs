@@ -159,6 +159,11 @@ pub(crate) fn subject_by_row(relation: RelationId, key: &RowKey) -> [u8; 1 + FIL
     bytes
 }
 
+/// The start of a relation's records of data subjects, found by row.
+pub(crate) fn subjects_of(relation: RelationId) -> Vec<u8> {
+    joined(&SUBJECTS_BY_ROW, &relation.0.to_be_bytes(), &[])
+}
+
 /// The key of a data subject's record, found by its µDB.
 pub(crate) fn subject_by_microdb(microdb: MicroDbId) -> [u8; 1 + MICRODB_BYTES] {
     let mut bytes = [SUBJECT_BY_MICRODB; 1 + MICRODB_BYTES];

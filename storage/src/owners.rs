@@ -3,6 +3,8 @@
 //! One small entry for each owner and row, so that a group of ten thousand members is ten thousand
 //! entries and not one long value. Entries of a row follow each other by µDB id: the first names the canonical copy.
 
+use std::ops::Bound;
+
 use repr::{MicroDbId, RelationId, RowKey};
 
 use crate::batch::Batch;
@@ -11,7 +13,7 @@ use crate::keyspace::{self, varint};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
-use crate::snapshot::cursor::Cursor;
+use crate::snapshot::cursor::{Cursor, Direction};
 
 impl Batch {
     /// Records that a row is owned, through `derivations` paths.
@@ -78,6 +80,36 @@ impl Snapshot {
     ) -> impl Iterator<Item = Result<(RowKey, MicroDbId, u32), StorageError>> + Send + use<> {
         let cursor = Cursor::all(self, Family::Owners, &keyspace::relation(relation));
         cursor.entries("scan owners", move |key, value| parse(key, value).ok_or(malformed(relation)))
+    }
+
+    /// The rows of a personal relation in the order of their keys, from the first after `after`, each once with the owner
+    /// whose copy is canonical; of a relation of data subjects with their own µDBs.
+    pub fn personal_rows_after(
+        &self,
+        relation: RelationId,
+        subjects: bool,
+        after: Option<&RowKey>,
+    ) -> impl Iterator<Item = Result<(RowKey, MicroDbId), StorageError>> + Send + use<> {
+        let lower = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.bytes()));
+        let (family, prefix) = if subjects {
+            (Family::Subjects, keyspace::subjects_of(relation))
+        } else {
+            (Family::Owners, keyspace::relation(relation).to_vec())
+        };
+        let cursor = Cursor::range(self, family, &prefix, lower, Bound::Unbounded, Direction::Forward);
+        let mut last: Option<RowKey> = None;
+        cursor.filtered("scan a relation's row keys", move |key, value| {
+            if subjects {
+                let (_, row) = keyspace::parse_relation_row(&key[1..]).ok_or(SUBJECT)?;
+                return Ok(Some((row, parse_microdb(value)?)));
+            }
+            let (row, owner) = keyspace::parse_owner(key).ok_or(malformed(relation))?;
+            if last.as_ref() == Some(&row) {
+                return Ok(None);
+            }
+            last = Some(row.clone());
+            Ok(Some((row, owner)))
+        })
     }
 
     /// The µDB of the data subject that this row is, if it is one.

@@ -1,16 +1,19 @@
 //! The leaves of a chain: a table's rows by scan, lookup or range; a catalog relation's rows.
 
 use super::OneShot;
-use super::stream::Pull;
+use super::rounds::held_bytes;
+use super::stream::{Pull, bag, through};
 use super::watch::{Ticker, Watch};
 use crate::SqlError;
-use crate::reader::{KeyRange, RowIterator};
+use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::render::leaf::{Leaf, key_datum};
-use planner::plan::{Access, Lookup};
+use crate::render::top_k::{limit, offset};
+use planner::plan::{Access, Plan, Query};
 use planner::scalar::ScalarExpr;
 use repr::{Datum, RelationId, Row, RowKey, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// All columns of the relation's rows (and the row key), read as they are asked for.
 pub fn stream<'p>(
@@ -45,18 +48,64 @@ pub fn stream<'p>(
                 shot: shot.clone(),
             }))
         }
-        Access::Range { lookup, prefix, lower, upper, reverse } => {
+        Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
             let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?;
             let rows = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
-                Some(range) => match lookup {
-                    Lookup::PrimaryKey => reader.range(leaf.table(), None, &range)?,
-                    Lookup::Index(_) => reader.range(leaf.table(), leaf.index(), &range)?,
+                Some(range) => match reader.range(leaf.table(), leaf.index(), &range)? {
+                    Some(range) => range.rows,
+                    None => reader.scan(leaf.table())?,
                 },
                 None => Box::new(std::iter::empty()),
             };
             Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
         }
     }
+}
+
+/// The rows of a query whose range is in the order that it asks for, if they can be read so now and it is worth it: for
+/// that counts how many are wanted by OFFSET and LIMIT.
+pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn Pull + 'p>>, SqlError> {
+    let Plan::Get { relation, access, with_key, mfp } = &query.plan else { return Ok(None) };
+    let Access::Range { lookup, prefix, lower, upper, reverse, in_order: true } = access else { return Ok(None) };
+    let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?;
+    let skipped = offset(query.finishing.offset.as_ref(), &shot.eval)?;
+    let wanted = limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped));
+    let range = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
+        Some(range) => shot.reader.range(leaf.table(), leaf.index(), &KeyRange { wanted, ..range })?,
+        None => Some(RangeRows { rows: Box::new(std::iter::empty()), worth_rows: usize::MAX }),
+    };
+    let Some(RangeRows { rows, worth_rows }) = range else { return Ok(None) };
+    let counted = |rows: Box<dyn Pull + 'p>| match &shot.profile {
+        Some(profile) => profile.counted(&query.plan, rows),
+        None => rows,
+    };
+    let filtered = |rows| through(Box::new(LeafStream::new(leaf, rows, *with_key, shot)), mfp, shot);
+    let Some(wanted) = wanted.filter(|_| worth_rows < usize::MAX && !mfp.filter.is_empty()) else {
+        return Ok(Some(counted(filtered(rows))));
+    };
+    // Predicates that few rows pass could have the whole range read for them.
+    let read = Arc::new(AtomicUsize::new(0));
+    let reading = read.clone();
+    let rows = rows.take(worth_rows).inspect(move |_| {
+        reading.fetch_add(1, Ordering::Relaxed);
+    });
+    let kept = first(&mut *filtered(Box::new(rows)), wanted, shot)?;
+    if kept.len() < wanted && read.load(Ordering::Relaxed) == worth_rows {
+        kept.iter().for_each(|row| shot.watch.release(held_bytes(row)));
+        return Ok(None);
+    }
+    Ok(Some(counted(bag(kept))))
+}
+
+/// So many rows, charged to the query.
+fn first(input: &mut dyn Pull, wanted: usize, shot: &OneShot) -> Result<Vec<Row>, SqlError> {
+    let (mut kept, mut row) = (Vec::new(), Vec::new());
+    while kept.len() < wanted && input.next(&mut row)? {
+        let packed = Row::pack(&row);
+        shot.watch.charge(held_bytes(&packed))?;
+        kept.push(packed);
+    }
+    Ok(kept)
 }
 
 /// The range's values; none if one is NULL, which no row compares with.
@@ -79,7 +128,7 @@ fn range(
     if prefix.iter().any(Datum::is_null) || is_null(&lower) || is_null(&upper) {
         return Ok(None);
     }
-    Ok(Some(KeyRange { prefix, lower, upper, reverse }))
+    Ok(Some(KeyRange { prefix, lower, upper, reverse, wanted: None }))
 }
 
 /// Rows of a scan or range.

@@ -220,8 +220,13 @@ pub fn nothing<'p>() -> Box<dyn Pull + 'p> {
     Box::new(RowsStream { rows: [].iter() })
 }
 
+/// Rows at hand.
+pub(super) fn bag<'p>(rows: Vec<Row>) -> Box<dyn Pull + 'p> {
+    Box::new(BagStream { rows: Arc::new(rows), position: 0 })
+}
+
 /// `input` through an `Mfp`, unless that changes nothing.
-fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneShot) -> Box<dyn Pull + 'p> {
+pub(super) fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneShot) -> Box<dyn Pull + 'p> {
     if mfp.is_identity() {
         return input;
     }

@@ -92,6 +92,16 @@ impl<'p> Finish<'p> {
         })
     }
 
+    /// The same over rows that come in the order that is asked for.
+    pub fn in_order(
+        input: Box<dyn Pull + 'p>,
+        finishing: &'p Finishing,
+        eval: &EvalContext,
+        watch: Arc<Watch>,
+    ) -> Result<Self, SqlError> {
+        Ok(Finish { order_by: &[], ..Finish::new(input, finishing, eval, watch)? })
+    }
+
     fn pull(&mut self) -> Result<bool, SqlError> {
         if self.order_by.is_empty() {
             while self.skip > 0 {

@@ -62,6 +62,7 @@ impl Session {
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();
         let (mut report, own) = self.way(&inner, &cached, unread)?;
+        let ordered_indexes = if own.is_none() { self.explain_orders(&cached)? } else { Vec::new() };
         if options.analyze {
             if in_script {
                 self.transaction();
@@ -69,6 +70,7 @@ impl Session {
             let execution = self.analyze(&mut report, own, &cached, &params, options.timing)?;
             report.execution = options.summary.then_some(execution);
         }
+        report.ordered_indexes = ordered_indexes;
         report.planning = options.summary.then_some(planning);
         let lines = match options.format {
             ExplainFormat::Text => report.text(),
@@ -140,7 +142,7 @@ impl Session {
 }
 
 fn report(operators: Vec<Operator>, path: Path, why_no_view: Option<String>) -> Report {
-    Report { operators, path, why_no_view, planning: None, execution: None }
+    Report { operators, path, why_no_view, ordered_indexes: Vec::new(), planning: None, execution: None }
 }
 
 /// A query that is answered from no view of its own.

@@ -12,6 +12,7 @@ use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::system::Catalogs;
 use crate::transaction::{Isolation, Transaction};
+use crate::view::automatic::Entry;
 use crate::write::dml::Written;
 use crate::write::{Writer, dml};
 use planner::catalog::Catalog;
@@ -34,12 +35,15 @@ pub struct CachedPlan {
     pub(super) expanded: OnceLock<Arc<CachedPlan>>,
     /// Whether the query may be a view by its parameters.
     pub(super) automatic: OnceLock<Automatic>,
+    /// The ordered indexes that it reads where they are in memory.
+    pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
 }
 
 impl CachedPlan {
     /// A plan for a version of the catalog.
     pub(super) fn new(version: u64, planned: Planned, views: Vec<RelationId>) -> Self {
-        CachedPlan { version, planned, views, expanded: OnceLock::new(), automatic: OnceLock::new() }
+        let (expanded, automatic, orders) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        CachedPlan { version, planned, views, expanded, automatic, orders }
     }
 }
 
@@ -127,13 +131,19 @@ impl Session {
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
                     Some(rows) => rows,
-                    None => self.query_rows(query, params)?,
+                    None => {
+                        self.ask_for_orders(&cached);
+                        self.query_rows(query, params)?
+                    }
                 };
                 // A plan that is made anew keeps the result's columns.
                 let columns = prepared.columns.clone().unwrap_or_else(|| query.columns.as_slice().into());
                 Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT") }))
             }
-            Planned::Write(plan) => self.write(plan, params),
+            Planned::Write(plan) => {
+                self.ask_for_orders(&cached);
+                self.write(plan, params)
+            }
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
                 self.transaction();
@@ -141,10 +151,14 @@ impl Session {
             }
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options)?;
+                self.ask_for_orders(&cached);
                 self.copy_out(what, options, format, params)
             }
             Planned::CreateTableAs(create, query) => self.create_table_as(create, query, params),
-            Planned::Cursor(declare, query) => self.declare(declare, query, params),
+            Planned::Cursor(declare, query) => {
+                self.ask_for_orders(&cached);
+                self.declare(declare, query, params)
+            }
             Planned::Subscribe(_) => Err(SqlError::unsupported("SUBSCRIBE as a statement of its own")
                 .hint("use COPY (SUBSCRIBE (query)) TO STDOUT, or DECLARE a cursor for it and FETCH")),
             Planned::SubscribeCursor(declare, plan) => self.declare_subscription(declare, plan, params),
@@ -196,6 +210,7 @@ impl Session {
     }
 
     fn rows_over(&self, query: &Arc<Query>, view: Layered, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+        let view = if self.auto_views() { view } else { view.without_orders() };
         let limits = self.limits(view.time());
         let context = self.eval_context(params, view.catalog());
         let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));

@@ -5,12 +5,14 @@
 //! Whoever has not been asked for long goes, and the longest idle first when the budget is exceeded. A view
 //! that is subscribed to is held. DDL below ends a view; its query is counted anew. Never blocks a query.
 
+use super::below::{self, SourceChange};
 use super::dataflow::{ArrangedBy, Definition};
+use super::ordered::OrderedBy;
 use super::published::{Stage, Views};
 use super::reason::NoView;
 use crate::commit::{Pipeline, ViewRequest};
 use parking_lot::Mutex;
-use planner::catalog::{Catalog, Table};
+use planner::catalog::{Catalog, Index, Table};
 use planner::lift::Lifted;
 use repr::{IndexId, RelationId};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -62,13 +64,55 @@ impl PlannedShape {
         let over = lifted.reads.iter().filter_map(|id| catalog.table(*id).cloned()).collect();
         PlannedShape { lifted, over }
     }
+
+    /// The view of its rows.
+    fn definition(&self, id: RelationId) -> Definition {
+        let lifted = &self.lifted;
+        let by = ArrangedBy { index: IndexId(id.0), key: lifted.key.clone(), order: lifted.view.order.clone() };
+        Definition {
+            id,
+            name: name(id),
+            plan: Arc::new(lifted.view.plan.clone()),
+            arrangements: vec![by],
+            planned_over: self.over.clone(),
+        }
+    }
 }
 
-/// One query shape.
+/// What is kept for queries.
+#[derive(Clone)]
+enum Wanted {
+    /// The rows of all queries of this shape.
+    Query(PlannedShape),
+    /// An ordered index.
+    Order(OrderedBy),
+}
+
+impl Wanted {
+    /// Equal for queries that share it.
+    fn identity(&self) -> String {
+        match self {
+            Wanted::Query(shape) => shape.lifted.identity.clone(),
+            Wanted::Order(by) => order_identity(by.index),
+        }
+    }
+
+    /// Whether the other is made in the same way.
+    fn is_same(&self, other: &Wanted) -> bool {
+        match (self, other) {
+            (Wanted::Query(own), Wanted::Query(other)) => own.lifted.view == other.lifted.view,
+            (Wanted::Order(own), Wanted::Order(other)) => {
+                below::change(&own.table, Some(&other.table)) != SourceChange::Other
+            }
+            (Wanted::Query(_), Wanted::Order(_)) | (Wanted::Order(_), Wanted::Query(_)) => false,
+        }
+    }
+}
+
+/// One query shape, or one ordered index.
 pub struct Entry {
-    /// One query of this shape.
-    shape: PlannedShape,
-    /// A statement of this shape, without values: what is shown of it.
+    wanted: Wanted,
+    /// A statement of this shape, without values, or what is ordered: what is shown of it.
     pub text: String,
     /// The view's id; zero while there is none.
     id: AtomicU32,
@@ -98,6 +142,10 @@ impl Entry {
             id => Some(RelationId(id)),
         }
     }
+    /// Whether it is an ordered index.
+    pub fn is_order(&self) -> bool {
+        matches!(self.wanted, Wanted::Order(_))
+    }
     /// Subscriptions that need it.
     pub fn holders(&self) -> usize {
         self.holders.load(Ordering::SeqCst)
@@ -126,31 +174,49 @@ impl Default for AutomaticViews {
 impl AutomaticViews {
     /// The entry of a query shape.
     pub fn entry(&self, shape: &PlannedShape, text: &str) -> Arc<Entry> {
+        self.known(Wanted::Query(shape.clone()), || without_values(text))
+    }
+
+    /// The entry of an ordered index.
+    pub fn order(&self, table: &Arc<Table>, index: &Index) -> Arc<Entry> {
+        let by = OrderedBy { table: table.clone(), index: index.id };
+        let columns = index.columns.iter().map(|column| table.columns[*column].name.as_str());
+        let text = || format!("ordered index on {} ({})", table.name, columns.collect::<Vec<_>>().join(", "));
+        self.known(Wanted::Order(by), text)
+    }
+
+    fn known(&self, wanted: Wanted, text: impl FnOnce() -> String) -> Arc<Entry> {
+        let identity = wanted.identity();
         let mut entries = self.entries.lock();
-        let known = entries.by_identity.get(&shape.lifted.identity);
+        let known = entries.by_identity.get(&identity);
         // The same rows may be found by other indexes since.
-        if let Some(entry) = known.filter(|entry| entry.shape.lifted.view == shape.lifted.view) {
+        if let Some(entry) = known.filter(|entry| entry.wanted.is_same(&wanted)) {
             return entry.clone();
         }
         if entries.by_identity.len() >= COUNTED_MAX {
             entries.by_identity.retain(|_, entry| entry.view().is_some());
         }
         let entry = Arc::new(Entry {
-            text: without_values(text),
+            text: text(),
             id: AtomicU32::new(0),
             used_s: AtomicU32::new(self.now_s()),
             holders: AtomicUsize::new(0),
             runs: Mutex::default(),
             over_budget: Mutex::default(),
-            shape: shape.clone(),
+            wanted,
         });
-        entries.by_identity.insert(shape.lifted.identity.clone(), entry.clone());
+        entries.by_identity.insert(identity, entry.clone());
         entry
     }
 
     /// The same, if it is counted already.
     pub fn find(&self, identity: &str) -> Option<Arc<Entry>> {
         self.entries.lock().by_identity.get(identity).cloned()
+    }
+
+    /// The entry of an ordered index, if it is counted already.
+    pub fn find_order(&self, index: &Index) -> Option<Arc<Entry>> {
+        self.find(&order_identity(index.id))
     }
 
     /// One more execution; the view, if there is one. Makes it when it has been earned.
@@ -195,7 +261,7 @@ impl AutomaticViews {
         // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
         let known = {
             let mut entries = self.entries.lock();
-            entries.by_identity.entry(entry.shape.lifted.identity.clone()).or_insert_with(|| entry.clone()).clone()
+            entries.by_identity.entry(entry.wanted.identity()).or_insert_with(|| entry.clone()).clone()
         };
         known.used_s.store(self.now_s(), Ordering::Relaxed);
         let entry = &known;
@@ -204,25 +270,17 @@ impl AutomaticViews {
         if let Some(view) = entry.view() {
             return view;
         }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let lifted = &entry.shape.lifted;
-        let definition = Definition {
-            id: RelationId(id),
-            name: name(RelationId(id)),
-            plan: Arc::new(lifted.view.plan.clone()),
-            arrangements: vec![ArrangedBy {
-                index: IndexId(id),
-                key: lifted.key.clone(),
-                order: lifted.view.order.clone(),
-            }],
-            planned_over: entry.shape.over.clone(),
+        let id = RelationId(self.next.fetch_add(1, Ordering::Relaxed));
+        let request = match &entry.wanted {
+            Wanted::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id))),
+            Wanted::Order(by) => ViewRequest::Order(id, Box::new(by.clone())),
         };
         runs.clear();
         // Before the view thread hears of it, which may say at once that it has ended.
-        self.entries.lock().made.insert(RelationId(id), entry.clone());
-        entry.id.store(id, Ordering::Release);
-        pipeline.view(ViewRequest::Create(Box::new(definition)));
-        RelationId(id)
+        self.entries.lock().made.insert(id, entry.clone());
+        entry.id.store(id.0, Ordering::Release);
+        pipeline.view(request);
+        id
     }
 
     /// The view thread has dropped a view, since DDL has changed what it reads: the query has to earn another.
@@ -296,6 +354,10 @@ impl AutomaticViews {
     fn now_s(&self) -> u32 {
         u32::try_from(self.started.elapsed().as_secs()).unwrap_or(u32::MAX)
     }
+}
+
+fn order_identity(index: IndexId) -> String {
+    format!("order of {index}")
 }
 
 /// What an automatic view is called.

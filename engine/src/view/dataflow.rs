@@ -295,6 +295,7 @@ impl ViewDataflow {
             errors,
             error: self.error(),
             dataflow_bytes: self.bytes().1,
+            order: None,
         }
     }
 }
@@ -313,7 +314,8 @@ impl Arranging {
     }
 }
 
-fn over_budget(view: &str, budget_bytes: usize) -> SqlError {
+/// Why a view that holds more than the budget is given up.
+pub(super) fn over_budget(view: &str, budget_bytes: usize) -> SqlError {
     SqlError::new(
         "53200",
         format!("view \"{view}\" needs more memory than dogwood.view_memory allows ({budget_bytes} bytes)"),

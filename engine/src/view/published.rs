@@ -2,6 +2,7 @@
 //!
 //! Cheap to make anew: a commit changes the entries of affected views only. Never changes once published.
 
+use super::ordered::Entries;
 use crate::SqlError;
 use crate::render::shared::{ViewBatch, for_key, next_key};
 use crate::render::top_k::OrderedRow;
@@ -12,7 +13,11 @@ use std::sync::Arc;
 /// All maintained views at one commit, some of one id after another in a part: a commit copies the parts of the views
 /// that it changes, and pointers to the others.
 #[derive(Clone, Default)]
-pub struct Views(Arc<BTreeMap<u32, Arc<Part>>>);
+pub struct Views {
+    parts: Arc<BTreeMap<u32, Arc<Part>>>,
+    /// Which of them is the ordered index for an index.
+    orders: Arc<BTreeMap<IndexId, RelationId>>,
+}
 
 type Part = BTreeMap<RelationId, Arc<ViewState>>;
 
@@ -25,7 +30,7 @@ fn part(view: RelationId) -> u32 {
 impl Views {
     /// One view.
     pub fn get(&self, view: RelationId) -> Option<&Arc<ViewState>> {
-        self.0.get(&part(view))?.get(&view)
+        self.parts.get(&part(view))?.get(&view)
     }
     /// The view, if it can be read.
     pub fn ready(&self, view: RelationId) -> Option<&Arc<ViewState>> {
@@ -33,19 +38,32 @@ impl Views {
     }
     /// All views.
     pub fn iter(&self) -> impl Iterator<Item = (&RelationId, &Arc<ViewState>)> {
-        self.0.values().flat_map(|views| views.iter())
+        self.parts.values().flat_map(|views| views.iter())
     }
     /// Sets a view's state.
     pub fn set(&mut self, view: RelationId, state: ViewState) {
-        let part = Arc::make_mut(&mut self.0).entry(part(view)).or_default();
+        if let Some(order) = &state.order
+            && self.orders.get(&order.index) != Some(&view)
+        {
+            Arc::make_mut(&mut self.orders).insert(order.index, view);
+        }
+        let part = Arc::make_mut(&mut self.parts).entry(part(view)).or_default();
         Arc::make_mut(part).insert(view, Arc::new(state));
     }
     /// Forgets a view.
     pub fn remove(&mut self, view: RelationId) {
         if self.get(view).is_some() {
-            let views = Arc::make_mut(&mut self.0).entry(part(view)).or_default();
+            let views = Arc::make_mut(&mut self.parts).entry(part(view)).or_default();
             Arc::make_mut(views).remove(&view);
         }
+        if self.orders.values().any(|order| *order == view) {
+            Arc::make_mut(&mut self.orders).retain(|_, order| *order != view);
+        }
+    }
+    /// The entries of an index, or of a primary key, in order, if they are in memory.
+    pub fn order(&self, index: IndexId) -> Option<&Entries> {
+        let state = self.ready(*self.orders.get(&index)?)?;
+        state.order.as_ref().map(|order| &order.entries)
     }
 }
 
@@ -78,12 +96,23 @@ pub struct ViewState {
     pub error: Option<ValueError>,
     /// Bytes that its dataflow holds besides, as far as they are counted.
     pub dataflow_bytes: usize,
+    /// Its entries, if it is an ordered index.
+    pub order: Option<Order>,
+}
+
+/// An ordered index as of one commit.
+#[derive(Clone)]
+pub struct Order {
+    /// The index, or primary key, whose order it has.
+    pub index: IndexId,
+    /// Its entries: see `ordered`.
+    pub entries: Entries,
 }
 
 impl ViewState {
     /// Without rows.
     pub fn at(stage: Stage) -> Self {
-        ViewState { stage, arrangements: Vec::new(), errors: 0, error: None, dataflow_bytes: 0 }
+        ViewState { stage, arrangements: Vec::new(), errors: 0, error: None, dataflow_bytes: 0, order: None }
     }
     /// Whether its rows are those of the commit. While a row fails, readers compute for themselves, so that
     /// the error is only theirs whose rows it concerns.
@@ -96,7 +125,8 @@ impl ViewState {
     }
     /// Bytes of all arrangements.
     pub fn bytes(&self) -> usize {
-        self.arrangements.iter().map(Arrangement::bytes).sum::<usize>() + self.dataflow_bytes
+        let order_bytes = self.order.as_ref().map_or(0, |order| order.entries.bytes());
+        self.arrangements.iter().map(Arrangement::bytes).sum::<usize>() + self.dataflow_bytes + order_bytes
     }
 }
 

@@ -9,6 +9,8 @@
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
+mod orders;
+
 use super::automatic::AutomaticViews;
 use super::below::{SourceChange, change, is_truncated, table_changes};
 use super::dataflow::{Definition, Logs, ViewDataflow};
@@ -16,6 +18,8 @@ use super::hydrate::Hydration;
 use super::inspection::Inspected;
 use super::line::{Line, Made};
 use super::maintained::{Maintained, Overview, Progress, definition};
+use super::message::Message;
+use super::ordered::OrderedIndexes;
 use super::published::{Stage, ViewState, Views};
 use super::statistics::Statistics;
 use super::subscription::{Deltas, Subscriptions};
@@ -34,36 +38,13 @@ use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
 use std::time::Instant;
 use storage::Store;
 use timely::WorkerConfig;
 use timely::communication::Allocator;
 use timely::communication::allocator::thread::Thread;
 use timely::worker::Worker;
-
-/// What the flush thread tells the view thread, in commit order.
-pub enum Message {
-    /// Commit groups were written. Only one by itself erases people, truncates tables or changes the catalog.
-    Group {
-        /// The state before them; its views are not looked at.
-        before: Arc<Published>,
-        /// The state after them; likewise.
-        after: Arc<Published>,
-        /// The changes, in order.
-        layers: Vec<Arc<Overlay>>,
-    },
-    /// A view that no DDL made is wanted from this state on.
-    Create(Box<Definition>, Arc<Published>),
-    /// It is no longer.
-    Drop(RelationId, Arc<Published>),
-    /// A view that has failed is filled again, from this state.
-    Refill(RelationId, Arc<Published>),
-    /// What dataflows hold and took.
-    Inspect(Sender<Vec<Inspected>>),
-    /// The server stops: nothing is published any more.
-    Stop,
-}
 
 /// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
 const TRUNCATED_ROWS_MAX: usize = 1_000;
@@ -91,6 +72,7 @@ pub struct ViewWorker {
     around: Surroundings,
     logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
+    ordered: OrderedIndexes,
     /// None after it has changed.
     overview: Option<Rc<Overview>>,
     /// As of `state`.
@@ -113,6 +95,7 @@ impl ViewWorker {
             around,
             logs,
             views: BTreeMap::new(),
+            ordered: OrderedIndexes::default(),
             overview: None,
             current: Views::default(),
             amid_group: false,
@@ -125,7 +108,7 @@ impl ViewWorker {
         self.follow_catalog();
         self.republish();
         loop {
-            let message = if !self.overview().hydrating.is_empty() {
+            let message = if self.ordered.is_filling() || !self.overview().hydrating.is_empty() {
                 match messages.try_recv() {
                     Ok(message) => Some(message),
                     Err(TryRecvError::Empty) => None,
@@ -144,8 +127,14 @@ impl ViewWorker {
                     self.create_automatic(*definition);
                     self.republish();
                 }
+                Some(Message::Order(id, by, state)) => {
+                    self.state = state;
+                    self.create_ordered(id, *by);
+                    self.republish();
+                }
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
+                    self.ordered.remove(view);
                     if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
                         flow.end(&mut self.worker);
                     }
@@ -165,7 +154,10 @@ impl ViewWorker {
                     let _unheard = reply.send(self.inspect());
                 }
                 Some(Message::Stop) => return,
-                None => self.hydrate(),
+                None => {
+                    self.fill_ordered();
+                    self.hydrate();
+                }
             }
         }
     }
@@ -236,6 +228,7 @@ impl ViewWorker {
             let hydrating = self.overview().hydrating.iter().copied().collect();
             self.fill_anew(hydrating);
         }
+        self.follow_ordered(layers);
         self.follow_all(before, &after, &old_views, layers, &mut deltas);
         self.amid_group = false;
         self.wake_waiting();
@@ -377,6 +370,7 @@ impl ViewWorker {
     /// Makes, remakes and drops views until they are those of the catalog.
     fn follow_catalog_telling(&mut self, deltas: &mut Deltas) {
         let catalog = self.state.catalog().clone();
+        self.end_ordered(&catalog);
         let (mut stale, mut improvable) = (BTreeSet::new(), Vec::new());
         for (id, view) in &self.views {
             let gone = !view.automatic && !catalog.table(*id).is_some_and(|table| table.is_maintained());

@@ -3,7 +3,7 @@
 use engine::SqlError;
 use engine::one_shot::QueryLimits;
 use engine::protocol::CancelFlag;
-use engine::reader::{KeyRange, Reader, RowIterator};
+use engine::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use planner::catalog::{Catalog, Column, Index, Table};
 use planner::plan::{Finishing, Plan, Query};
 use planner::scalar::aggregate::{Accumulable, Contribution};
@@ -121,7 +121,7 @@ impl Reader for Memory {
             self.indexes.get(&(table.id, index.columns[0])).and_then(|index| index.get(&key::encode_all(values)));
         Ok(keys.into_iter().flatten().map(|key| (key.clone(), rows[key].clone())).collect())
     }
-    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<RowIterator, SqlError> {
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {
         assert!(index.is_none() && range.prefix.is_empty(), "only ranges of the primary key here");
         let passes =
             |value: &Datum| {
@@ -138,7 +138,7 @@ impl Reader for Memory {
         if range.reverse {
             rows.reverse();
         }
-        Ok(Box::new(rows.into_iter()))
+        Ok(Some(RangeRows { rows: Box::new(rows.into_iter()), worth_rows: usize::MAX }))
     }
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
         let rows: Vec<_> = self.tables[&table.id].iter().map(|(key, row)| Ok((key.clone(), row.clone()))).collect();

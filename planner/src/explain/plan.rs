@@ -2,6 +2,7 @@
 
 use super::mir::{bounds, kind_name};
 use super::{Text, columns, expr, order_items};
+use crate::physical::KeyForms;
 use crate::plan::{Access, Lookup, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::RelationId;
@@ -103,8 +104,10 @@ impl Text<'_> {
                     keys => format!("Lookup {name} using {path}, {} keys", keys.len()),
                 }
             }
-            Access::Range { lookup, prefix, lower, upper, reverse } => {
-                let mut line = format!("Range {name} using {}", self.lookup(relation, *lookup));
+            Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
+                // Of hashed keys, it is read where its order is in memory.
+                let range = if self.catalog.ordered(relation) { "Range" } else { "OrderedScan" };
+                let mut line = format!("{range} {name} using {}", self.lookup(relation, *lookup));
                 if !prefix.is_empty() {
                     line.push_str(&format!(" = ({})", expr::scalars(prefix)));
                 }

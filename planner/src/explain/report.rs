@@ -55,6 +55,28 @@ pub enum Path {
     },
 }
 
+/// An index of hashed keys, whose order is in memory if it is anywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderedIndex {
+    /// Its name.
+    pub name: String,
+    /// Why it is not in memory; all rows are read until then.
+    pub why_not: Option<String>,
+}
+
+impl OrderedIndex {
+    fn text(&self) -> String {
+        match &self.why_not {
+            None => format!("Ordered index: {} in memory", self.name),
+            Some(why) => format!("Ordered index: {} not in memory, so that all rows are read: {why}", self.name),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "Index": self.name, "In Memory": self.why_not.is_none(), "Why Not": self.why_not })
+    }
+}
+
 /// EXPLAIN's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -64,6 +86,8 @@ pub struct Report {
     pub path: Path,
     /// Why it does not read a view.
     pub why_no_view: Option<String>,
+    /// Whose order in memory its plan can read.
+    pub ordered_indexes: Vec<OrderedIndex>,
     /// Time taken to plan, if it is shown.
     pub planning: Option<Duration>,
     /// Time taken to run.
@@ -150,6 +174,7 @@ impl Report {
             .collect();
         lines.push(format!("Path: {}", self.path.text()));
         lines.extend(self.why_no_view.iter().map(|why| format!("Why not a view: {why}")));
+        lines.extend(self.ordered_indexes.iter().map(OrderedIndex::text));
         for (name, time) in [("Planning", self.planning), ("Execution", self.execution)] {
             lines.extend(time.map(|time| format!("{name} Time: {:.3} ms", milliseconds(time))));
         }
@@ -164,6 +189,10 @@ impl Report {
         }
         self.path.fields(&mut fields);
         fields.extend(self.why_no_view.iter().map(|why| ("Why Not A View".to_string(), json!(why))));
+        if !self.ordered_indexes.is_empty() {
+            let indexes = self.ordered_indexes.iter().map(OrderedIndex::json).collect();
+            fields.insert("Ordered Indexes".into(), Value::Array(indexes));
+        }
         for (name, time) in [("Planning Time", self.planning), ("Execution Time", self.execution)] {
             fields.extend(time.map(|time| (name.to_string(), json!(milliseconds(time)))));
         }
@@ -203,7 +232,7 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
 
 #[cfg(test)]
 mod tests {
-    use super::{Actual, Operator, Path, Report};
+    use super::{Actual, Operator, OrderedIndex, Path, Report};
     use std::time::Duration;
 
     fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
@@ -224,6 +253,10 @@ mod tests {
             ],
             path: Path::OneShot { over: vec!["v".into()] },
             why_no_view: Some("it is young".into()),
+            ordered_indexes: vec![
+                OrderedIndex { name: "i".into(), why_not: None },
+                OrderedIndex { name: "j".into(), why_not: Some("it is seldom".into()) },
+            ],
             planning: None,
             execution: Some(Duration::from_millis(2)),
         };
@@ -234,6 +267,8 @@ mod tests {
             "    Scan b",
             "Path: one-shot over maintained view \"v\"",
             "Why not a view: it is young",
+            "Ordered index: i in memory",
+            "Ordered index: j not in memory, so that all rows are read: it is seldom",
             "Execution Time: 2.000 ms",
         ];
         assert_eq!(report.text(), expected);
@@ -243,6 +278,7 @@ mod tests {
         assert_eq!(plan["Plans"][0]["Held Batches"], 2);
         assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
+        assert_eq!(json[0]["Ordered Indexes"][1]["Why Not"], "it is seldom");
         assert_eq!(json[0]["Why Not A View"], "it is young");
     }
 }

@@ -85,26 +85,37 @@ impl Planner<'_> {
                 best = Some((merit, Access::Lookup { lookup, keys }, used));
             }
         }
-        if ordered
+        // Of hashed keys a range is read in memory or not at all: any lookup is better.
+        if (ordered || (best.is_none() && table.is_stored()))
             && let Some((merit, access, used)) = self.range(table, &predicates, &fixed)
             && best.as_ref().is_none_or(|(most, ..)| merit.beats(most))
         {
             best = Some((merit, access, used));
         }
-        let Some((_, access, used)) = best else {
+        let Some((_, access, mut used)) = best else {
             return Found { access: Access::Scan, residual: all() };
         };
+        if self.reads_all(relation, &access) {
+            used.clear();
+        }
         let residual = predicates.into_iter().enumerate().filter(|(at, _)| !used.contains(at));
         Found { access, residual: residual.map(|(_, predicate)| predicate.clone()).collect() }
+    }
+
+    /// Whether all rows are read, or may be: a range of hashed keys needs its order in memory.
+    pub(super) fn reads_all(&self, relation: RelationId, access: &Access) -> bool {
+        match access {
+            Access::Scan => true,
+            Access::Lookup { .. } => false,
+            Access::Range { .. } => !self.forms.ordered(relation),
+        }
     }
 
     /// Rows that one key finds, of which the first `bound` columns are given.
     pub(super) fn lookup_rows(&self, table: &Table, lookup: Lookup, bound: usize) -> f64 {
         let unique = match lookup {
             Lookup::PrimaryKey => true,
-            Lookup::Index(id) => {
-                table.index(id).is_some_and(|index| index.unique && bound == index.columns.len())
-            }
+            Lookup::Index(id) => table.index(id).is_some_and(|index| index.unique && bound == index.columns.len()),
         };
         match (unique, bound) {
             (true, _) => 1.0,
@@ -141,7 +152,7 @@ impl Planner<'_> {
             }
             let bounds = [&lower, &upper].into_iter().flatten().count();
             let merit = Merit::range(prefix.len(), bounds);
-            let access = Access::Range { lookup, prefix, lower, upper, reverse: false };
+            let access = Access::Range { lookup, prefix, lower, upper, reverse: false, in_order: false };
             let rows = self.access_rows(table.id, &access);
             if best.as_ref().is_none_or(|(least, ..)| rows < *least) {
                 best = Some((rows, merit, access, used));
@@ -186,7 +197,7 @@ impl Planner<'_> {
         }
         let Some(ArrayKeys { merit, lookup, key, used, array, element }) = best else { return Ok(None) };
         match instead_of {
-            Access::Scan => {}
+            access if self.reads_all(relation, access) => {}
             Access::Lookup { lookup, keys } => {
                 let bound = keys.first().map_or(0, Vec::len);
                 let rows = self.lookup_rows(table, *lookup, bound);
@@ -194,7 +205,7 @@ impl Planner<'_> {
                     return Ok(None);
                 }
             }
-            Access::Range { .. } => return Ok(None),
+            Access::Scan | Access::Range { .. } => return Ok(None),
         }
         let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0 };
         let array_type = array.scalar_type(&|_| ScalarType::Unknown);

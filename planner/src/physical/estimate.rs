@@ -38,14 +38,15 @@ impl Planner<'_> {
         let (mut estimate, filtered) = match core {
             Mir::Get { relation, .. } => {
                 let found = self.access(*relation, &mfp);
-                let rows = self.access_rows(*relation, &found.access);
-                (
-                    Estimate {
-                        rows,
-                        cost: rows * if matches!(found.access, Access::Scan) { 1.0 } else { LOOKUP_COST },
-                    },
-                    found.residual,
-                )
+                // What may have to read all rows is planned as if it had to.
+                let estimate = if self.reads_all(*relation, &found.access) {
+                    let rows = self.access_rows(*relation, &Access::Scan);
+                    Estimate { rows, cost: rows }
+                } else {
+                    let rows = self.access_rows(*relation, &found.access);
+                    Estimate { rows, cost: rows * LOOKUP_COST }
+                };
+                (estimate, found.residual)
             }
             other => (self.estimate_core(other), mfp.filter.into_iter().map(|(_, predicate)| predicate).collect()),
         };
@@ -154,7 +155,7 @@ impl Planner<'_> {
 }
 
 /// The share of rows that pass a predicate.
-fn selectivity(predicate: &ScalarExpr) -> f64 {
+pub(super) fn selectivity(predicate: &ScalarExpr) -> f64 {
     match shape::compared(predicate) {
         Some((Comparison::Equal | Comparison::NotDistinct, ..)) => 0.05,
         Some((Comparison::NotEqual | Comparison::Distinct, ..)) => 0.9,

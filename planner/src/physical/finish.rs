@@ -1,11 +1,13 @@
 //! Finishing: LIMIT of a subquery that is the whole query, and ORDER BY that the access path already gives.
 
 use super::KeyForms;
-use crate::catalog::Catalog;
+use super::access::lookups;
+use super::estimate::{LOOKUP_COST, TABLE_ROWS, selectivity};
+use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
 use crate::plan::{Access, Finishing, Lookup, Plan};
-use crate::scalar::{Mfp, Order};
-use repr::ColumnIndex;
+use crate::scalar::{Mfp, Order, ScalarExpr};
+use repr::{ColumnIndex, Datum};
 
 /// Moves the order and limit of an outermost TopK without groups to the finishing, if that has no other.
 pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing) {
@@ -27,7 +29,8 @@ pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing
     ((**input).clone(), lifted)
 }
 
-/// Reads a table in the order that is asked for, where its primary key stands in that order.
+/// Reads a table in the order that is asked for, where its primary key stands in that order, or where one of its keys or
+/// indexes can be in memory in that order and few of its rows are wanted.
 pub(super) fn order_from_access(
     plan: Plan,
     finishing: Finishing,
@@ -35,8 +38,17 @@ pub(super) fn order_from_access(
     forms: &dyn KeyForms,
 ) -> (Plan, Finishing) {
     let Plan::Get { relation, access, with_key, mfp } = plan else { return (plan, finishing) };
-    let key = catalog.table(relation).and_then(|table| table.primary_key_columns()).filter(|_| forms.ordered(relation));
-    let ordered = key.and_then(|key| in_key_order(&access, key, &finishing.order_by, &mfp));
+    let Some(table) = catalog.table(relation).filter(|table| table.is_stored()) else {
+        return (Plan::Get { relation, access, with_key, mfp }, finishing);
+    };
+    if !forms.ordered(relation) {
+        let ordered = in_memory_order(&access, table, &finishing, &mfp);
+        return (Plan::Get { relation, access: ordered.unwrap_or(access), with_key, mfp }, finishing);
+    }
+    let ordered = table.primary_key_columns().and_then(|key| {
+        let access = from_all(&access, Lookup::PrimaryKey)?;
+        in_key_order(access, key, &finishing.order_by, &mfp)
+    });
     match ordered {
         Some(access) => {
             (Plan::Get { relation, access, with_key, mfp }, Finishing { order_by: Vec::new(), ..finishing })
@@ -45,28 +57,73 @@ pub(super) fn order_from_access(
     }
 }
 
-/// The access that gives rows by `order`, if the primary key does. Its columns hold no NULLs.
-fn in_key_order(access: &Access, key: &[ColumnIndex], order: &[Order], mfp: &Mfp) -> Option<Access> {
-    let first = order.first()?;
-    let reverse = first.descending;
-    let (prefix, lower, upper) = match access {
-        Access::Scan => (Vec::new(), None, None),
-        Access::Range { lookup: Lookup::PrimaryKey, prefix, lower, upper, .. } => {
-            (prefix.clone(), lower.clone(), upper.clone())
-        }
-        Access::Range { .. } | Access::Lookup { .. } => return None,
+/// A range of a hashed table in the order that is asked for, if there is one that is worth it: the range that its
+/// predicates give, or else, under a small LIMIT, all of a key or index.
+fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &Mfp) -> Option<Access> {
+    let few = |finishing: &Finishing| {
+        let passing: f64 = mfp.filter.iter().map(|(_, predicate)| selectivity(predicate)).product();
+        let wanted = match (&finishing.limit, &finishing.offset) {
+            (Some(limit), offset) => literal(limit) + offset.as_ref().map_or(0.0, literal),
+            (None, _) => return false,
+        };
+        wanted / passing * LOOKUP_COST < TABLE_ROWS
     };
+    if matches!(access, Access::Scan) && !few(finishing) {
+        return None;
+    }
+    lookups(table).find_map(|(lookup, columns)| {
+        let access = from_all(access, lookup)?;
+        in_key_order(access, columns, &finishing.order_by, mfp)
+    })
+}
+
+/// LIMIT or OFFSET; ten where it is not known yet.
+fn literal(expr: &ScalarExpr) -> f64 {
+    match expr {
+        ScalarExpr::Literal(Datum::Int8(value), _) => *value as f64,
+        _ => 10.0,
+    }
+}
+
+/// The access as a range of this key or index, if it is one or reads all rows.
+fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
+    match access {
+        Access::Scan => Some(Access::Range {
+            lookup: wanted,
+            prefix: Vec::new(),
+            lower: None,
+            upper: None,
+            reverse: false,
+            in_order: false,
+        }),
+        Access::Range { lookup, .. } if *lookup == wanted => Some(access.clone()),
+        Access::Range { .. } | Access::Lookup { .. } => None,
+    }
+}
+
+/// The range that gives rows by `order`, if the key's columns do.
+fn in_key_order(range: Access, key: &[ColumnIndex], order: &[Order], mfp: &Mfp) -> Option<Access> {
+    let Access::Range { lookup, prefix, lower, upper, .. } = range else { return None };
+    let reverse = order.first()?.descending;
     let (fixed, mut rest) = key.split_at(prefix.len());
     for item in order {
         let column = *mfp.project.get(item.column)?;
         if fixed.contains(&column) {
             continue;
         }
-        let Some((next, after)) = rest.split_first() else { break };
-        if *next != column || item.descending != reverse {
+        let Some((next, after)) = rest.split_first() else {
+            if lookup == Lookup::PrimaryKey {
+                // No two rows have the same key: what is asked for beyond it does not matter.
+                break;
+            }
+            return None;
+        };
+        // NULLs stand last in an index; a primary key has none.
+        let nulls = item.nulls_first == item.descending || lookup == Lookup::PrimaryKey;
+        if *next != column || item.descending != reverse || !nulls {
             return None;
         }
         rest = after;
     }
-    Some(Access::Range { lookup: Lookup::PrimaryKey, prefix, lower, upper, reverse })
+    Some(Access::Range { lookup, prefix, lower, upper, reverse, in_order: true })
 }

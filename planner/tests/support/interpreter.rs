@@ -328,7 +328,7 @@ impl Run<'_> {
                 };
                 rows.filter(|(_, row)| wanted(row)).collect()
             }
-            Access::Range { lookup, prefix, lower, upper, reverse } => {
+            Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
                 let columns = self.lookup_columns(relation, *lookup);
                 let prefix = self.eval_all(prefix, &[])?;
                 let bound = |bound: &Option<(ScalarExpr, bool)>| match bound {

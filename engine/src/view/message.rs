@@ -1,0 +1,35 @@
+//! What the view thread is told, in commit order.
+
+use super::dataflow::Definition;
+use super::inspection::Inspected;
+use super::ordered::OrderedBy;
+use crate::overlay::Overlay;
+use crate::published::Published;
+use repr::RelationId;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// What the flush thread tells the view thread, in commit order.
+pub enum Message {
+    /// Commit groups were written. Only one by itself erases people, truncates tables or changes the catalog.
+    Group {
+        /// The state before them; its views are not looked at.
+        before: Arc<Published>,
+        /// The state after them; likewise.
+        after: Arc<Published>,
+        /// The changes, in order.
+        layers: Vec<Arc<Overlay>>,
+    },
+    /// A view that no DDL made is wanted from this state on.
+    Create(Box<Definition>, Arc<Published>),
+    /// An ordered index is wanted from this state on.
+    Order(RelationId, Box<OrderedBy>, Arc<Published>),
+    /// A view or an ordered index is no longer wanted.
+    Drop(RelationId, Arc<Published>),
+    /// A view that has failed is filled again, from this state.
+    Refill(RelationId, Arc<Published>),
+    /// What dataflows hold and took.
+    Inspect(Sender<Vec<Inspected>>),
+    /// The server stops: nothing is published any more.
+    Stop,
+}
