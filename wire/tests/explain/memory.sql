@@ -153,7 +153,7 @@ Finish …
 Path: one-shot
 Why not a view: its view was dropped # s ago, because views held more than dogwood.view_memory (1048576 bytes)
 
-SELECT count(*) FROM dogwood.views
+eventually SELECT count(*) FROM dogwood.views
 ----
 0
 
