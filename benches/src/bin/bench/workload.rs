@@ -51,7 +51,10 @@ pub fn copy(server: &Server, table: &str, rows: impl Iterator<Item = (u64, Optio
     }
     let started = Instant::now();
     let mut writer = client.copy_in(&format!("COPY {table} FROM STDIN"))?;
-    writer.write_all(&text)?;
+    // One message each: a message is bounded.
+    for part in text.chunks(1 << 16) {
+        writer.write_all(part)?;
+    }
     let copied = writer.finish()?;
     let took = started.elapsed();
     if copied != count {
