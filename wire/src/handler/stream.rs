@@ -52,9 +52,10 @@ impl Handler<'_> {
     pub(super) async fn keep_pace(&mut self, pace: &mut Pace) -> Result<(), WireError> {
         self.connection.seal();
         let now = Instant::now();
-        if self.connection.wants_flush() || now.duration_since(pace.flushed) >= FLUSH_AFTER {
+        let since = *pace.waiting_since.get_or_insert(now);
+        if self.connection.wants_flush() || now.duration_since(since) >= FLUSH_AFTER {
             self.connection.flush().await?;
-            pace.flushed = now;
+            pace.waiting_since = None;
         }
         Ok(())
     }
@@ -64,14 +65,14 @@ impl Handler<'_> {
     }
 }
 
-/// When a stream was last flushed.
+/// Since when a row waits to be flushed. Not since the statement began: what was not sent can be run again.
 pub(super) struct Pace {
-    flushed: Instant,
+    waiting_since: Option<Instant>,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Pace { flushed: Instant::now() }
+        Pace { waiting_since: None }
     }
 }
 
