@@ -153,3 +153,18 @@ def state_of(function, *arguments):
 
 def rows(connection, sql, parameters=None):
     return connection.execute(sql, parameters).fetchall()
+
+
+def run_check(check):
+    """All of a check (its `run`, over its `server`, told to its `tally`), then a clean stop. Ends the process."""
+    tally, server = check.tally, check.server
+    try:
+        server.start()
+        tally.case(check.run)
+        if tally.that(server.alive(), "the server lives", server.said()[-2000:]):
+            tally.equal(server.stop(), 0, "SIGTERM at the end")
+            tally.clean(server, "at the end")
+        tally.equal(server.said()[:2000], "", "the server's log is empty")
+    finally:
+        server.remove()
+    tally.end()

@@ -16,7 +16,7 @@ import traceback
 
 import psycopg
 
-from harness import Server, Tally, rows, state_of
+from harness import Server, Tally, rows, run_check, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, born DATE, score INT, city CHAR(6))",
@@ -476,18 +476,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=15)
-    check = Check(parser.parse_args())
-    tally, server = check.tally, check.server
-    try:
-        server.start()
-        tally.case(check.run)
-        if tally.that(server.alive(), "the server lives", server.said()[-2000:]):
-            tally.equal(server.stop(), 0, "SIGTERM at the end")
-            tally.clean(server, "at the end")
-        tally.equal(server.said()[:2000], "", "the server's log is empty")
-    finally:
-        server.remove()
-    tally.end()
+    run_check(Check(parser.parse_args()))
 
 
 if __name__ == "__main__":

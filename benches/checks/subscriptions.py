@@ -15,7 +15,7 @@ import time
 
 import psycopg
 
-from harness import Server, Tally, rows, state_of
+from harness import Server, Tally, rows, run_check, state_of
 from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, replay
 
 def difference(contents, expected):
@@ -531,18 +531,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--transactions", type=int, default=100)
-    check = Check(parser.parse_args())
-    tally, server = check.tally, check.server
-    try:
-        server.start()
-        tally.case(check.run)
-        if tally.that(server.alive(), "the server lives", server.said()[-2000:]):
-            tally.equal(server.stop(), 0, "SIGTERM at the end")
-            tally.clean(server, "at the end")
-        tally.equal(server.said()[:2000], "", "the server's log is empty")
-    finally:
-        server.remove()
-    tally.end()
+    run_check(Check(parser.parse_args()))
 
 
 if __name__ == "__main__":
