@@ -203,11 +203,7 @@ impl Pipeline {
         let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
                 .name(name.into())
-                .spawn(move || {
-                    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).is_err() {
-                        std::process::abort();
-                    }
-                })
+                .spawn(move || stage::or_abort(body))
                 .expect("the process can start its pipeline threads")
         };
         let (stage, next) = (commit.clone(), flush.clone());

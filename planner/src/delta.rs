@@ -197,11 +197,7 @@ fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
     };
     let table = catalog.table(*relation)?;
     let looked_up = lookup_columns(table, *lookup)?.iter().copied();
-    let left = match kind {
-        MatchKind::Inner | MatchKind::Left => mfp.input_arity.checked_sub(table.columns.len())?,
-        // They give the left's columns only.
-        MatchKind::Semi | MatchKind::Anti => mfp.input_arity,
-    };
+    let left = left_arity(*kind, mfp, table)?;
     let expressions = condition.iter().chain(&mfp.map).chain(mfp.filter.iter().map(|(_, predicate)| predicate));
     let named = expressions.flat_map(ScalarExpr::columns).chain(mfp.project.iter().copied());
     let right = named.filter_map(|column| column.checked_sub(left)).filter(|column| *column < table.columns.len());
@@ -215,6 +211,15 @@ fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
         mfp: mfp.clone(),
         used: used.into_iter().collect(),
     })
+}
+
+/// How many of the columns that a join's `mfp` is given are the left side's.
+fn left_arity(kind: MatchKind, mfp: &Mfp, table: &Table) -> Option<usize> {
+    match kind {
+        MatchKind::Inner | MatchKind::Left => mfp.input_arity.checked_sub(table.columns.len()),
+        // They give the left's columns only.
+        MatchKind::Semi | MatchKind::Anti => Some(mfp.input_arity),
+    }
 }
 
 fn linear_step(plan: &Plan) -> Option<Step> {
@@ -242,10 +247,7 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
             let join = join_step(plan, catalog)?;
             let table = catalog.table(*relation)?;
             let wanted = through_mfp(wanted, mfp);
-            let arity = match kind {
-                MatchKind::Inner | MatchKind::Left => mfp.input_arity.checked_sub(table.columns.len())?,
-                MatchKind::Semi | MatchKind::Anti => mfp.input_arity,
-            };
+            let arity = left_arity(*kind, mfp, table)?;
             let (left, right): (Vec<Wanted>, Vec<Wanted>) =
                 wanted.into_iter().partition(|wanted| wanted.column < arity);
             if !left.is_empty()

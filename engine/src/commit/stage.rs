@@ -92,9 +92,13 @@ impl<W: Worker> Stage<W> {
         if some.is_empty() {
             return;
         }
-        // Half a commit cannot be taken back: recovery is the tested way out of a bug here.
-        if std::panic::catch_unwind(AssertUnwindSafe(|| worker.work(some))).is_err() {
-            std::process::abort();
-        }
+        or_abort(|| worker.work(some));
+    }
+}
+
+/// Half a commit cannot be taken back: recovery is the tested way out of a bug here.
+pub(super) fn or_abort(body: impl FnOnce()) {
+    if std::panic::catch_unwind(AssertUnwindSafe(body)).is_err() {
+        std::process::abort();
     }
 }

@@ -12,7 +12,7 @@ use crate::one_shot::watch::Ticker;
 use crate::reader::Reader;
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
-use repr::{Datum, RelationId, Row, RowKey};
+use repr::{Datum, RelationId, Row, RowKey, ValueError};
 
 /// The join, borrowed from its plan node.
 #[derive(Clone, Copy)]
@@ -38,11 +38,7 @@ impl LookupJoin<'_> {
         input: &[Datum],
         eval: &EvalContext,
     ) -> Result<Vec<(RowKey, Row)>, RowFailure> {
-        let mut values = Vec::with_capacity(self.key.len());
-        for expression in self.key {
-            values.push(expression.eval(input, eval)?);
-        }
-        leaf.find(reader, &values).map_err(RowFailure::Environment)
+        leaf.find(reader, &evaluate(self.key, input, eval)?).map_err(RowFailure::Environment)
     }
 
     /// Appends a match to `row`, which holds the input's columns; whether it satisfies the condition.
@@ -54,10 +50,8 @@ impl LookupJoin<'_> {
         eval: &EvalContext,
     ) -> Result<bool, RowFailure> {
         leaf.append(found, row);
-        for predicate in self.condition {
-            if !predicate.holds(row, eval)? {
-                return Ok(false);
-            }
+        if !holds(self.condition, row, eval)? {
+            return Ok(false);
         }
         if self.with_key {
             row.push(key_datum(key));
@@ -99,6 +93,21 @@ impl LookupJoin<'_> {
     pub fn pad(&self, leaf: &Leaf, row: &mut Vec<Datum>) {
         row.resize(row.len() + leaf.arity() + usize::from(self.with_key), Datum::Null);
     }
+}
+
+/// These expressions over a row.
+pub fn evaluate(expressions: &[ScalarExpr], row: &[Datum], eval: &EvalContext) -> Result<Vec<Datum>, ValueError> {
+    expressions.iter().map(|expression| expression.eval(row, eval)).collect()
+}
+
+/// Whether all predicates are true of a row.
+pub fn holds(predicates: &[ScalarExpr], row: &[Datum], eval: &EvalContext) -> Result<bool, ValueError> {
+    for predicate in predicates {
+        if !predicate.holds(row, eval)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Renders the join over a collection.
@@ -153,7 +162,7 @@ fn join_one(
     input: &mut Vec<Datum>,
     output: &mut Vec<Datum>,
     eval: &EvalContext,
-    emit: &mut dyn FnMut(Result<Row, repr::ValueError>) -> bool,
+    emit: &mut dyn FnMut(Result<Row, ValueError>) -> bool,
 ) -> Result<(), RowFailure> {
     let matches = join.find(leaf, reader, input, eval)?;
     let mut finish = |row: &mut Vec<Datum>| match join.mfp.evaluate(row, eval) {

@@ -6,12 +6,12 @@ use crate::one_shot::watch::{Ticker, Watch};
 use crate::reader::Reader;
 use crate::render::context::RowFailure;
 use crate::render::leaf::Leaf;
-use crate::render::lookup_join::LookupJoin;
+use crate::render::lookup_join::{LookupJoin, evaluate, holds};
 use crate::render::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
-use repr::{Datum, RelationId, Row, ValueError, key};
+use planner::scalar::{EvalContext, Mfp};
+use repr::{Datum, RelationId, Row, key};
 use std::collections::{BTreeSet, HashMap};
 
 /// Rows on their way through one pipeline, over one state.
@@ -268,25 +268,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// These expressions over a row.
-pub(super) fn evaluate(
-    expressions: &[ScalarExpr],
-    row: &[Datum],
-    eval: &EvalContext,
-) -> Result<Vec<Datum>, ValueError> {
-    expressions.iter().map(|expression| expression.eval(row, eval)).collect()
-}
-
-/// Whether all predicates are true of a row.
-pub(super) fn holds(predicates: &[ScalarExpr], row: &[Datum], eval: &EvalContext) -> Result<bool, ValueError> {
-    for predicate in predicates {
-        if !predicate.holds(row, eval)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// These parts of the values, each combination once.
