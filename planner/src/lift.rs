@@ -14,11 +14,12 @@ use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::{Mir, expr};
 use crate::physical::{self, MaintainedPlan};
-use crate::plan::{Finishing, MatchKind};
+use crate::plan::{Finishing, MatchKind, Query};
 use crate::scalar::{Order, ScalarExpr, Volatility};
 use crate::transform::{self, shape};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 // Alternatives of one query. Unions of unions multiply them.
 const ALTERNATIVES_MAX: usize = 64;
@@ -40,8 +41,19 @@ pub struct Lifted {
     pub finishing: Finishing,
     /// The tables and maintained views that it reads.
     pub reads: BTreeSet<RelationId>,
-    /// A key without rows still has a result (a count of zero): it is computed by itself.
-    pub absent_has_result: bool,
+    /// What the result is for a key that the view has no rows for.
+    pub absent: Absent,
+}
+
+/// The result for a key that a view has no rows for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Absent {
+    /// It has no rows.
+    Empty,
+    /// That of this query, whichever the key: the groups over no rows (a count of zero). It reads no table.
+    Known(Arc<Query>),
+    /// It has to be computed, key by key.
+    Computed,
 }
 
 /// What becomes of keys that a view has no rows for, though the query has a result for them (a count of zero).
@@ -82,11 +94,21 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     };
     let MirQuery { relation, finishing, columns, locks, next_local } = query;
     let arity = relation.arity();
+    let without_rows = over_no_rows(&relation);
     let relation = lifting.lift(relation);
     let key_names = (arity..relation.arity()).map(|column| origin(&relation, column, catalog)).collect();
     if let Err(reason) = maintainable(&relation, catalog) {
         return Ok(Err(reason));
     }
+    let absent = match without_rows {
+        _ if !lifting.scalar => Absent::Empty,
+        None => Absent::Computed,
+        Some(relation) => {
+            let (finishing, columns) = (finishing.clone(), columns.clone());
+            let query = MirQuery { relation, finishing, columns, locks: Vec::new(), next_local };
+            Absent::Known(Arc::new(physical::query(transform::optimize(query, catalog)?, catalog, catalog)?))
+        }
+    };
     let mut read = BTreeSet::new();
     reads(&relation, &mut read);
     let own: BTreeSet<usize> =
@@ -114,8 +136,27 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         asked: lifting.asked,
         finishing: outer,
         reads: read,
-        absent_has_result: lifting.scalar,
+        absent,
     }))
+}
+
+/// The relation as it is over no rows, if it is one group of them all and what is computed of that. Whatever is lifted
+/// then restricts the group's rows: a key that has no group has no rows. A group below, or a filter above, leaves that open.
+fn over_no_rows(mir: &Mir) -> Option<Mir> {
+    match mir {
+        Mir::Reduce { input, keys, aggregates, scalar: true } if keys.is_empty() && !has_scalar_group(input) => {
+            let input = Box::new(Mir::Constant { rows: Vec::new(), types: input.types().into() });
+            Some(Mir::Reduce { input, keys: Vec::new(), aggregates: aggregates.clone(), scalar: true })
+        }
+        Mir::Map { input, exprs } => Some(over_no_rows(input)?.map(exprs.clone())),
+        Mir::Project { input, columns } => Some(over_no_rows(input)?.project(columns.clone())),
+        _ => None,
+    }
+}
+
+/// Whether there is a group in it that has a row without rows.
+fn has_scalar_group(mir: &Mir) -> bool {
+    matches!(mir, Mir::Reduce { scalar: true, .. }) || mir.children().into_iter().any(has_scalar_group)
 }
 
 /// Why a relation cannot be maintained, if it cannot.

@@ -146,6 +146,12 @@ AUTOMATIC = [
     ("SELECT count(*) FROM votes v JOIN stories s ON s.id = v.story WHERE v.voter = %s AND s.author = %s", (USER, USER)),
     ("SELECT count(*) FROM stories WHERE author = %s AND author = %s", (USER, USER)),
     ("SELECT count(*), %s::int FROM stories WHERE author = %s::int + 1", (USER, USER)),
+    # Groups over no rows, and what stands above or below one.
+    ("SELECT count(*) + 1, coalesce(sum(value), -7), 'all', max(value) FROM votes WHERE story = %s LIMIT 1", (number(60, 90),)),
+    ("SELECT count(*) FROM (SELECT count(*) AS n FROM votes WHERE story = %s) counted", (number(60, 90),)),
+    ("SELECT count(*) FROM votes WHERE story = %s HAVING count(*) > 2", (STORY,)),
+    ("SELECT n FROM (SELECT count(*) AS n FROM votes WHERE story = %s) counted WHERE n = %s", (number(50, 90), number(0, 2))),
+    ("SELECT count(v.id) FROM stories s LEFT JOIN votes v ON v.story = s.id WHERE s.author = %s OFFSET %s", (number(30, 60), number(0, 1))),
     ("SELECT s.id, v.value FROM stories s LEFT JOIN votes v ON v.story = s.id AND v.value > %s WHERE s.author = %s", (number(-2, 2), USER)),
     ("SELECT s.id, v.id FROM stories s LEFT JOIN votes v ON v.story = s.id AND v.voter = %s WHERE s.category = %s", (USER, number(0, 6))),
     ("SELECT count(*) FROM stories WHERE author = %s OR category = %s", (USER, number(0, 6))),

@@ -209,7 +209,12 @@ impl Session {
         self.rows_over(query, view, params)
     }
 
-    fn rows_over(&self, query: &Arc<Query>, view: Layered, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+    pub(super) fn rows_over(
+        &self,
+        query: &Arc<Query>,
+        view: Layered,
+        params: Arc<[Datum]>,
+    ) -> Result<QueryRows, SqlError> {
         let view = if self.auto_views() { view } else { view.without_orders() };
         let limits = self.limits(view.time());
         let context = self.eval_context(params, view.catalog());

@@ -17,7 +17,7 @@ use crate::view::published::ViewState;
 use crate::view::read;
 use crate::view::reason::NoView;
 use planner::catalog::Catalog;
-use planner::lift::Lifted;
+use planner::lift::{Absent, Lifted};
 use planner::plan::{Access, Plan, Query};
 use planner::{MaintainedViews, PlannedStatement};
 use repr::{Datum, RelationId};
@@ -105,13 +105,20 @@ impl Session {
         params: &Arc<[Datum]>,
     ) -> Result<Option<QueryRows>, SqlError> {
         match self.own_view(prepared, cached, query, Asking::ToRead)? {
-            Ok(own) => {
-                let context = self.eval_context(params.clone(), own.view.catalog());
-                let watch = Watch::new(self.limits(own.view.time()));
-                watch.check()?;
-                read::rows(&own.lifted, &own.state, &context, &watch)
-            }
+            Ok(own) => self.rows_of(&own, params),
             Err(_why) => Ok(None),
+        }
+    }
+
+    /// The rows of a query from its own view; none if its keys have to be computed.
+    pub(super) fn rows_of(&self, own: &OwnView, params: &Arc<[Datum]>) -> Result<Option<QueryRows>, SqlError> {
+        let context = self.eval_context(params.clone(), own.view.catalog());
+        let watch = Watch::new(self.limits(own.view.time()));
+        watch.check()?;
+        let rows = read::rows(&own.lifted, &own.state, &context, &watch)?;
+        match (&own.lifted.absent, rows) {
+            (Absent::Known(query), None) => self.rows_over(query, own.view.clone(), params.clone()).map(Some),
+            (Absent::Empty | Absent::Known(_) | Absent::Computed, rows) => Ok(rows),
         }
     }
 

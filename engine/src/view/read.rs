@@ -5,7 +5,7 @@ use crate::SqlError;
 use crate::one_shot::QueryRows;
 use crate::one_shot::watch::{Ticker, Watch};
 use crate::render::top_k::{encode_order, limit, offset};
-use planner::lift::{KeyValues, Lifted};
+use planner::lift::{Absent, KeyValues, Lifted};
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key};
@@ -49,7 +49,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, Valu
     Ok(keys)
 }
 
-/// The finished rows; none if a key without rows must be computed.
+/// The finished rows; none if the keys have no rows, and a result all the same: see `Lifted::absent`.
 pub fn rows(
     lifted: &Lifted,
     state: &ViewState,
@@ -68,7 +68,7 @@ pub fn rows(
     } else {
         found.read_several(arrangement, &keys, lifted, wanted, watch)?;
     }
-    if found.rows.is_empty() && wanted > 0 && lifted.absent_has_result {
+    if found.rows.is_empty() && wanted > 0 && lifted.absent != Absent::Empty {
         return Ok(None);
     }
     let mut rows = found.rows;

@@ -6,7 +6,6 @@
 use super::one_shot;
 use crate::SqlError;
 use crate::one_shot::profile::Profile;
-use crate::one_shot::watch::Watch;
 use crate::reader::Reader;
 use crate::session::Session;
 use crate::session::statement::CachedPlan;
@@ -94,10 +93,8 @@ impl Session {
         timing: bool,
     ) -> Result<Option<Duration>, SqlError> {
         let context = self.eval_context(params.clone(), own.view.catalog());
-        let watch = Watch::new(self.limits(own.view.time()));
-        watch.check()?;
         let started = Instant::now();
-        let Some(rows) = read::rows(&own.lifted, &own.state, &context, &watch)? else { return Ok(None) };
+        let Some(rows) = self.rows_of(own, params)? else { return Ok(None) };
         let (rows, took) = (rows.count() as u64, started.elapsed());
         let times = timing.then_some((None, took));
         set(report.operators.get_mut(0), actual(rows, times));
