@@ -16,7 +16,7 @@ use super::context::{Bundle, Context};
 use super::leaf::Leaf;
 use super::lookup_join::{evaluate, holds};
 use crate::SqlError;
-use crate::one_shot::watch::{Ticker, Watch};
+use crate::one_shot::watch::Watch;
 use crate::reader::Reader;
 use changed::ChangedRows;
 use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};
@@ -126,7 +126,7 @@ impl DeltaJoin {
     }
 
     fn run<'r>(&'r self, reader: &'r dyn Reader, changes: &'r mut Changes) -> Run<'r> {
-        Run { reader, eval: &self.eval, watch: &self.watch, ticker: Ticker::default(), changes }
+        Run::new(reader, &self.eval, &self.watch, changes)
     }
 
     /// Left rows whose matches may have changed: what comes of them after, minus what came of them before.
@@ -144,15 +144,11 @@ impl DeltaJoin {
         }
         let mut left = Changes::default();
         self.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
-        let is_existence = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
-        for (row, diff) in &left.oks {
-            if is_existence && !join.condition.is_empty() {
-                self.compare(group, (row, *diff), join, steps, changes)?;
-            } else {
-                self.matched(group, &changed, (row, *diff), join, steps, changes)?;
-            }
+        if matches!(join.kind, MatchKind::Semi | MatchKind::Anti) && !join.condition.is_empty() {
+            return left.oks.iter().try_for_each(|(row, diff)| self.compare(group, (row, *diff), join, steps, changes));
         }
-        Ok(())
+        let mut run = self.run(group.after.as_ref(), changes);
+        left.oks.iter().try_for_each(|(row, diff)| self.matched(group, &changed, (row, *diff), join, steps, &mut run))
     }
 
     /// What changes for a left row: the matches that came and went, and what there is of it when there is none. A row
@@ -164,13 +160,12 @@ impl DeltaJoin {
         (row, diff): (&Row, isize),
         join: &JoinStep,
         steps: &[Step],
-        changes: &mut Changes,
+        run: &mut Run<'_>,
     ) -> Result<(), SqlError> {
         let left = row.unpack();
         // A key that cannot be computed is an error in both states.
         let Ok(values) = evaluate(&join.key, &left, &self.eval) else { return Ok(()) };
         let Some(found) = changed.rows.get(&key::encode_all(&values)) else { return Ok(()) };
-        let mut run = self.run(group.after.as_ref(), changes);
         let mut may_decide = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
         if !may_decide {
             for (right, times) in found {

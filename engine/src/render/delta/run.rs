@@ -11,19 +11,75 @@ use crate::render::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
 use planner::scalar::{EvalContext, Mfp};
-use repr::{Datum, RelationId, Row, key};
+use repr::{Datum, RelationId, Row, RowKey, key};
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Rows on their way through one pipeline, over one state.
 pub(super) struct Run<'r> {
-    pub(super) reader: &'r dyn Reader,
-    pub(super) eval: &'r EvalContext,
-    pub(super) watch: &'r Watch,
-    pub(super) ticker: Ticker,
+    reader: &'r dyn Reader,
+    eval: &'r EvalContext,
+    watch: &'r Watch,
+    ticker: Ticker,
+    found: Found,
     pub(super) changes: &'r mut Changes,
 }
 
-impl Run<'_> {
+/// What each join found last, by its place in memory: rows that come one after another often ask for the same.
+#[derive(Default)]
+struct Found(Vec<LastFound>);
+
+struct LastFound {
+    join: *const JoinStep,
+    key: Vec<u8>,
+    rows: Rc<[(RowKey, Row)]>,
+}
+
+impl Found {
+    /// The rows that `join` looks up by these values.
+    fn rows(
+        &mut self,
+        reader: &dyn Reader,
+        join: &JoinStep,
+        leaf: &Leaf,
+        values: &[Datum],
+    ) -> Result<Rc<[(RowKey, Row)]>, SqlError> {
+        let key = key::encode_all(values);
+        let known = self.0.iter().position(|last| std::ptr::eq(last.join, join));
+        if let Some(last) = known.map(|position| &self.0[position])
+            && last.key == key
+        {
+            return Ok(last.rows.clone());
+        }
+        let rows: Rc<[(RowKey, Row)]> = leaf.find(reader, values)?.into();
+        let last = LastFound { join, key, rows: rows.clone() };
+        match known {
+            Some(position) => self.0[position] = last,
+            None => self.0.push(last),
+        }
+        Ok(rows)
+    }
+}
+
+impl<'r> Run<'r> {
+    /// Over a state.
+    pub(super) fn new(
+        reader: &'r dyn Reader,
+        eval: &'r EvalContext,
+        watch: &'r Watch,
+        changes: &'r mut Changes,
+    ) -> Self {
+        Run { reader, eval, watch, ticker: Ticker::default(), found: Found::default(), changes }
+    }
+
+    /// Over the same state, with what comes of it kept apart.
+    fn beside<'s>(&self, changes: &'s mut Changes) -> Run<'s>
+    where
+        'r: 's,
+    {
+        Run::new(self.reader, self.eval, self.watch, changes)
+    }
+
     /// Stored rows of a table, through `mfp` and on.
     pub(super) fn table_rows<'a>(
         &mut self,
@@ -54,8 +110,7 @@ impl Run<'_> {
             return self.table_rows(relation, rows.iter().map(|(row, diff)| (row, *diff)), mfp, steps);
         }
         let mut passed = Changes::default();
-        let (eval, watch) = (self.eval, self.watch);
-        let mut run = Run { reader: self.reader, eval, watch, ticker: Ticker::default(), changes: &mut passed };
+        let mut run = self.beside(&mut passed);
         run.table_rows(relation, rows.iter().map(|(row, diff)| (row, *diff)), mfp, &[])?;
         self.changes.errs.append(&mut passed.errs);
         let mut sums: HashMap<Row, isize> = HashMap::with_capacity(passed.oks.len());
@@ -143,9 +198,10 @@ impl Run<'_> {
         match join.kind {
             MatchKind::Inner | MatchKind::Left => {
                 let mut matched = false;
-                for (_, found) in leaf.find(self.reader, &values)? {
-                    let mut right = Vec::with_capacity(leaf.arity());
-                    leaf.append(&found, &mut right);
+                let mut right = Vec::with_capacity(leaf.arity());
+                for (_, found) in self.found.rows(self.reader, join, &leaf, &values)?.iter() {
+                    right.clear();
+                    leaf.append(found, &mut right);
                     matched |= self.pair(row, &right, diff, join, rest)?;
                 }
                 if matched || join.kind == MatchKind::Inner {
@@ -256,8 +312,7 @@ impl Run<'_> {
             }
         }
         let mut left = Changes::default();
-        let (eval, watch) = (self.eval, self.watch);
-        let mut run = Run { reader: self.reader, eval, watch, ticker: Ticker::default(), changes: &mut left };
+        let mut run = self.beside(&mut left);
         run.seeds(seeds, &wanted)?;
         for (row, diff) in left.oks {
             let row = row.unpack();
