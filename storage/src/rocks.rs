@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode, ErrorKind,
-    LogLevel, Options, SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode,
+    DataBlockIndexType, ErrorKind, LogLevel, Options, SliceTransform,
 };
 
 use crate::error::{RocksFailure, StorageError};
@@ -62,6 +62,8 @@ impl Family {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
         blocks.set_block_size(16 << 10);
+        // Keys are mostly keyed hashes, which share little: few are read on the way to one.
+        blocks.set_block_restart_interval(4);
         // One index and one filter of a 64 MB file are over a megabyte: more than a shard of a small cache holds, so that
         // each read would fetch them anew. In parts they are cached as rows are.
         blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
@@ -82,6 +84,9 @@ impl Family {
         match self {
             // Rows are asked for by their whole key; absent ones are answered by the filter.
             Family::Rows | Family::Subjects => {
+                // So a block says at once where a key would stand.
+                blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+                blocks.set_data_block_hash_ratio(0.75);
                 options.set_memtable_whole_key_filtering(true);
                 options.set_memtable_prefix_bloom_ratio(0.05);
             }
