@@ -20,6 +20,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::{OwnerProbe, Store};
 
+/// No further key is asked for once so many rows are found.
+const ROWS_AT_ONCE: usize = 256;
+
+/// Fewer rows are read rather than looked for in another index.
+const NARROWED_ROWS_MIN: usize = 4;
+/// So many entries of another index are worth reading for a row that is not read.
+const ENTRIES_A_ROW: usize = 4;
+
 /// A row's key, and the µDB of the copy to read if it is known.
 pub type Located = (RowKey, Option<MicroDbId>);
 
@@ -205,35 +213,90 @@ impl Layered {
         found: &mut Vec<(RowKey, Row)>,
     ) -> Result<(), SqlError> {
         let relation = shape.id();
-        let snapshot = &self.base.snapshot;
-        let damage = || damaged(shape, "an index entry leads to no row");
         match shape.key_form {
             KeyForm::Hashed => {
-                for (row_key, locator) in self.base.index_rows(index, &self.store.hash_index(index, value))? {
-                    if self.layered(relation, &row_key).is_some() {
-                        continue;
-                    }
-                    let row = match locator {
-                        Some(microdb) => snapshot.get_copy(relation, &row_key, microdb)?,
-                        None => snapshot.get_impersonal(relation, &row_key)?,
-                    };
-                    found.push((row_key, row.ok_or_else(damage)?));
+                let mut located = self.base.index_rows(index, &self.store.hash_index(index, value))?;
+                if !self.layers.is_empty() {
+                    located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
                 }
+                self.read_located(shape, located, found)?;
             }
             KeyForm::Ordered => {
                 let end = prefix_end(value);
                 let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-                for row_key in snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
+                let mut located = Vec::new();
+                for row_key in self.base.snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
                     let row_key = row_key?;
-                    if self.layered(relation, &row_key).is_some() {
-                        continue;
+                    if self.layered(relation, &row_key).is_none() {
+                        located.push((row_key, None));
                     }
-                    let row = snapshot.get_impersonal(relation, &row_key)?;
-                    found.push((row_key, row.ok_or_else(damage)?));
                 }
+                self.read_located(shape, located, found)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads rows from below the layers, from where an index says that they are.
+    fn read_located(
+        &self,
+        shape: &TableShape,
+        located: Vec<Located>,
+        found: &mut Vec<(RowKey, Row)>,
+    ) -> Result<(), SqlError> {
+        let (relation, snapshot) = (shape.id(), &self.base.snapshot);
+        found.reserve(located.len());
+        let mut located = located.into_iter().peekable();
+        while located.peek().is_some() {
+            // So many at once, as their blocks are held in the cache meanwhile.
+            let some: Vec<Located> = located.by_ref().take(ROWS_AT_ONCE).collect();
+            let rows =
+                match some.iter().map(|(row_key, locator)| Some((row_key, (*locator)?))).collect::<Option<Vec<_>>>() {
+                    Some(copies) => snapshot.get_copies(relation, &copies)?,
+                    None => {
+                        let row_keys: Vec<RowKey> = some.iter().map(|(row_key, _)| row_key.clone()).collect();
+                        snapshot.get_impersonals(relation, &row_keys)?
+                    }
+                };
+            for ((row_key, _), row) in some.into_iter().zip(rows) {
+                found.push((row_key, row.ok_or_else(|| damaged(shape, "an index entry leads to no row"))?));
+            }
+        }
+        Ok(())
+    }
+
+    /// See `find_first`, without layers.
+    fn stored_first(
+        &self,
+        shape: &TableShape,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        let (relation, snapshot) = (shape.id(), &self.base.snapshot);
+        if let Some(index) = index.filter(|index| shape.table().primary_key != Some(index.id)) {
+            let (mut located, mut read) = (Vec::new(), 0);
+            for key in keys {
+                let value = self.store.hash_index(index.id, &key::encode_all(key));
+                located.extend(self.base.index_rows(index.id, &value)?);
+                read += 1;
+                if located.len() >= ROWS_AT_ONCE {
+                    break;
+                }
+            }
+            let mut found = Vec::with_capacity(located.len());
+            self.read_located(shape, located, &mut found)?;
+            return Ok((found, read));
+        }
+        let row_keys: Vec<RowKey> = keys.iter().map(|key| shape.key_of(&self.store, key)).collect();
+        let rows = if shape.table().data_subject {
+            snapshot.get_subjects(relation, &row_keys)?
+        } else if shape.personal {
+            snapshot.get_personals(relation, &row_keys)?
+        } else {
+            snapshot.get_impersonals(relation, &row_keys)?
+        };
+        let found = row_keys.into_iter().zip(rows).filter_map(|(row_key, row)| Some((row_key, row?)));
+        Ok((found.collect(), keys.len()))
     }
 
     /// The version of a row in the layers, if one of them decides it.
@@ -383,6 +446,54 @@ impl Reader for Layered {
             return self.stored_range(shape, Some(index), &range)?.collect();
         }
         self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
+    }
+
+    fn find_first(
+        &self,
+        table: &Table,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        match shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
+            Some(shape) => self.stored_first(shape, index, keys),
+            None => match keys.first() {
+                Some(first) => Ok((self.find(table, index, first)?, 1)),
+                None => Ok((Vec::new(), 0)),
+            },
+        }
+    }
+
+    fn index_narrowed(
+        &self,
+        table: &Table,
+        index: &Index,
+        values: &[Datum],
+        beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let is_entries = |shape: &&Arc<TableShape>| {
+            shape.key_form == KeyForm::Hashed
+                && table.primary_key != Some(index.id)
+                && values.len() == index.columns.len()
+        };
+        let Some(shape) = shape.filter(is_entries) else { return self.index(table, index, values) };
+        let value = |index, values: &[Datum]| self.store.hash_index(index, &key::encode_all(values));
+        let mut located = self.base.index_rows(index.id, &value(index.id, values))?;
+        for (other, datum) in beside {
+            // An entry takes less than a tenth of what a row takes.
+            if located.len() < NARROWED_ROWS_MIN {
+                break;
+            }
+            let at_most = located.len() * ENTRIES_A_ROW;
+            let entries = self.base.index_keys_up_to(*other, &value(*other, std::slice::from_ref(datum)), at_most)?;
+            if let Some(entries) = entries {
+                located.retain(|(row_key, _)| entries.contains(row_key));
+            }
+        }
+        let mut found = Vec::new();
+        self.read_located(shape, located, &mut found)?;
+        Ok(found)
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {

@@ -13,6 +13,7 @@ pub mod expand;
 pub mod get;
 pub mod group;
 pub mod hash_join;
+pub mod members;
 pub mod pool;
 pub mod profile;
 pub mod rounds;

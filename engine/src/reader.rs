@@ -5,7 +5,7 @@
 
 use crate::SqlError;
 use planner::catalog::{Catalog, Index, Table};
-use repr::{CommitTime, Datum, MicroDbId, Row, RowKey};
+use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey};
 use std::sync::Arc;
 
 /// Rows with their keys, read as they are asked for.
@@ -46,6 +46,38 @@ pub trait Reader: Send + Sync {
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
     /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix and NULLs will do).
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// As `index`, of rows that differ from these values of other indexes maybe not all.
+    fn index_narrowed(
+        &self,
+        table: &Table,
+        index: &Index,
+        values: &[Datum],
+        _beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.index(table, index, values)
+    }
+    /// The rows of one key: of the primary key (`index` None), or as for `index`.
+    fn find(&self, table: &Table, index: Option<&Index>, key: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        match index {
+            Some(index) => self.index(table, index, key),
+            None => {
+                let row_key = self.row_key(table, key);
+                Ok(self.get(table, &row_key)?.map(|row| (row_key, row)).into_iter().collect())
+            }
+        }
+    }
+    /// The rows of the first of several keys, one key's after another's, and how many keys that are: at least one.
+    fn find_first(
+        &self,
+        table: &Table,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        match keys.first() {
+            Some(first) => Ok((self.find(table, index, first)?, 1)),
+            None => Ok((Vec::new(), 0)),
+        }
+    }
     /// Whether there is such a row. `values` are those of all columns.
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
         Ok(!self.index(table, index, values)?.is_empty())

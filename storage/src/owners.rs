@@ -169,6 +169,7 @@ impl OwnerProbe {
                 Some((_, owner, derivations)) => owners.push((owner, derivations)),
                 None => parsed = false,
             }
+            true
         })?;
         if !parsed {
             return Err(malformed(relation));

@@ -111,6 +111,74 @@ impl Snapshot {
         Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
     }
 
+    /// Rows of a personal relation, each one owner's copy, in the order asked for: cheaper together than one by one. The
+    /// error is that of the first that has one.
+    pub fn get_copies(
+        &self,
+        relation: RelationId,
+        copies: &[(&RowKey, MicroDbId)],
+    ) -> Result<Vec<Option<Row>>, StorageError> {
+        self.copies(relation, copies).into_iter().collect()
+    }
+
+    /// Personal rows as `get_personal` reads them, in the order asked for.
+    pub fn get_personals(&self, relation: RelationId, keys: &[RowKey]) -> Result<Vec<Option<Row>>, StorageError> {
+        self.get_all_owned(relation, keys, |key| self.get_personal(relation, key))
+    }
+
+    /// Data subjects' own rows as `get_subject` reads them, in the order asked for.
+    pub fn get_subjects(&self, relation: RelationId, keys: &[RowKey]) -> Result<Vec<Option<Row>>, StorageError> {
+        self.get_all_owned(relation, keys, |key| self.get_subject(relation, key))
+    }
+
+    /// By guesses together, and where a guess says nothing by `get`.
+    fn get_all_owned(
+        &self,
+        relation: RelationId,
+        keys: &[RowKey],
+        get: impl Fn(&RowKey) -> Result<Option<Row>, StorageError>,
+    ) -> Result<Vec<Option<Row>>, StorageError> {
+        let hints = self.store().hints();
+        let guesses: Vec<_> = keys.iter().map(|key| hints.get(relation, key)).collect();
+        let guessed: Vec<_> = keys.iter().zip(&guesses).filter_map(|(key, guess)| Some((key, (*guess)?))).collect();
+        let mut copies = self.copies(relation, &guessed).into_iter();
+        let rows = keys.iter().zip(&guesses).map(|(key, guess)| match guess.and_then(|_| copies.next()) {
+            None | Some(Ok(None) | Err(StorageError::KeyDestroyed)) => get(key),
+            Some(found) => found,
+        });
+        rows.collect()
+    }
+
+    fn copies(&self, relation: RelationId, copies: &[(&RowKey, MicroDbId)]) -> Vec<Result<Option<Row>, StorageError>> {
+        if let [(key, owner)] = copies {
+            return vec![self.get_copy(relation, key, *owner)];
+        }
+        let at: Vec<_> = copies.iter().map(|(key, owner)| keyspace::personal_row(relation, *owner, key)).collect();
+        let found = self.get_many(Family::Rows, &at, "read rows");
+        let opened = found.into_iter().zip(copies).map(|(sealed, (key, owner))| {
+            let Some(sealed) = sealed? else { return Ok(None) };
+            let place = Place::Personal(relation, *owner, key.bytes());
+            let (_, plain) = self.store().open_personal(*owner, place, &sealed)?;
+            Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        });
+        opened.collect()
+    }
+
+    /// Rows that are nobody's, in the order asked for.
+    pub fn get_impersonals(&self, relation: RelationId, keys: &[RowKey]) -> Result<Vec<Option<Row>>, StorageError> {
+        if let [key] = keys {
+            return Ok(vec![self.get_impersonal(relation, key)?]);
+        }
+        let at: Vec<_> = keys.iter().map(|key| keyspace::impersonal_row(relation, key.bytes())).collect();
+        let found = self.get_many(Family::Rows, &at, "read rows");
+        let opened = found.into_iter().zip(keys).map(|(sealed, key)| {
+            let Some(sealed) = sealed? else { return Ok(None) };
+            let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), &sealed)?;
+            Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        });
+        opened.collect()
+    }
+
     /// A row that is nobody's.
     pub fn get_impersonal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
         let at = keyspace::impersonal_row(relation, key.bytes());
@@ -210,6 +278,19 @@ impl Snapshot {
             let (_, value) = store.open_impersonal(Place::Meta(key), sealed)?;
             Ok((key.to_vec(), value))
         })
+    }
+
+    fn get_many<K: AsRef<[u8]>>(
+        &self,
+        family: Family,
+        keys: &[K],
+        tried: &'static str,
+    ) -> Vec<Result<Option<rocksdb::DBPinnableSlice<'_>>, StorageError>> {
+        let db = self.store().db();
+        let mut options = ReadOptions::default();
+        options.set_snapshot(self.rocks());
+        let found = db.batched_multi_get_cf_opt(family.handle(db), keys, false, &options);
+        found.into_iter().map(|one| one.map_err(rocks::failed(tried))).collect()
     }
 
     pub(crate) fn get(

@@ -9,17 +9,20 @@ use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::render::leaf::{Leaf, key_datum};
 use crate::render::top_k::{limit, offset};
 use planner::plan::{Access, Plan, Query};
-use planner::scalar::ScalarExpr;
-use repr::{Datum, RelationId, Row, RowKey, key};
+use planner::scalar::{Mfp, ScalarExpr};
+use planner::transform::shape;
+use repr::{Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// All columns of the relation's rows (and the row key), read as they are asked for.
+/// All columns of the relation's rows (and the row key), read as they are asked for; of those that `mfp` will not let pass
+/// maybe not all.
 pub fn stream<'p>(
     relation: RelationId,
     access: &'p Access,
     with_key: bool,
+    mfp: &Mfp,
     shot: &OneShot,
 ) -> Result<Box<dyn Pull + 'p>, SqlError> {
     if let Some(rows) = shot.system.rows(relation) {
@@ -38,11 +41,16 @@ pub fn stream<'p>(
         }
         Access::Lookup { lookup, keys } => {
             let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?;
+            let beside = if keys.len() == 1 { indexed_beside(&leaf, mfp, shot) } else { Vec::new() };
             Ok(Box::new(LookupStream {
                 leaf,
+                beside,
                 keys: keys.iter(),
                 several: keys.len() > 1,
                 seen: BTreeSet::new(),
+                wanted: Vec::new(),
+                at_once: KEYS_AT_ONCE_FIRST,
+                failed: None,
                 found: Vec::new().into_iter(),
                 with_key,
                 shot: shot.clone(),
@@ -159,13 +167,42 @@ impl Pull for LeafStream {
     }
 }
 
+/// Columns that must equal an integer, with an index of their own beside the one that is looked up.
+fn indexed_beside(leaf: &Leaf, mfp: &Mfp, shot: &OneShot) -> Vec<(IndexId, Datum)> {
+    let Some(own) = leaf.index() else { return Vec::new() };
+    let beside = |(_, predicate): &(usize, ScalarExpr)| {
+        let (column, value) = match shape::equality(predicate)? {
+            (ScalarExpr::Column(column), value) | (value, ScalarExpr::Column(column)) => (*column, value),
+            _ => return None,
+        };
+        let (ScalarExpr::Literal(..) | ScalarExpr::Param(..)) = value else { return None };
+        let value = value.eval(&[], &shot.eval).ok()?;
+        value.as_i64()?;
+        let mut indexes = leaf.table().indexes.iter();
+        let index = indexes.find(|index| index.columns == [column] && index.id != own.id)?;
+        (leaf.table().primary_key != Some(index.id)).then_some((index.id, value))
+    };
+    mfp.filter.iter().filter_map(beside).collect()
+}
+
+/// Keys that are looked up together: a few at first, as few rows may be wanted.
+const KEYS_AT_ONCE_FIRST: usize = 4;
+const KEYS_AT_ONCE_MAX: usize = 64;
+
 /// Rows of one key after another.
 struct LookupStream<'p> {
     leaf: Leaf,
+    /// What rows must equal besides: an index and its value.
+    beside: Vec<(IndexId, Datum)>,
     keys: std::slice::Iter<'p, Vec<ScalarExpr>>,
     /// Only then can a key come twice.
     several: bool,
     seen: BTreeSet<Vec<u8>>,
+    /// Keys whose rows come next.
+    wanted: Vec<Vec<Datum>>,
+    at_once: usize,
+    /// Why the key after those could not be computed.
+    failed: Option<SqlError>,
     found: std::vec::IntoIter<(RowKey, Row)>,
     with_key: bool,
     shot: OneShot,
@@ -178,18 +215,46 @@ impl Pull for LookupStream<'_> {
                 fill(&self.leaf, &found, self.with_key, row);
                 return Ok(true);
             }
-            let Some(key) = self.keys.next() else { return Ok(false) };
-            row.clear();
-            let mut compares = true;
-            for value in key {
-                row.push(value.eval(&[], &self.shot.eval)?);
-                compares &=
-                    matches!(value, ScalarExpr::Literal(..)) || row.last().is_some_and(|value| !value.is_null());
+            if self.wanted.is_empty() {
+                self.gather();
             }
-            if compares && (!self.several || self.seen.insert(key::encode_all(row))) {
-                self.found = self.leaf.find_same(self.shot.reader.as_ref(), row)?.into_iter();
+            if self.wanted.is_empty() {
+                return self.failed.take().map_or(Ok(false), Err);
+            }
+            let (found, keys) = match self.wanted.as_slice() {
+                [key] if !self.beside.is_empty() => {
+                    (self.leaf.find_narrowed(self.shot.reader.as_ref(), key, &self.beside)?, 1)
+                }
+                keys => self.leaf.find_first(self.shot.reader.as_ref(), keys)?,
+            };
+            self.found = found.into_iter();
+            self.wanted.drain(..keys);
+        }
+    }
+}
+
+impl LookupStream<'_> {
+    /// The next keys, up to one that cannot be computed.
+    fn gather(&mut self) {
+        while self.failed.is_none() && self.wanted.len() < self.at_once {
+            let Some(key) = self.keys.next() else { break };
+            match self.values(key) {
+                Ok(values) => self.wanted.extend(values),
+                Err(error) => self.failed = Some(error),
             }
         }
+        self.at_once = (self.at_once * 2).min(KEYS_AT_ONCE_MAX);
+    }
+
+    /// A key's values, unless it finds nothing or has come before.
+    fn values(&mut self, key: &[ScalarExpr]) -> Result<Option<Vec<Datum>>, SqlError> {
+        let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
+        for value in key {
+            let datum = value.eval(&[], &self.shot.eval)?;
+            compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
+            values.push(datum);
+        }
+        Ok((compares && (!self.several || self.seen.insert(key::encode_all(&values)))).then_some(values))
     }
 }
 

@@ -14,6 +14,7 @@ use super::expand::{LookupJoinStream, TableFunctionStream};
 use super::get;
 use super::group::GroupStream;
 use super::hash_join::{HashJoin, HashJoinStream};
+use super::members::Members;
 use super::rounds::{self, RoundsStream};
 use crate::SqlError;
 use crate::render::arity;
@@ -117,7 +118,7 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
     match plan {
         Plan::Constant { rows, .. } => Ok(Box::new(RowsStream { rows: rows.iter() })),
         Plan::Get { relation, access, with_key, mfp } => {
-            let rows = get::stream(*relation, access, *with_key, shot)?;
+            let rows = get::stream(*relation, access, *with_key, mfp, shot)?;
             Ok(through(rows, mfp, shot))
         }
         Plan::GetLocal { id, .. } => match locals.get(id) {
@@ -230,11 +231,19 @@ pub(super) fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneSho
     if mfp.is_identity() {
         return input;
     }
-    Box::new(MfpStream { input, mfp, eval: shot.eval.clone(), watch: shot.watch.clone(), ticker: Default::default() })
+    Box::new(MfpStream {
+        input,
+        members: Members::of(mfp, &shot.eval),
+        mfp,
+        eval: shot.eval.clone(),
+        watch: shot.watch.clone(),
+        ticker: Default::default(),
+    })
 }
 
 struct MfpStream<'p> {
     input: Box<dyn Pull + 'p>,
+    members: Vec<Members>,
     mfp: &'p Mfp,
     eval: EvalContext,
     watch: Arc<super::watch::Watch>,
@@ -244,7 +253,7 @@ struct MfpStream<'p> {
 impl Pull for MfpStream<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         while self.input.next(row)? {
-            if self.mfp.evaluate(row, &self.eval)? {
+            if self.members.iter().all(|members| members.may_hold(row)) && self.mfp.evaluate(row, &self.eval)? {
                 return Ok(true);
             }
             // A filter that nothing passes must still hear of a cancel.

@@ -6,7 +6,7 @@ use crate::SqlError;
 use crate::reader::Reader;
 use planner::catalog::{Catalog, Index, Table};
 use planner::plan::Lookup;
-use repr::{Datum, RelationId, Row, RowKey};
+use repr::{Datum, IndexId, RelationId, Row, RowKey};
 use std::sync::Arc;
 
 /// A table, and the key by which it is looked up if it is.
@@ -60,12 +60,28 @@ impl Leaf {
 
     /// The rows whose key is `values`, NULLs being like each other.
     pub fn find_same(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        reader.find(&self.table, self.index(), values)
+    }
+
+    /// The rows of the first of these keys, NULLs being like each other, and of how many.
+    pub fn find_first(
+        &self,
+        reader: &dyn Reader,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        reader.find_first(&self.table, self.index(), keys)
+    }
+
+    /// As `find_same`, of rows that differ from these values of other indexes maybe not all.
+    pub fn find_narrowed(
+        &self,
+        reader: &dyn Reader,
+        values: &[Datum],
+        beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         match self.index() {
-            Some(index) => reader.index(&self.table, index, values),
-            None => {
-                let key = reader.row_key(&self.table, values);
-                Ok(reader.get(&self.table, &key)?.map(|row| (key, row)).into_iter().collect())
-            }
+            Some(index) => reader.index_narrowed(&self.table, index, values, beside),
+            None => self.find_same(reader, values),
         }
     }
 

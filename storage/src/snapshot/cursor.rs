@@ -86,12 +86,12 @@ impl Cursor {
         })
     }
 
-    /// Visits the entries with this prefix, in order, wherever the cursor stood before.
+    /// Visits the entries with this prefix, in order, wherever the cursor stood before; `visit` says whether to go on.
     pub(crate) fn find_all(
         &mut self,
         prefix: &[u8],
         tried: &'static str,
-        mut visit: impl FnMut(&[u8], &[u8]),
+        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), StorageError> {
         self.position.with_dependent_mut(|_, iterator| {
             iterator.seek(prefix);
@@ -99,7 +99,9 @@ impl Cursor {
                 if !key.starts_with(prefix) {
                     return Ok(());
                 }
-                visit(key, value);
+                if !visit(key, value) {
+                    return Ok(());
+                }
                 iterator.next();
             }
             iterator.status().map_err(rocks::failed(tried))
