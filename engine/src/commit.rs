@@ -7,8 +7,9 @@
 //!                            validate, or derive again              destroy the keys of the erased
 //!                          one WriteBatch (no sync)                 publish the last state, answer all
 //! ```
-//! A stage is worked at by one thread at a time: by the connection of a transaction that is alone, else by the stage's
-//! own thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
+//! A stage is worked at by one thread at a time: the commit stage by a connection that brings something, which does what
+//! others bring meanwhile too; the flush stage by the connection of a transaction that is alone, else by its own
+//! thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
 //! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
 
@@ -54,14 +55,45 @@ pub const META_CATALOG: &[u8] = b"catalog";
 
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
-// Larger transactions that lost a race are derived again on their own connection.
-const REDERIVE_ROWS_MAX: usize = 1_000;
+// A connection commits what others bring no longer than this: its own client may be answered and come again.
+const HELP_ROUNDS_MAX: usize = 8;
+/// Larger transactions that lost a race are derived again on their own connection.
+pub const REDERIVE_ROWS_MAX: usize = 1_000;
 
 /// A transaction, placed and sealed on its connection.
 pub struct CommitRequest {
     overlay: Arc<Overlay>,
     prepared: Prepared,
-    reply: Sender<Outcome>,
+    reply: Reply,
+}
+
+/// Hears what became of a transaction, on the thread that knows it first; it must not wait there. Dropped unheard when
+/// the server stops.
+pub type Hear = Box<dyn FnOnce(Outcome) + Send>;
+
+/// What a transaction leaves with the pipeline.
+struct Reply {
+    hear: Hear,
+    under_way: Arc<AtomicUsize>,
+}
+
+impl Reply {
+    fn answer(self, outcome: Outcome) {
+        // Whoever hears it and comes again at once may be alone.
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        (self.hear)(outcome);
+    }
+}
+
+/// Tells outcomes, while the disk works for those that come after.
+struct Answers;
+
+impl Worker for Answers {
+    type Work = Vec<(Reply, Outcome)>;
+
+    fn work(&mut self, groups: Vec<Self::Work>) {
+        groups.into_iter().flatten().for_each(|(reply, outcome)| reply.answer(outcome));
+    }
 }
 
 /// What the queue carries, in commit order.
@@ -151,9 +183,10 @@ pub fn seal(
 pub struct Pipeline {
     commit: Arc<Stage<Committer>>,
     flush: Arc<Stage<Flusher>>,
+    answers: Arc<Stage<Answers>>,
     views: SyncSender<Message>,
     /// Transactions that wait for their outcome.
-    under_way: AtomicUsize,
+    under_way: Arc<AtomicUsize>,
     threads: Threads,
 }
 
@@ -161,6 +194,7 @@ pub struct Pipeline {
 struct Threads {
     commit: Option<JoinHandle<()>>,
     flush: Option<JoinHandle<()>>,
+    answers: Option<JoinHandle<()>>,
     views: Option<JoinHandle<()>>,
 }
 
@@ -177,7 +211,11 @@ impl Pipeline {
         let state = published.load_full();
         let view_store = store.clone();
         let ViewThread { statistics, settings, subscriptions, automatic } = views;
+        let under_way: Arc<AtomicUsize> = Arc::default();
+        let answers = Arc::new(Stage::new(Answers, GROUP_TRANSACTIONS_MAX));
         let flusher = Flusher {
+            answers: answers.clone(),
+            under_way: under_way.clone(),
             store: store.clone(),
             published,
             line: line.clone(),
@@ -210,24 +248,44 @@ impl Pipeline {
         let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
         let stage = flush.clone();
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
+        let stage = answers.clone();
+        let answering = spawn("answers", Box::new(move || stage.run(|| ())));
         let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
-        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
-        Pipeline { commit, flush, views: to_views, under_way: AtomicUsize::new(0), threads }
+        let threads = Threads {
+            commit: Some(committing),
+            flush: Some(flushing),
+            answers: Some(answering),
+            views: Some(viewing),
+        };
+        Pipeline { commit, flush, answers, views: to_views, under_way, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
         let (reply, outcome) = channel();
+        let hear = move |outcome| {
+            // A connection that is gone does not hear its outcome; the commit stands.
+            let _heard = reply.send(outcome);
+        };
+        self.hand_over(overlay, prepared, Box::new(hear));
+        outcome.recv().map_err(|_| shutting_down())
+    }
+
+    /// Hands a transaction over.
+    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: Prepared, hear: Hear) {
+        let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
+        let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
-        if self.under_way.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.commit.help();
-            self.flush.help();
+        let v = variant();
+        if alone {
+            self.commit.help(HELP_ROUNDS_MAX);
+            self.flush.help(1);
+        } else if v & 1 == 1 {
+            self.commit.help(HELP_ROUNDS_MAX);
+            self.flush.rouse();
         } else {
             self.commit.rouse();
         }
-        let outcome = outcome.recv();
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
-        outcome.map_err(|_| SqlError::new("57P01", "the server is shutting down").fatal())
     }
 
     /// Asks for a view that no DDL makes, or drops it, at the place in the commit order that this call has.
@@ -272,13 +330,15 @@ fn follows(state: &Published) -> bool {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        let Threads { commit, flush, views } = &mut self.threads;
+        let Threads { commit, flush, answers, views } = &mut self.threads;
         // A thread that panicked has aborted the process.
         let join = |thread: &mut Option<JoinHandle<()>>| thread.take().map(JoinHandle::join);
         self.commit.close();
         let _committed = join(commit);
         self.flush.close();
         let _flushed = join(flush);
+        self.answers.close();
+        let _answered = join(answers);
         let _told = self.views.send(Message::Stop);
         let _viewed = join(views);
     }
@@ -342,7 +402,7 @@ impl Committer {
         }
         if let Some(failed) = &self.failed {
             for request in group {
-                answer(&request.reply, Outcome::Refused(failed.clone()));
+                request.reply.answer(Outcome::Refused(failed.clone()));
             }
             return;
         }
@@ -367,8 +427,8 @@ impl Committer {
                     destroyed.extend(keys);
                     replies.push((reply, prepared.erasures));
                 }
-                Ok(None) => answer(&reply, Outcome::Again),
-                Err(error) => answer(&reply, Outcome::Refused(error)),
+                Ok(None) => reply.answer(Outcome::Again),
+                Err(error) => reply.answer(Outcome::Refused(error)),
             }
         }
         if replies.is_empty() {
@@ -383,7 +443,7 @@ impl Committer {
             let error = SqlError::from(error).hint("no write is taken until the server is started again");
             self.failed = Some(error.clone());
             for (reply, _) in replies {
-                answer(&reply, Outcome::Refused(error.clone()));
+                reply.answer(Outcome::Refused(error.clone()));
             }
             return;
         }
@@ -443,7 +503,12 @@ fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
     all
 }
 
-fn answer(reply: &Sender<Outcome>, outcome: Outcome) {
-    // A connection that is gone does not hear its outcome; the commit stands.
-    let _heard = reply.send(outcome);
+/// 57P01: what was handed over may be lost or stand.
+pub fn shutting_down() -> SqlError {
+    SqlError::new("57P01", "the server is shutting down").fatal()
+}
+
+pub fn variant() -> u32 {
+    static V: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *V.get_or_init(|| std::env::var("DWV").ok().and_then(|v| v.parse().ok()).unwrap_or(0))
 }

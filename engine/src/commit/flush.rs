@@ -7,8 +7,8 @@
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
 //! erasure keeps its own time in subscriptions, so its group goes alone.
 
-use super::stage::Worker;
-use super::{Committed, Flushes, Outcome, answer};
+use super::stage::{Stage, Worker};
+use super::{Answers, Committed, Flushes, Outcome, Reply};
 use crate::overlay::Overlay;
 use crate::published::Published;
 use crate::sar::receipt::Erasure;
@@ -20,8 +20,8 @@ use crate::view::subscription::{Deltas, Subscriptions};
 use arc_swap::ArcSwap;
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, SyncSender};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use storage::Store;
 
@@ -42,7 +42,7 @@ pub(super) struct Written {
     /// Whose keys go.
     pub(super) destroyed: Vec<MicroDbId>,
     /// Who waits.
-    pub(super) replies: Vec<(Sender<Outcome>, Vec<Erasure>)>,
+    pub(super) replies: Vec<(Reply, Vec<Erasure>)>,
 }
 
 /// What a group changed.
@@ -57,6 +57,8 @@ pub(super) struct GroupChanges {
 
 /// See the module.
 pub(super) struct Flusher {
+    pub(super) answers: Arc<Stage<Answers>>,
+    pub(super) under_way: Arc<AtomicUsize>,
     pub(super) store: Store,
     pub(super) published: Arc<ArcSwap<Published>>,
     pub(super) line: Arc<Line>,
@@ -114,10 +116,15 @@ impl Flusher {
         }
         self.line.publish(Published { views, ..Published::clone(&last) });
         self.subscriptions.tell(deltas);
-        for group in groups {
-            for (reply, erasures) in group.replies {
-                answer(&reply, Outcome::Committed(Committed { erasures, flushes }));
-            }
+        let committed = |erasures| Outcome::Committed(Committed { erasures, flushes });
+        let replies = groups.into_iter().flat_map(|group| group.replies);
+        let replies: Vec<_> = replies.map(|(reply, erasures)| (reply, committed(erasures))).collect();
+        let others = self.under_way.load(Ordering::Relaxed) > replies.len();
+        self.answers.put(replies);
+        if others && super::variant() & 2 == 2 {
+            self.answers.rouse();
+        } else {
+            self.answers.help(1);
         }
     }
 
