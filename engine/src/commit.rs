@@ -7,9 +7,8 @@
 //!                            validate, or derive again              destroy the keys of the erased
 //!                          one WriteBatch (no sync)                 publish the last state, answer all
 //! ```
-//! A stage is worked at by one thread at a time: the commit stage by a connection that brings something, which does what
-//! others bring meanwhile too; the flush stage by the connection of a transaction that is alone, else by its own
-//! thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
+//! A stage is worked at by one thread at a time: by the connection of a transaction that is alone, else by the stage's
+//! own thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
 //! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
 //! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
 
@@ -55,8 +54,6 @@ pub const META_CATALOG: &[u8] = b"catalog";
 
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
-// A connection commits what others bring no longer than this: its own client may be answered and come again.
-const HELP_ROUNDS_MAX: usize = 8;
 /// Larger transactions that lost a race are derived again on their own connection.
 pub const REDERIVE_ROWS_MAX: usize = 1_000;
 
@@ -82,17 +79,6 @@ impl Reply {
         // Whoever hears it and comes again at once may be alone.
         self.under_way.fetch_sub(1, Ordering::Relaxed);
         (self.hear)(outcome);
-    }
-}
-
-/// Tells outcomes, while the disk works for those that come after.
-struct Answers;
-
-impl Worker for Answers {
-    type Work = Vec<(Reply, Outcome)>;
-
-    fn work(&mut self, groups: Vec<Self::Work>) {
-        groups.into_iter().flatten().for_each(|(reply, outcome)| reply.answer(outcome));
     }
 }
 
@@ -183,7 +169,6 @@ pub fn seal(
 pub struct Pipeline {
     commit: Arc<Stage<Committer>>,
     flush: Arc<Stage<Flusher>>,
-    answers: Arc<Stage<Answers>>,
     views: SyncSender<Message>,
     /// Transactions that wait for their outcome.
     under_way: Arc<AtomicUsize>,
@@ -194,7 +179,6 @@ pub struct Pipeline {
 struct Threads {
     commit: Option<JoinHandle<()>>,
     flush: Option<JoinHandle<()>>,
-    answers: Option<JoinHandle<()>>,
     views: Option<JoinHandle<()>>,
 }
 
@@ -211,11 +195,7 @@ impl Pipeline {
         let state = published.load_full();
         let view_store = store.clone();
         let ViewThread { statistics, settings, subscriptions, automatic } = views;
-        let under_way: Arc<AtomicUsize> = Arc::default();
-        let answers = Arc::new(Stage::new(Answers, GROUP_TRANSACTIONS_MAX));
         let flusher = Flusher {
-            answers: answers.clone(),
-            under_way: under_way.clone(),
             store: store.clone(),
             published,
             line: line.clone(),
@@ -248,16 +228,9 @@ impl Pipeline {
         let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
         let stage = flush.clone();
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
-        let stage = answers.clone();
-        let answering = spawn("answers", Box::new(move || stage.run(|| ())));
         let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
-        let threads = Threads {
-            commit: Some(committing),
-            flush: Some(flushing),
-            answers: Some(answering),
-            views: Some(viewing),
-        };
-        Pipeline { commit, flush, answers, views: to_views, under_way, threads }
+        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
+        Pipeline { commit, flush, views: to_views, under_way: Arc::default(), threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
@@ -276,13 +249,9 @@ impl Pipeline {
         let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
         let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
-        let v = variant();
         if alone {
-            self.commit.help(HELP_ROUNDS_MAX);
-            self.flush.help(1);
-        } else if v & 1 == 1 {
-            self.commit.help(HELP_ROUNDS_MAX);
-            self.flush.rouse();
+            self.commit.help();
+            self.flush.help();
         } else {
             self.commit.rouse();
         }
@@ -330,15 +299,13 @@ fn follows(state: &Published) -> bool {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        let Threads { commit, flush, answers, views } = &mut self.threads;
+        let Threads { commit, flush, views } = &mut self.threads;
         // A thread that panicked has aborted the process.
         let join = |thread: &mut Option<JoinHandle<()>>| thread.take().map(JoinHandle::join);
         self.commit.close();
         let _committed = join(commit);
         self.flush.close();
         let _flushed = join(flush);
-        self.answers.close();
-        let _answered = join(answers);
         let _told = self.views.send(Message::Stop);
         let _viewed = join(views);
     }
@@ -506,9 +473,4 @@ fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
 /// 57P01: what was handed over may be lost or stand.
 pub fn shutting_down() -> SqlError {
     SqlError::new("57P01", "the server is shutting down").fatal()
-}
-
-pub fn variant() -> u32 {
-    static V: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    *V.get_or_init(|| std::env::var("DWV").ok().and_then(|v| v.parse().ok()).unwrap_or(0))
 }

@@ -7,8 +7,8 @@
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
 //! erasure keeps its own time in subscriptions, so its group goes alone.
 
-use super::stage::{Stage, Worker};
-use super::{Answers, Committed, Flushes, Outcome, Reply};
+use super::stage::Worker;
+use super::{Committed, Flushes, Outcome, Reply};
 use crate::overlay::Overlay;
 use crate::published::Published;
 use crate::sar::receipt::Erasure;
@@ -20,7 +20,7 @@ use crate::view::subscription::{Deltas, Subscriptions};
 use arc_swap::ArcSwap;
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use storage::Store;
@@ -57,8 +57,6 @@ pub(super) struct GroupChanges {
 
 /// See the module.
 pub(super) struct Flusher {
-    pub(super) answers: Arc<Stage<Answers>>,
-    pub(super) under_way: Arc<AtomicUsize>,
     pub(super) store: Store,
     pub(super) published: Arc<ArcSwap<Published>>,
     pub(super) line: Arc<Line>,
@@ -116,15 +114,10 @@ impl Flusher {
         }
         self.line.publish(Published { views, ..Published::clone(&last) });
         self.subscriptions.tell(deltas);
-        let committed = |erasures| Outcome::Committed(Committed { erasures, flushes });
-        let replies = groups.into_iter().flat_map(|group| group.replies);
-        let replies: Vec<_> = replies.map(|(reply, erasures)| (reply, committed(erasures))).collect();
-        let others = self.under_way.load(Ordering::Relaxed) > replies.len();
-        self.answers.put(replies);
-        if others && super::variant() & 2 == 2 {
-            self.answers.rouse();
-        } else {
-            self.answers.help(1);
+        for group in groups {
+            for (reply, erasures) in group.replies {
+                reply.answer(Outcome::Committed(Committed { erasures, flushes }));
+            }
         }
     }
 

@@ -4,8 +4,8 @@
 //! put ─▶ queue ─┬─ help:  whoever put it does it, if nobody is at it ──────┐
 //!               └─ rouse: the stage's thread takes all that has gathered ──┴─▶ the next stage
 //! ```
-//! Waking a thread takes longer than the work of one small transaction, so whoever brings it does it, and what others
-//! bring meanwhile. What is taken at once shares its costs, one flush among them.
+//! Waking a thread takes longer than the work of one small transaction, so a lone client does it by itself. Where many
+//! come, the thread stays awake, and what it takes at once shares one flush.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -44,18 +44,13 @@ impl<W: Worker> Stage<W> {
         self.queue.lock().waiting.push_back(work);
     }
 
-    /// Does what waits, and what comes meanwhile for so many rounds, unless somebody is at it. The rest is left to the
-    /// stage's thread.
-    pub(super) fn help(&self, rounds: usize) {
-        for _ in 0..rounds {
-            // Whoever is at it looks at the queue afterwards.
-            let Some(worker) = self.worker.try_lock() else { return };
+    /// Does what waits, unless somebody is at it. What comes meanwhile is left to the stage's thread.
+    pub(super) fn help(&self) {
+        // Whoever is at it looks at the queue afterwards.
+        if let Some(worker) = self.worker.try_lock() {
             self.round(worker);
-            if self.queue.lock().waiting.is_empty() {
-                return;
-            }
+            self.rouse();
         }
-        self.rouse();
     }
 
     /// Leaves what waits to the stage's thread.

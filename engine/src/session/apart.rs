@@ -57,7 +57,7 @@ impl Session {
     /// As `complete`, up to where the pipeline takes over. None if the session must be there when it is done: nothing has
     /// happened then.
     pub fn complete_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
-        let quiet = crate::commit::variant() & 4 == 0 && self.notices.is_empty()
+        let quiet = self.notices.is_empty()
             && self.cursors.is_empty()
             && self.subscribed.is_empty()
             && self.unfilled.is_empty()
