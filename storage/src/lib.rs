@@ -20,6 +20,7 @@ mod hints;
 mod index;
 mod keyring;
 mod keyspace;
+mod log_room;
 pub mod microdb;
 mod owners;
 mod rocks;

@@ -29,6 +29,7 @@ use crate::error::{Sealed, StorageError};
 use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
+use crate::log_room::LogRoom;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::snapshot::Snapshot;
 
@@ -40,6 +41,7 @@ pub struct Store {
 
 struct Inner {
     db: DB,
+    room: LogRoom,
     cache: Cache,
     keyring: Keyring,
     cipher: Cipher,
@@ -110,9 +112,11 @@ impl Store {
         files::publish_key(options, &keyring.signing().public())?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let db = rocks::open(&files::rocks(options), &cache)?;
+        let room = LogRoom::new(&files::rocks(options), rocks::WAL_BYTES_MAX);
         let log = Log::open(&db, keyring.database(), keyring.signing())?;
         let inner = Inner {
             db,
+            room,
             cache,
             keyring,
             cipher: options.cipher,
@@ -210,6 +214,7 @@ impl Store {
 
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
     pub fn flush(&self) -> Result<(), StorageError> {
+        self.inner.room.make();
         self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
     }
 
