@@ -26,6 +26,7 @@ mod owners;
 mod rocks;
 pub mod snapshot;
 pub mod store;
+mod subjects;
 
 pub use batch::Batch;
 pub use config::{Cipher, RootKeySource, StoreOptions};
