@@ -102,10 +102,15 @@ EXECUTE c(3)
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE c(77)
 ----
 Finish output (#0) (actual rows=1 loops=1)
-  Reduce by () to (count(*)) (actual rows=1 loops=1)
-    Scan t where (#1 = $1) keep () (actual rows=0 loops=1)
-Path: one-shot
-Why not a view: it has no row for this key, and what no row gives is computed
+  Read view auto_2 by t.g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
+    Each row keep (#1, #0)
+      Reduce by (#0) to (count(*)) (held updates=# bytes=#)
+        Scan t keep (#1)
+Path: automatic view "auto_2" keyed by (t.g)
+
+EXECUTE c(77)
+----
+0
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE c(3)
 ----
@@ -115,6 +120,20 @@ Finish output (#0) (actual rows=1 loops=1)
       Reduce by (#0) to (count(*)) (held updates=# bytes=#)
         Scan t keep (#1)
 Path: automatic view "auto_2" keyed by (t.g)
+
+PREPARE h(INT) AS SELECT count(*) FROM t WHERE g = $1 HAVING count(*) > 0
+
+EXECUTE h(3)
+---- five times
+
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE h(77)
+----
+Finish output (#0) (actual rows=0 loops=1)
+  Each row where (#0 > 0) (actual rows=0 loops=1)
+    Reduce by () to (count(*)) (actual rows=1 loops=1)
+      Scan t where (#1 = $1) keep () (actual rows=0 loops=1)
+Path: one-shot
+Why not a view: it has no row for this key, and what no row gives is computed
 
 CREATE MATERIALIZED VIEW v AS SELECT g, sum(x) AS s FROM t GROUP BY g
 
