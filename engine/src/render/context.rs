@@ -3,9 +3,10 @@
 //! A rendered plan is a `Bundle`: rows, and beside them the errors of rows that could not be evaluated.
 //! Errors are data: they have times and differences, and can be retracted like rows.
 
+use super::RenderTime;
 use super::lookup_join::Readers;
+use super::meter::Meter;
 use super::rendered::Rendered;
-use super::{Meter, RenderTime};
 use crate::SqlError;
 use crate::one_shot::watch::Watch;
 use differential_dataflow::{AsCollection, VecCollection};

@@ -9,7 +9,6 @@
 //! commit group. A feed is done when all arrangements are sealed up to its tick and no error of it can come any more;
 //! nothing is awaited by idleness. What the dataflow has still to tell of its progress then, the next feed's steps do.
 
-use super::inspection::Arranged;
 use super::published::{Arrangement, Stage, ViewState};
 use crate::SqlError;
 use crate::one_shot::QueryLimits;
@@ -23,7 +22,8 @@ use crate::render::delta::{self, Feed};
 use crate::render::rendered::{OperatorLog, Rendered};
 use crate::render::shared::{ViewBatch, ViewBatcher, ViewBuilder, ViewChunker, ViewSpine};
 use crate::render::top_k::{OrderedRow, group_key};
-use crate::render::{Meter, children, render};
+use crate::render::meter::{Arranged, Meter};
+use crate::render::{children, render};
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::trace::{BatchReader, TraceReader};
@@ -136,7 +136,7 @@ impl ViewDataflow {
             memory_bytes_max: usize::MAX,
             ended: Arc::new(|| None),
         }));
-        let meter = Rc::new(Meter::default());
+        let meter = Rc::new(Meter::of_view());
         let fresh = Rc::new(RefCell::new(Vec::new()));
         let errors = Rc::new(RefCell::new(BTreeMap::new()));
         let errors_until = Rc::new(Cell::new(0));
@@ -255,16 +255,13 @@ impl ViewDataflow {
         logs.operators.forget(operators);
     }
 
-    /// What it holds: in published batches, and besides as an estimate.
+    /// What it holds: in published batches, and besides; what is in no arrangement that can be read is estimated.
     fn bytes(&self) -> (usize, usize) {
-        let (mut bytes, mut updates) = (0, 0);
-        for arranging in &self.arrangements {
-            let published = arranging.published();
-            bytes += published.bytes;
-            updates += published.updates;
-        }
+        let published = self.arrangements.iter().map(Arranging::published).fold(Arranged::default(), Arranged::and);
+        let arranged = self.meter.arranged();
         let all = self.logs.arrangements.records(self.operators.clone());
-        (bytes, self.meter.bytes(all.saturating_sub(updates)))
+        let rest = all.saturating_sub(published.updates + arranged.updates);
+        (published.bytes, arranged.bytes + self.meter.bytes(rest))
     }
 
     fn check_budget(&self) -> Result<(), SqlError> {
