@@ -83,6 +83,11 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         }
         Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
             let input = render(context, input)?;
+            if let Some(context::Follow { feeds, catalog }) = context.follow.clone() {
+                let step = planner::delta::join_step(plan, &catalog)
+                    .ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))?;
+                return Ok(delta::derived::render(context, feeds, input, step));
+            }
             let reader = (context.readers)(*relation, &T::minimum());
             let leaf = Leaf::open(reader.catalog(), *relation, Some(*lookup))?;
             let join = lookup_join::LookupJoin { key, kind: *kind, condition, with_key: *with_key, mfp };

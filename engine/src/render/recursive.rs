@@ -74,6 +74,7 @@ impl RenderTime for u64 {
                 eval: context.eval.clone(),
                 watch: context.watch.clone(),
                 meter: context.meter.clone(),
+                follow: None,
                 rendered: context.rendered.clone(),
             };
             inner.locals.insert(recursion.id, Bundle::infallible(rows));

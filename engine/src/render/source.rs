@@ -102,6 +102,7 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
                 eval: shot.eval.clone(),
                 watch: shot.watch.clone(),
                 meter: meter.clone(),
+                follow: None,
                 rendered: profiled.as_ref().map(|(_, rendered, _)| rendered.clone()),
             };
             let bundle = render(&mut context, plan)?;

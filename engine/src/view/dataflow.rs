@@ -17,12 +17,12 @@ use crate::protocol::CancelFlag;
 use crate::reader::Reader;
 use crate::render::arrangement::metered;
 use crate::render::arrangement_log::ArrangementLog;
-use crate::render::context::{Bundle, Context, NodeId};
+use crate::render::context::{Bundle, Context, Follow, NodeId};
 use crate::render::delta::{self, Feed};
+use crate::render::meter::{Arranged, Meter};
 use crate::render::rendered::{OperatorLog, Rendered};
 use crate::render::shared::{ViewBatch, ViewBatcher, ViewBuilder, ViewChunker, ViewSpine};
 use crate::render::top_k::{OrderedRow, group_key};
-use crate::render::meter::{Arranged, Meter};
 use crate::render::{children, render};
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
@@ -125,8 +125,8 @@ impl ViewDataflow {
     ) -> Result<Self, SqlError> {
         let plan = definition.plan.clone();
         let mut found: Vec<(NodeId, Vec<Pipeline>)> = Vec::new();
-        find_chains(&plan, catalog, &mut found)?;
         let mut reads = BTreeSet::new();
+        find_chains(&plan, catalog, false, &mut found, &mut reads)?;
         for (_, pipelines) in &found {
             relations(pipelines, &mut reads);
         }
@@ -156,6 +156,7 @@ impl ViewDataflow {
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),
+                follow: Some(Follow { feeds: stream.clone(), catalog: catalog.clone() }),
                 rendered: Some(rendered.clone()),
             };
             for (chain, (node, pipelines)) in found.into_iter().enumerate() {
@@ -381,18 +382,33 @@ fn count_errors(
     });
 }
 
-/// The largest chains of a plan.
-fn find_chains(plan: &Plan, catalog: &Catalog, found: &mut Vec<(NodeId, Vec<Pipeline>)>) -> Result<(), SqlError> {
+/// The largest chains of a plan, and the tables that are looked up over what is none.
+fn find_chains(
+    plan: &Plan,
+    catalog: &Catalog,
+    recursing: bool,
+    found: &mut Vec<(NodeId, Vec<Pipeline>)>,
+    looked_up: &mut BTreeSet<RelationId>,
+) -> Result<(), SqlError> {
     if let Some(pipelines) = pipelines(plan, catalog) {
         found.push((NodeId::of(plan), pipelines));
         return Ok(());
     }
     match plan {
-        Plan::Get { .. } | Plan::LookupJoin { .. } => {
-            Err(SqlError::new("XX000", "a maintained plan reads a table whose changes cannot be followed"))
+        // Within rounds, nothing is fed.
+        Plan::LookupJoin { relation, with_key: false, .. } if !recursing => {
+            looked_up.insert(*relation);
         }
-        _ => children(plan).into_iter().try_for_each(|child| find_chains(child, catalog, found)),
+        Plan::Get { .. } | Plan::LookupJoin { .. } => {
+            return Err(SqlError::new("XX000", "a maintained plan reads a table whose changes cannot be followed"));
+        }
+        _ => {}
     }
+    let recursing = |child: &Plan| match plan {
+        Plan::LetRec { step, .. } => recursing || std::ptr::eq(child, step.as_ref()),
+        _ => recursing,
+    };
+    children(plan).into_iter().try_for_each(|child| find_chains(child, catalog, recursing(child), found, looked_up))
 }
 
 /// Every relation that pipelines read.
