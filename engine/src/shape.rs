@@ -7,7 +7,7 @@ use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
 use planner::ownership::graph::{KeyForm, key_form};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::Store;
 
 /// A step of ownership or access, seen from the table whose rows gain holders through it.
@@ -78,6 +78,7 @@ pub struct Schema {
     shapes: HashMap<RelationId, Arc<TableShape>>,
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
+    content_hash: OnceLock<[u8; 32]>,
 }
 
 impl Schema {
@@ -113,12 +114,16 @@ impl Schema {
             shapes.insert(table.id, Arc::new(shape));
         }
         let order = topological_order(&catalog, &shapes);
-        Schema { catalog, shapes, order }
+        Schema { catalog, shapes, order, content_hash: OnceLock::new() }
     }
 
     /// The catalog.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+    /// The hash of the whole annotated schema, as it stands in the catalog.
+    pub fn content_hash(&self) -> [u8; 32] {
+        *self.content_hash.get_or_init(|| storage::content_hash(&self.catalog.encode()))
     }
     /// One table, compiled.
     pub fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
