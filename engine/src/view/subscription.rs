@@ -13,16 +13,18 @@ use super::history::History;
 use crate::SqlError;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
+use crate::settings::server::ServerSettings;
 use parking_lot::Mutex;
 use repr::{CommitTime, RelationId, Row};
 use std::any::Any;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
-/// Changed rows of one subscriber that nobody has taken.
+/// Changed rows of one subscriber that nobody has taken. What may wait for all is `dogwood.subscription_memory`.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
 /// What a queued row costs beside its bytes.
 const ROW_OVERHEAD_BYTES: usize = 48;
@@ -106,6 +108,9 @@ pub struct Subscriptions {
     begun: AtomicU64,
     /// Those that are told how far the frontier has come.
     followers: Mutex<BTreeMap<u64, Arc<Queue>>>,
+    /// What waits in all queues.
+    queued_bytes: Arc<AtomicUsize>,
+    settings: Arc<ServerSettings>,
 }
 
 /// What the dispatch thread is given, in order.
@@ -126,9 +131,10 @@ struct Watched {
 }
 
 /// What a subscriber has not taken yet.
-#[derive(Default)]
 struct Queue {
     state: Mutex<QueueState>,
+    /// What waits in all queues.
+    queued_bytes: Arc<AtomicUsize>,
     /// Its place among all that there were since the start.
     number: u64,
     begun: OnceLock<Begun>,
@@ -175,7 +181,7 @@ struct QueueState {
 
 impl Subscriptions {
     /// Starts the dispatch thread, which ends with the last `Arc`. Nothing was told up to this time.
-    pub fn start(time: CommitTime) -> Arc<Subscriptions> {
+    pub fn start(time: CommitTime, settings: Arc<ServerSettings>) -> Arc<Subscriptions> {
         let (told, changes) = channel();
         let subscriptions = Arc::new(Subscriptions {
             told,
@@ -183,6 +189,8 @@ impl Subscriptions {
             frontier: AtomicU64::new(time.0),
             begun: AtomicU64::new(0),
             followers: Mutex::default(),
+            queued_bytes: Arc::default(),
+            settings,
         });
         let dispatcher = Arc::downgrade(&subscriptions);
         std::thread::Builder::new()
@@ -241,18 +249,41 @@ impl Subscriptions {
     }
 
     fn queue(&self) -> Arc<Queue> {
-        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        Arc::new(Queue { number, ..Queue::default() })
+        Arc::new(Queue {
+            state: Mutex::default(),
+            queued_bytes: self.queued_bytes.clone(),
+            number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+            begun: OnceLock::new(),
+            delivered: AtomicU64::new(0),
+        })
     }
 
     /// What waits in all queues.
     pub fn queued_bytes(&self) -> usize {
-        let hub = self.hub.lock();
-        let mut queues: Vec<_> = hub.values().flat_map(|watched| watched.by_key.values().flatten()).collect();
-        // One subscription may stand at several keys.
-        queues.sort_by_key(|queue| Arc::as_ptr(queue));
-        queues.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        queues.iter().map(|queue| queue.state.lock().bytes).sum()
+        self.queued_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Cuts those for whom most waits until no more waits for all together than may.
+    fn cut_largest(&self, hub: &HashMap<RelationId, Watched>) {
+        let bytes_max = self.settings.subscription_memory.bytes();
+        if self.queued_bytes() <= bytes_max {
+            return;
+        }
+        let mut queues: Vec<(usize, &Arc<Queue>)> = hub
+            .values()
+            .flat_map(|watched| watched.by_key.values().flatten())
+            .map(|queue| (queue.state.lock().bytes, queue))
+            .collect();
+        // One subscription may stand at several keys: what was cut holds nothing any more.
+        queues.sort_by_key(|(bytes, queue)| (Reverse(*bytes), queue.number));
+        for (bytes, queue) in queues {
+            if bytes == 0 || self.queued_bytes() <= bytes_max {
+                return;
+            }
+            queue.cut(&format!(
+                "More than dogwood.subscription_memory ({bytes_max} bytes) was waiting for all subscribers, and most of it here."
+            ));
+        }
     }
 
     /// Whether a view has subscribers.
@@ -290,7 +321,9 @@ impl Subscriptions {
                 queue.push(&Change { time, rows: rows.into(), made: None });
             }
         }
-        Ok(self.enter(watched, view, keys, queue))
+        let subscription = self.enter(watched, view, keys, queue);
+        self.cut_largest(&hub);
+        Ok(subscription)
     }
 
     fn enter(
@@ -339,6 +372,7 @@ impl Subscriptions {
                 let histories = hub.values_mut().filter_map(|watched| watched.history.as_mut());
                 histories.for_each(|history| *history = History::after(time));
             }
+            self.cut_largest(&hub);
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
             self.frontier.store(time.0, Ordering::Release);
         }
@@ -374,20 +408,34 @@ impl Queue {
         }
         let bytes = change.bytes();
         if state.bytes + bytes > QUEUE_BYTES_MAX && !state.changes.is_empty() {
-            state.changes.clear();
-            state.bytes = 0;
-            state.ended = Some(
-                SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
-                    .detail(format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."))
-                    .hint("Subscribe again; the snapshot brings you up to date."),
-            );
-        } else {
-            state.bytes += bytes;
-            state.changes.push_back(change.clone());
+            drop(state);
+            self.cut(&format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."));
+            return;
         }
+        state.bytes += bytes;
+        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        state.changes.push_back(change.clone());
         let waker = state.waker.take();
         drop(state);
         waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends it for whoever does not take its changes, and lets go of them.
+    fn cut(&self, why: &str) {
+        let mut state = self.state.lock();
+        self.clear(&mut state);
+        state.ended.get_or_insert_with(|| {
+            SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
+                .detail(why)
+                .hint("Subscribe again; the snapshot brings you up to date.")
+        });
+        drop(state);
+        self.wake();
+    }
+
+    fn clear(&self, state: &mut QueueState) {
+        state.changes.clear();
+        self.queued_bytes.fetch_sub(std::mem::take(&mut state.bytes), Ordering::Relaxed);
     }
 
     fn wake(&self) {
@@ -411,6 +459,13 @@ impl Queue {
     fn end(&self, error: SqlError) {
         self.state.lock().ended.get_or_insert(error);
         self.wake();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let left = self.state.get_mut().bytes;
+        self.queued_bytes.fetch_sub(left, Ordering::Relaxed);
     }
 }
 
@@ -444,7 +499,9 @@ impl Subscription {
     pub fn take(&self) -> Result<Option<Change>, SqlError> {
         let mut state = self.queue.state.lock();
         if let Some(change) = state.changes.pop_front() {
-            state.bytes -= change.bytes();
+            let bytes = change.bytes();
+            state.bytes -= bytes;
+            self.queue.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             // What its first rows show already is not told again.
             if self.queue.begun.get().is_some_and(|begun| change.time > begun.since) {
                 self.queue.delivered.fetch_add(change.rows.len() as u64, Ordering::Relaxed);

@@ -330,7 +330,7 @@ impl ViewWorker {
             Progress::Ready => {
                 let Some(flow) = &mut view.flow else { return Ok(()) };
                 let started = Instant::now();
-                let budget_bytes = self.around.settings.view_memory_bytes();
+                let budget_bytes = self.around.settings.view_memory.bytes();
                 if let Err(error) = flow.apply(&mut self.worker, [Feed::Group(group)], budget_bytes) {
                     self.fail(id, view, error.clone());
                     return Err(error);
@@ -551,7 +551,7 @@ impl ViewWorker {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
             let started = Instant::now();
-            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory_bytes())?;
+            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory.bytes())?;
             hydration.chunk_took(started.elapsed());
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
@@ -561,7 +561,7 @@ impl ViewWorker {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
             let (groups, started) = (hydration.next_groups(), Instant::now());
             let groups = groups.into_iter().map(Feed::Group);
-            flow.apply(&mut self.worker, groups, self.around.settings.view_memory_bytes())?;
+            flow.apply(&mut self.worker, groups, self.around.settings.view_memory.bytes())?;
             hydration.groups_took(started.elapsed());
             flow.take_fresh();
             return Ok(());
