@@ -31,7 +31,7 @@ use planner::delta::{Entry, Pipeline, pipelines};
 use planner::plan::Plan;
 use planner::scalar::{EvalContext, Order};
 use repr::{IndexId, RelationId, ValueError};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -92,6 +92,8 @@ pub struct ViewDataflow {
     /// New batches of the first arrangement, since they were last taken.
     fresh: Rc<RefCell<Vec<ViewBatch>>>,
     errors: Rc<RefCell<BTreeMap<ValueError, isize>>>,
+    /// Whether others fail since that was last asked.
+    errors_changed: Rc<Cell<bool>>,
     watch: Arc<Watch>,
     pub(super) meter: Rc<Meter>,
 }
@@ -138,6 +140,7 @@ impl ViewDataflow {
         let meter = Rc::new(Meter::default());
         let fresh = Rc::new(RefCell::new(Vec::new()));
         let errors = Rc::new(RefCell::new(BTreeMap::new()));
+        let errors_changed = Rc::new(Cell::new(false));
         let mut done = Handle::new();
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
@@ -173,7 +176,7 @@ impl ViewDataflow {
                     arrange(&context, &bundle, by, fresh, &done)
                 })
                 .collect::<Vec<_>>();
-            count_errors(bundle, &errors, &mut done);
+            count_errors(bundle, &errors, &errors_changed, &mut done);
             // Only now: channels, which exist already, would log every message.
             logs.operators.listen(scope.worker());
             Ok((feeds, arrangements))
@@ -194,6 +197,7 @@ impl ViewDataflow {
             arrangements,
             fresh,
             errors,
+            errors_changed,
             watch,
             meter,
         })
@@ -277,6 +281,11 @@ impl ViewDataflow {
         self.errors.borrow().keys().next().cloned()
     }
 
+    /// Whether rows have come to fail, or fail no more, since this was last asked.
+    pub fn take_errors_changed(&mut self) -> bool {
+        self.errors_changed.take()
+    }
+
     /// What readers get.
     pub fn state(&self, stage: Stage) -> ViewState {
         let arrangements = self.arrangements.iter().map(|Arranging { by, trace, .. }| {
@@ -353,12 +362,18 @@ fn arrange<'s>(
     Arranging { by: by.clone(), trace: arranged.trace, operators }
 }
 
-fn count_errors(bundle: Bundle<'_, u64>, errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>, done: &mut Handle<u64>) {
+fn count_errors(
+    bundle: Bundle<'_, u64>,
+    errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>,
+    changed: &Rc<Cell<bool>>,
+    done: &mut Handle<u64>,
+) {
     let Some(errs) = bundle.errs else { return };
-    let errors = errors.clone();
+    let (errors, changed) = (errors.clone(), changed.clone());
     errs.probe_with(done).inner.sink(Local, "ViewErrors", move |(input, _frontier)| {
         input.for_each(|_time, updates| {
             let mut errors = errors.borrow_mut();
+            changed.set(true);
             for (error, _time, diff) in updates.drain(..) {
                 let count = errors.entry(error).or_insert(0);
                 *count += diff;

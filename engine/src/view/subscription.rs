@@ -11,6 +11,7 @@
 
 use super::history::History;
 use crate::SqlError;
+use crate::published::Published;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
 use crate::settings::server::ServerSettings;
@@ -23,19 +24,34 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
 /// Changed rows of one subscriber that nobody has taken. What may wait for all is `dogwood.subscription_memory`.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
 /// What a queued row costs beside its bytes.
 const ROW_OVERHEAD_BYTES: usize = 48;
+/// How long it is looked, at one commit, whose rows fail. Whoever is not looked at by then counts as one of them.
+const RECHECKS_MAX: Duration = Duration::from_secs(1);
 
 /// What one commit group changed in views.
 #[derive(Clone, Default)]
 pub struct Deltas {
     changed: Vec<(RelationId, Arc<Delta>)>,
     ended: Vec<(RelationId, SqlError)>,
+    doubts: Option<Doubts>,
     forgets: bool,
 }
+
+/// Views in which other rows fail than before, each with why one does (in it, or in a view below), and the state in which
+/// they do: whose rows they are is found by looking.
+#[derive(Clone)]
+struct Doubts {
+    views: Vec<(RelationId, Option<SqlError>)>,
+    state: Arc<Published>,
+}
+
+/// Whether what is watched has in a state the rows that the view says, though rows of others may fail there: why not.
+pub type Recheck = Arc<dyn Fn(&Arc<Published>) -> Result<(), SqlError> + Send + Sync>;
 
 /// What one commit group changed in one view.
 pub struct Delta {
@@ -56,6 +72,11 @@ impl Deltas {
     /// The view is no more, or its rows cannot be told.
     pub fn end(&mut self, view: RelationId, error: SqlError) {
         self.ended.push((view, error));
+    }
+
+    /// Other rows fail in these views than before; where rows fail at all, why.
+    pub fn doubt(&mut self, views: Vec<(RelationId, Option<SqlError>)>, state: Arc<Published>) {
+        self.doubts = Some(Doubts { views, state });
     }
 
     /// A person was forgotten: nobody may go on from before.
@@ -140,6 +161,7 @@ struct Queue {
     begun: OnceLock<Begun>,
     /// Changed rows that were taken.
     delivered: AtomicU64,
+    recheck: Recheck,
 }
 
 /// Whose a subscription is, and from when on.
@@ -248,13 +270,14 @@ impl Subscriptions {
         listed.into_values().collect()
     }
 
-    fn queue(&self) -> Arc<Queue> {
+    fn queue(&self, recheck: Recheck) -> Arc<Queue> {
         Arc::new(Queue {
             state: Mutex::default(),
             queued_bytes: self.queued_bytes.clone(),
             number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
             begun: OnceLock::new(),
             delivered: AtomicU64::new(0),
+            recheck,
         })
     }
 
@@ -293,11 +316,17 @@ impl Subscriptions {
 
     /// Begins to collect the changes of some keys of a view's first arrangement, each given once. The view can
     /// be read at this time, and is followed from there.
-    pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>, readable_at: CommitTime) -> Subscription {
+    pub fn subscribe(
+        self: &Arc<Self>,
+        view: RelationId,
+        keys: Vec<Vec<u8>>,
+        readable_at: CommitTime,
+        recheck: Recheck,
+    ) -> Subscription {
         let mut hub = self.hub.lock();
         let watched = hub.entry(view).or_default();
         watched.history.get_or_insert_with(|| History::after(readable_at));
-        self.enter(watched, view, keys, self.queue())
+        self.enter(watched, view, keys, self.queue(recheck))
     }
 
     /// The same, with all changes after `time` first. An error if they are no longer held: the time from which on
@@ -307,6 +336,7 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         time: CommitTime,
+        recheck: Recheck,
     ) -> Result<Subscription, Option<CommitTime>> {
         // An erasure that has been answered has to be known here, and so has every change that the caller has seen.
         self.settle();
@@ -314,7 +344,7 @@ impl Subscriptions {
         let watched = hub.get_mut(&view).ok_or(None)?;
         let history = watched.history.as_ref().ok_or(None)?;
         let changes = history.changes_after(time).ok_or(Some(history.since()))?;
-        let queue = self.queue();
+        let queue = self.queue(recheck);
         for (time, delta) in changes {
             let wanted = |found: &[u8]| keys.iter().find(|key| key.as_slice() == found).map(Vec::as_slice);
             for rows in delta.for_keys(wanted).into_values() {
@@ -355,6 +385,9 @@ impl Subscriptions {
 
     fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
         for (time, deltas) in groups {
+            if let Some(doubts) = &deltas.doubts {
+                self.resolve(time, doubts);
+            }
             let mut hub = self.hub.lock();
             // First, so that nobody is told half of what cannot be told.
             for (view, error) in &deltas.ended {
@@ -377,6 +410,42 @@ impl Subscriptions {
             self.frontier.store(time.0, Ordering::Release);
         }
         self.followers.lock().values().for_each(|queue| queue.wake());
+    }
+}
+
+impl Subscriptions {
+    /// Ends the subscriptions whose rows fail; those of other keys go on.
+    fn resolve(&self, time: CommitTime, doubts: &Doubts) {
+        let until = Instant::now() + RECHECKS_MAX;
+        for (view, error) in &doubts.views {
+            let queues: BTreeMap<u64, Arc<Queue>> = match self.hub.lock().get_mut(view) {
+                Some(watched) => {
+                    // Whose rows failed is found for those who watch now, and for nobody who comes back.
+                    watched.history = watched.history.take().map(|_| History::after(time));
+                    watched.by_key.values().flatten().map(|queue| (queue.number, queue.clone())).collect()
+                }
+                None => continue,
+            };
+            let Some(error) = error else { continue };
+            for queue in queues.into_values() {
+                // Whoever began later has looked by itself.
+                if queue.begun.get().is_some_and(|begun| begun.since >= time) {
+                    continue;
+                }
+                let stands = if Instant::now() < until { (queue.recheck)(&doubts.state) } else { Err(error.clone()) };
+                if let Err(found) = stands {
+                    queue.end(row_error(found, error));
+                }
+            }
+        }
+    }
+}
+
+/// Why a row of a subscription fails: what was found by looking, unless that came of the looking.
+pub fn row_error(found: SqlError, error: &SqlError) -> SqlError {
+    match found.code {
+        "40001" | "53200" | "55000" | "57014" => error.clone(),
+        _ => found,
     }
 }
 
