@@ -396,7 +396,7 @@ GDPR FORGET users 4
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT number FROM dogwood.audit ORDER BY number DESC LIMIT 2
 ----
-Finish limit 2::bigint output (#0) (actual rows=2 loops=1)
+Finish limit 2 output (#0) (actual rows=2 loops=1)
   Range dogwood.audit using primary key backwards keep (#0) (actual rows=2 loops=1)
 Path: one-shot
 Why not a view: it reads a catalog relation
