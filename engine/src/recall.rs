@@ -59,6 +59,16 @@ impl Recall {
         self.read.lock().rows.entry(relation).or_default().insert(row_key, row);
     }
 
+    /// The owner whose copy an index entry leads to, if one did.
+    pub fn locator(&self, relation: RelationId, row_key: &RowKey) -> Option<MicroDbId> {
+        self.read.lock().locators.get(&relation)?.get(row_key).copied()
+    }
+
+    /// Keeps whose copy of a row there is.
+    pub fn keep_locator(&self, relation: RelationId, row_key: RowKey, owner: MicroDbId) {
+        self.read.lock().locators.entry(relation).or_default().insert(row_key, owner);
+    }
+
     /// A row's owners.
     pub fn owners<E>(
         &self,

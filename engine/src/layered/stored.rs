@@ -24,6 +24,7 @@ impl Layered {
         for relation in self.base.schema.order() {
             for item in self.microdb(*relation, microdb) {
                 let (row_key, row) = item?;
+                recall.keep_locator(*relation, row_key.clone(), microdb);
                 recall.keep_row(*relation, row_key, Some(row));
             }
         }
@@ -77,10 +78,14 @@ impl Layered {
     /// A personal row's owners.
     pub(super) fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
         let read = || self.base.owners(relation, row_key);
-        Ok(match &self.recall {
-            Some(recall) => recall.owners(relation, row_key, read)?,
-            None => read()?,
-        })
+        let Some(recall) = &self.recall else { return Ok(read()?) };
+        if self.base.schema.shape(relation).is_some_and(|shape| shape.one_owner)
+            && let Some(owner) = recall.locator(relation, row_key)
+        {
+            // The copy that was found is the only one.
+            return Ok(vec![(owner, 1)]);
+        }
+        Ok(recall.owners(relation, row_key, read)?)
     }
 
     /// The rows that a canonical value leads to in a hashed index.
