@@ -54,14 +54,32 @@ pub const META_CATALOG: &[u8] = b"catalog";
 
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
-// Larger transactions that lost a race are derived again on their own connection.
-const REDERIVE_ROWS_MAX: usize = 1_000;
+/// Larger transactions that lost a race are derived again on their own connection.
+pub const REDERIVE_ROWS_MAX: usize = 1_000;
 
 /// A transaction, placed and sealed on its connection.
 pub struct CommitRequest {
     overlay: Arc<Overlay>,
     prepared: Prepared,
-    reply: Sender<Outcome>,
+    reply: Reply,
+}
+
+/// Hears what became of a transaction, on the thread that knows it first; it must not wait there. Dropped unheard when
+/// the server stops.
+pub type Hear = Box<dyn FnOnce(Outcome) + Send>;
+
+/// What a transaction leaves with the pipeline.
+struct Reply {
+    hear: Hear,
+    under_way: Arc<AtomicUsize>,
+}
+
+impl Reply {
+    fn answer(self, outcome: Outcome) {
+        // Whoever hears it and comes again at once may be alone.
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        (self.hear)(outcome);
+    }
 }
 
 /// What the queue carries, in commit order.
@@ -153,7 +171,7 @@ pub struct Pipeline {
     flush: Arc<Stage<Flusher>>,
     views: SyncSender<Message>,
     /// Transactions that wait for their outcome.
-    under_way: AtomicUsize,
+    under_way: Arc<AtomicUsize>,
     threads: Threads,
 }
 
@@ -212,22 +230,31 @@ impl Pipeline {
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
         let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
         let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
-        Pipeline { commit, flush, views: to_views, under_way: AtomicUsize::new(0), threads }
+        Pipeline { commit, flush, views: to_views, under_way: Arc::default(), threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
         let (reply, outcome) = channel();
+        let hear = move |outcome| {
+            // A connection that is gone does not hear its outcome; the commit stands.
+            let _heard = reply.send(outcome);
+        };
+        self.hand_over(overlay, prepared, Box::new(hear));
+        outcome.recv().map_err(|_| shutting_down())
+    }
+
+    /// Hands a transaction over.
+    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: Prepared, hear: Hear) {
+        let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
+        let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
-        if self.under_way.fetch_add(1, Ordering::Relaxed) == 0 {
+        if alone {
             self.commit.help();
             self.flush.help();
         } else {
             self.commit.rouse();
         }
-        let outcome = outcome.recv();
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
-        outcome.map_err(|_| SqlError::new("57P01", "the server is shutting down").fatal())
     }
 
     /// Asks for a view that no DDL makes, or drops it, at the place in the commit order that this call has.
@@ -342,7 +369,7 @@ impl Committer {
         }
         if let Some(failed) = &self.failed {
             for request in group {
-                answer(&request.reply, Outcome::Refused(failed.clone()));
+                request.reply.answer(Outcome::Refused(failed.clone()));
             }
             return;
         }
@@ -367,8 +394,8 @@ impl Committer {
                     destroyed.extend(keys);
                     replies.push((reply, prepared.erasures));
                 }
-                Ok(None) => answer(&reply, Outcome::Again),
-                Err(error) => answer(&reply, Outcome::Refused(error)),
+                Ok(None) => reply.answer(Outcome::Again),
+                Err(error) => reply.answer(Outcome::Refused(error)),
             }
         }
         if replies.is_empty() {
@@ -383,7 +410,7 @@ impl Committer {
             let error = SqlError::from(error).hint("no write is taken until the server is started again");
             self.failed = Some(error.clone());
             for (reply, _) in replies {
-                answer(&reply, Outcome::Refused(error.clone()));
+                reply.answer(Outcome::Refused(error.clone()));
             }
             return;
         }
@@ -443,7 +470,7 @@ fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
     all
 }
 
-fn answer(reply: &Sender<Outcome>, outcome: Outcome) {
-    // A connection that is gone does not hear its outcome; the commit stands.
-    let _heard = reply.send(outcome);
+/// 57P01: what was handed over may be lost or stand.
+pub fn shutting_down() -> SqlError {
+    SqlError::new("57P01", "the server is shutting down").fatal()
 }

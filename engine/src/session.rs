@@ -3,6 +3,7 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
+mod apart;
 mod client;
 pub mod copy;
 mod create_as;
@@ -28,6 +29,8 @@ use crate::one_shot::profile::Profile;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
 use crate::sar::receipt::Erasure;
 use crate::transaction::{Modes, Transaction};
+use apart::UnderWay;
+pub use apart::{Answered, Apart};
 use cursor::Cursor;
 use env::{SessionState, StatementEnvironment};
 use parking_lot::Mutex;
@@ -85,6 +88,8 @@ pub struct Session {
     profile: Option<Arc<Profile>>,
     /// Materialized views that the transaction has made WITH DATA: whoever commits waits until they are filled.
     unfilled: Vec<RelationId>,
+    /// A commit that was left to the pipeline.
+    under_way: Option<UnderWay>,
 }
 
 struct Active {
@@ -126,6 +131,7 @@ impl Session {
             committed: Committed::default(),
             profile: None,
             unfilled: Vec::new(),
+            under_way: None,
         })
     }
 

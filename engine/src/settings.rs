@@ -288,6 +288,11 @@ impl Settings {
         }
     }
 
+    /// Whether the end of the transaction changes anything here.
+    pub fn awaits_end(&self) -> bool {
+        !self.saved.is_empty()
+    }
+
     /// What a client is told without asking, by shown name.
     pub fn reported(&self) -> Vec<(String, String)> {
         REPORTED.iter().filter_map(|name| self.show(name).ok()).collect()

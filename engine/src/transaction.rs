@@ -4,7 +4,7 @@
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
 use crate::SqlError;
-use crate::commit::{self, Committed, Outcome};
+use crate::commit::{self, Committed, Outcome, Prepared};
 use crate::database::Database;
 use crate::holders::{Hold, Holder};
 use crate::layered::Layered;
@@ -73,6 +73,8 @@ pub struct Transaction {
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
     recall: Option<Arc<Recall>>,
+    /// What COMMIT will hand over, if nothing comes between.
+    prepared: Option<Prepared>,
     /// The session that it is of.
     holder: Arc<Holder>,
     savepoints: Vec<Savepoint>,
@@ -100,6 +102,7 @@ impl Transaction {
             overlay: Arc::new(Overlay::new(schema)),
             derived: None,
             recall: None,
+            prepared: None,
             snapshot: OneSnapshot::Open,
             holder: holder.clone(),
             savepoints: Vec::new(),
@@ -269,32 +272,17 @@ impl Transaction {
 
     /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it.
     pub fn commit(mut self, patience: &Patience) -> Result<Committed, SqlError> {
-        self.release_ended();
-        if self.overlay.is_empty() {
+        let mut prepared = self.prepared.take();
+        if prepared.is_none() && !self.is_to_be_committed(patience)? {
             return Ok(Committed::default());
         }
-        if let OneSnapshot::Ended = self.snapshot {
-            // What it writes may have been read from the person who is forgotten.
-            return Err(crate::error::snapshot_ended());
-        }
-        foreign_key::check_deferred(&mut self, patience)?;
         for _ in 0..PREPARE_ATTEMPTS_MAX {
-            // What is derived stands as long as what it was derived from; that is validated like all else.
-            let (time, prepared) = match self.take_derived() {
-                Some(Derived { old, derivation, .. }) => {
-                    (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()))
-                }
-                None => {
-                    let base = self.database.latest();
-                    let time = base.time;
-                    let old = Layered::new(self.database.store.clone(), base);
-                    (time, commit::prepare(&old, &self.overlay, time))
-                }
-            };
-            let prepared = match prepared {
-                // An erasure of somebody else took the state away under it.
-                Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => continue,
-                prepared => prepared?,
+            let prepared = match prepared.take() {
+                Some(prepared) => prepared,
+                None => match self.prepare()? {
+                    Some(prepared) => prepared,
+                    None => continue,
+                },
             };
             match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
                 Outcome::Committed(committed) => return Ok(committed),
@@ -302,9 +290,73 @@ impl Transaction {
                 Outcome::Again => {}
             }
         }
-        Err(SqlError::new("40001", "could not commit: the owners of its rows kept changing")
-            .hint("retry the transaction"))
+        Err(kept_changing())
     }
+
+    /// The first half of COMMIT. Whether the other half can be left to the pipeline: nothing but the client waits for it.
+    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<bool, SqlError> {
+        if self.overlay.changes_schema()
+            || self.overlay.len() > commit::REDERIVE_ROWS_MAX
+            || !self.is_to_be_committed(patience)?
+        {
+            return Ok(false);
+        }
+        self.prepared = self.prepare()?;
+        Ok(self.prepared.as_ref().is_some_and(|prepared| prepared.erasures.is_empty()))
+    }
+
+    /// The other half. Locks are freed before `hear` is called, whatever came of it.
+    pub fn hand_over(mut self, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+        let Some(prepared) = self.prepared.take() else { return hear(Ok(Committed::default())) };
+        let (database, overlay) = (self.database.clone(), self.overlay.clone());
+        let hear = move |outcome| {
+            drop(self);
+            hear(match outcome {
+                Outcome::Committed(committed) => Ok(committed),
+                Outcome::Refused(error) => Err(error),
+                Outcome::Again => Err(kept_changing()),
+            });
+        };
+        database.pipeline.hand_over(overlay, prepared, Box::new(hear));
+    }
+
+    /// Whether there is something to commit; its deferred checks are done then.
+    fn is_to_be_committed(&mut self, patience: &Patience) -> Result<bool, SqlError> {
+        self.release_ended();
+        if self.overlay.is_empty() {
+            return Ok(false);
+        }
+        if let OneSnapshot::Ended = self.snapshot {
+            // What it writes may have been read from the person who is forgotten.
+            return Err(crate::error::snapshot_ended());
+        }
+        foreign_key::check_deferred(self, patience)?;
+        Ok(true)
+    }
+
+    /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.
+    fn prepare(&mut self) -> Result<Option<Prepared>, SqlError> {
+        // What is derived stands as long as what it was derived from; that is validated like all else.
+        let (time, prepared) = match self.take_derived() {
+            Some(Derived { old, derivation, .. }) => {
+                (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()))
+            }
+            None => {
+                let base = self.database.latest();
+                let time = base.time;
+                let old = Layered::new(self.database.store.clone(), base);
+                (time, commit::prepare(&old, &self.overlay, time))
+            }
+        };
+        match prepared {
+            Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => Ok(None),
+            prepared => prepared.map(Some),
+        }
+    }
+}
+
+fn kept_changing() -> SqlError {
+    SqlError::new("40001", "could not commit: the owners of its rows kept changing").hint("retry the transaction")
 }
 
 impl Drop for Transaction {

@@ -41,6 +41,12 @@ pub struct Connection {
     watch: Option<AsyncFd<Arc<Line>>>,
 }
 
+/// What waits to be sent, to be sent by somebody else while the connection reads on. Until then nothing else may be sent.
+pub struct Answer {
+    line: Arc<Line>,
+    bytes: BytesMut,
+}
+
 /// A place between messages to the client.
 pub struct Mark {
     flushes: u64,
@@ -314,6 +320,18 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether somebody else may send what waits: it is as it will stand on the socket, and short.
+    pub fn can_hand_over(&self) -> bool {
+        !self.transport.is_encrypted() && !self.wants_flush()
+    }
+
+    /// Leaves what waits to be sent by somebody else.
+    pub fn hand_over(&mut self) -> Answer {
+        self.flushes += 1;
+        self.sealed = 0;
+        Answer { line: Arc::clone(self.line()), bytes: std::mem::take(&mut self.outgoing) }
+    }
+
     /// Sends what waits if the client takes it soon, and closes.
     pub async fn close(mut self) {
         self.leave().await;
@@ -331,6 +349,41 @@ impl Connection {
     /// The socket.
     pub fn line(&self) -> &Arc<Line> {
         self.transport.line()
+    }
+}
+
+impl Answer {
+    /// Puts a message behind the others. All of ours can be encoded.
+    pub fn feed(&mut self, message: PgWireBackendMessage) {
+        let start = self.bytes.len();
+        if message.encode(&mut self.bytes).is_err() {
+            self.bytes.truncate(start);
+        }
+    }
+
+    /// Sends it without waiting, then calls `sent`. A client that takes nothing now is waited for elsewhere.
+    pub fn send(self, sent: impl FnOnce() + Send + 'static) {
+        let Answer { line, bytes } = self;
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match line.write(rest, false) {
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // It has gone; who reads from it will see that.
+                Err(_) => return sent(),
+            }
+        }
+        if rest.is_empty() {
+            return sent();
+        }
+        let (rest, waited) = (rest.to_vec(), Arc::clone(&line));
+        let send_rest = move || {
+            waited.write_all(&rest);
+            sent();
+        };
+        if std::thread::Builder::new().name("answer".to_string()).spawn(send_rest).is_err() {
+            line.end(End::Shutdown);
+        }
     }
 }
 

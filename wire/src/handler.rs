@@ -72,7 +72,9 @@ impl<'a> Handler<'a> {
             return error;
         }
         loop {
-            let served = match self.next_frame().await {
+            let frame = self.next_frame().await;
+            self.session.settle();
+            let served = match frame {
                 Ok(frame) => self.serve_frame(frame).await,
                 Err(error) => Err(error),
             };

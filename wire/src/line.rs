@@ -121,6 +121,17 @@ impl Line {
         }
     }
 
+    /// Writes all of it, waiting; gives up if the client goes or the conversation is ended.
+    pub fn write_all(&self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            match self.write(bytes, true) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.ended().is_none() => {}
+                Err(_) => return,
+            }
+        }
+    }
+
     /// Says that nothing more will be written.
     pub fn close_writing(&self) -> io::Result<()> {
         self.socket.shutdown(Shutdown::Write)

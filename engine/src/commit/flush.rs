@@ -8,7 +8,7 @@
 //! erasure keeps its own time in subscriptions, so its group goes alone.
 
 use super::stage::Worker;
-use super::{Committed, Flushes, Outcome, answer};
+use super::{Committed, Flushes, Outcome, Reply};
 use crate::overlay::Overlay;
 use crate::published::Published;
 use crate::sar::receipt::Erasure;
@@ -21,7 +21,7 @@ use arc_swap::ArcSwap;
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, SyncSender};
+use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use storage::Store;
 
@@ -42,7 +42,7 @@ pub(super) struct Written {
     /// Whose keys go.
     pub(super) destroyed: Vec<MicroDbId>,
     /// Who waits.
-    pub(super) replies: Vec<(Sender<Outcome>, Vec<Erasure>)>,
+    pub(super) replies: Vec<(Reply, Vec<Erasure>)>,
 }
 
 /// What a group changed.
@@ -116,7 +116,7 @@ impl Flusher {
         self.subscriptions.tell(deltas);
         for group in groups {
             for (reply, erasures) in group.replies {
-                answer(&reply, Outcome::Committed(Committed { erasures, flushes }));
+                reply.answer(Outcome::Committed(Committed { erasures, flushes }));
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use super::{Handler, Stop};
 use crate::encode::{command_tag, row_description};
-use crate::error::{WireError, protocol_violation};
+use crate::error::{WireError, error_response, protocol_violation};
 use crate::types::{ColumnFormat, Format, binary, column_formats, format_of, text};
 use engine::SqlError;
 use engine::protocol::{OutputColumn, Prepared, Response, RowStream, RowTag, TransactionStatus};
@@ -14,6 +14,8 @@ use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{
     Bind, BindComplete, Close, CloseComplete, Describe, Execute, Parse, ParseComplete, PortalSuspended,
 };
+use pgwire::messages::response::ReadyForQuery;
+use pgwire::messages::response::TransactionStatus::Idle;
 use repr::{Datum, ScalarType};
 use std::sync::Arc;
 
@@ -279,6 +281,24 @@ impl Handler<'_> {
 
     pub(super) async fn sync(&mut self) -> Result<(), WireError> {
         self.skipping = false;
+        if self.connection.can_hand_over() {
+            match self.session.complete_apart() {
+                Ok(Some(apart)) => {
+                    self.portals.clear();
+                    let mut answer = self.connection.hand_over();
+                    apart.commit(move |answered| {
+                        if let Some(error) = answered.error() {
+                            answer.feed(error_response(error));
+                        }
+                        answer.feed(PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(Idle)));
+                        answer.send(move || drop(answered));
+                    });
+                    return Ok(());
+                }
+                Ok(None) => {}
+                Err(error) => self.report(error)?,
+            }
+        }
         if let Err(error) = self.session.complete() {
             self.report(error)?;
         }

@@ -98,6 +98,57 @@ fn many_statements_are_pipelined() {
     assert_eq!(rows[199], "D 200");
 }
 
+/// Each of them is answered while the connection reads on: in order, and before what reads its rows.
+#[test]
+fn commits_are_pipelined() {
+    const ROWS: usize = 100;
+    let mut client = connect();
+    client.query("CREATE TABLE pipelined (n int PRIMARY KEY)");
+    let mut all = [parse("insert", "INSERT INTO pipelined VALUES ($1)", &[23]), SYNC.to_vec()].concat();
+    for number in 0..ROWS {
+        let number = number.to_string();
+        all.extend(bind("", "insert", &[], &[Some(number.as_bytes())], &[]));
+        all.extend(execute("", 0));
+        all.extend(SYNC);
+        // What was just committed is seen; committed again, it is refused.
+        all.extend(message(b'Q', b"SELECT count(*) FROM pipelined\0"));
+        all.extend(bind("", "insert", &[], &[Some(number.as_bytes())], &[]));
+        all.extend(execute("", 0));
+        all.extend(SYNC);
+    }
+    client.write(&all);
+    assert_eq!(describe(&client.until_ready()), ["1", "Z I"]);
+    for number in 1..=ROWS {
+        assert_eq!(describe(&client.until_ready()), ["2", "C INSERT 0 1", "Z I"]);
+        let counted = describe(&client.until_ready());
+        assert!(counted.contains(&format!("D {number}")), "{counted:?}");
+        let refused = describe(&client.until_ready());
+        assert!(refused[1].starts_with("E 23505"), "{refused:?}");
+    }
+}
+
+/// The pipeline frees a transaction's locks though its connection is silent.
+#[test]
+fn a_silent_client_keeps_no_locks() {
+    let (mut first, mut second) = (connect(), connect());
+    first.query("CREATE TABLE unlocked (n int PRIMARY KEY, seen int)");
+    first.query("INSERT INTO unlocked VALUES (1, 0)");
+    for _ in 0..20 {
+        for client in [&mut first, &mut second] {
+            let seen = exchange_on(
+                client,
+                &[
+                    parse("", "UPDATE unlocked SET seen = seen + 1 WHERE n = 1", &[]),
+                    bind("", "", &[], &[], &[]),
+                    execute("", 0),
+                ],
+            );
+            assert_eq!(seen, ["1", "2", "C UPDATE 1", "Z I"]);
+        }
+    }
+    assert_eq!(first.rows("SELECT seen FROM unlocked"), ["40"]);
+}
+
 #[test]
 fn after_an_error_all_up_to_sync_is_passed_over() {
     let mut client = connect();
