@@ -31,7 +31,7 @@ use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{CommitTime, Datum, RelationId, key};
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::thread::Thread;
@@ -102,6 +102,8 @@ struct Looked {
     view: RelationId,
     keys: Vec<Vec<u8>>,
     project: Arc<[usize]>,
+    /// What the view reads.
+    reads: BTreeSet<RelationId>,
 }
 
 impl Looked {
@@ -110,6 +112,10 @@ impl Looked {
     fn check(&self, state: &Arc<Published>) -> Result<(), SqlError> {
         // Nobody is told any more.
         let Some(database) = self.database.upgrade() else { return Ok(()) };
+        // A row that fails in a view below is missing in both.
+        if !is_readable(state, &self.reads, self.view)? {
+            return Err(gone());
+        }
         let arrangement = state.views.get(self.view).and_then(|view| view.arrangements.first()).ok_or_else(gone)?;
         let mut copies: HashMap<Vec<u8>, i64> = HashMap::new();
         for key in &self.keys {
@@ -168,6 +174,7 @@ impl Session {
                 view,
                 keys: keys.clone(),
                 project: project.clone(),
+                reads: plan.lifted.reads.clone(),
             };
             let watched = Arc::new(watched);
             let recheck: Recheck = {
@@ -258,7 +265,7 @@ impl Session {
                 return Ok(None);
             }
             let published = self.database.latest();
-            if is_readable(&published, lifted, view)? {
+            if is_readable(&published, &lifted.reads, view)? {
                 return Ok(Some(published.time));
             }
             self.check_patience(&watch)?;
@@ -278,10 +285,10 @@ impl Session {
 }
 
 /// Whether a view and all views below it can be read; why not, if waiting does not help.
-fn is_readable(published: &Published, lifted: &Lifted, view: RelationId) -> Result<bool, SqlError> {
+fn is_readable(published: &Published, reads: &BTreeSet<RelationId>, view: RelationId) -> Result<bool, SqlError> {
     let catalog = published.catalog();
     let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-    let below = with_tables_below(catalog, lifted.reads.iter().copied());
+    let below = with_tables_below(catalog, reads.iter().copied());
     let mut readable = true;
     for id in below.into_iter().filter(maintained).chain([view]) {
         match published.views.get(id) {

@@ -25,6 +25,7 @@ pub struct Step<'s> {
     /// The statements.
     pub sql: &'s str,
     /// Whether they may be asked again.
+    #[allow(dead_code, reason = "each suite is a crate of its own, and not all of them wait")]
     pub eventually: bool,
     /// What stands behind `----`.
     pub expected: Option<&'s str>,
