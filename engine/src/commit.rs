@@ -41,7 +41,7 @@ use stage::{Stage, Worker};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
@@ -235,7 +235,7 @@ impl Pipeline {
 
     /// Hands a transaction over and waits for its outcome.
     pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
-        let (reply, outcome) = channel();
+        let (reply, outcome) = sync_channel(1);
         let hear = move |outcome| {
             // A connection that is gone does not hear its outcome; the commit stands.
             let _heard = reply.send(outcome);

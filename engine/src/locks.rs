@@ -6,8 +6,8 @@
 use crate::SqlError;
 use crate::protocol::CancelFlag;
 use parking_lot::{Condvar, Mutex};
+use repr::hash::{HashMap, HashSet};
 use repr::{IndexId, RelationId, RowKey};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,8 @@ pub enum Granted {
 #[derive(Default)]
 struct Entry {
     exclusive: Option<TransactionId>,
-    shared: HashSet<TransactionId>,
+    // Few, and then a set would be slower; at most one for each connection.
+    shared: Vec<TransactionId>,
     exclusive_waiters: usize,
     waiters: usize,
     /// Made by the first that waits.
@@ -152,7 +153,7 @@ impl LockTable {
                 if entry.exclusive == Some(transaction) {
                     entry.exclusive = None;
                 }
-                entry.shared.remove(&transaction);
+                entry.shared.retain(|holder| *holder != transaction);
                 if let Some(changed) = &entry.changed {
                     changed.notify_all();
                 }
@@ -183,10 +184,10 @@ impl State {
         }
         match mode {
             LockMode::Shared => {
-                entry.shared.insert(transaction);
+                entry.shared.push(transaction);
             }
             LockMode::Exclusive => {
-                entry.shared.remove(&transaction);
+                entry.shared.retain(|holder| *holder != transaction);
                 entry.exclusive = Some(transaction);
             }
         }
@@ -212,7 +213,7 @@ impl State {
 
     fn closes_cycle(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
         let mut open = self.blockers(transaction, key, mode);
-        let mut seen: HashSet<TransactionId> = HashSet::new();
+        let mut seen: HashSet<TransactionId> = HashSet::default();
         while let Some(next) = open.pop() {
             if next == transaction {
                 return true;

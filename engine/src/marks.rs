@@ -5,8 +5,9 @@
 //! derivation and nothing else.
 
 use repr::{CommitTime, IndexId, RelationId, RowKey};
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use repr::hash::{HashMap, RandomState};
+use std::hash::{BuildHasher, Hash};
+use std::sync::LazyLock;
 
 /// Something that a derivation may depend on.
 #[derive(Hash)]
@@ -21,6 +22,9 @@ pub enum Mark<'a> {
     Catalog,
 }
 
+/// The same for all, and another one at each start.
+static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
 /// A set of marks.
 #[derive(Clone, Debug, Default)]
 pub struct Marks(Vec<u64>);
@@ -28,9 +32,7 @@ pub struct Marks(Vec<u64>);
 impl Marks {
     /// Notes one.
     pub fn note(&mut self, mark: &Mark<'_>) {
-        let mut hasher = DefaultHasher::new();
-        mark.hash(&mut hasher);
-        self.0.push(hasher.finish());
+        self.0.push(HASHES.hash_one(mark));
     }
 }
 

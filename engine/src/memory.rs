@@ -70,6 +70,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("block cache", bytes(store.block_cache_bytes), Some(database.config.block_cache_bytes)),
         ("write buffers", bytes(store.memtable_bytes), Some(bytes(store.memtable_bytes_max))),
         ("data keys", bytes(store.key_cache_bytes), Some(bytes(store.key_cache_bytes_max))),
+        ("data subjects", bytes(store.subject_cache_bytes), None),
         ("view arrangements", arrangements, None),
         ("view dataflows", dataflows, None),
         ("ordered indexes", orders, None),

@@ -7,7 +7,8 @@
 use crate::shape::{Schema, TableShape};
 use planner::catalog::{Catalog, Table};
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use repr::hash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ impl Overlay {
             schema_changed: false,
             tables: BTreeMap::new(),
             subjects: BTreeMap::new(),
-            owners: HashMap::new(),
+            owners: HashMap::default(),
             dropped_tables: Vec::new(),
             dropped_indexes: Vec::new(),
             undo: Vec::new(),

@@ -26,7 +26,8 @@ use crate::overlay::{Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use repr::hash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// One row whose content or owners change.
@@ -100,7 +101,7 @@ impl TableDerivation<'_> {
         let counted = |edge: &&Edge| !edge.is_self() || shape.table().data_subject;
         for edge in shape.owner_edges.iter().filter(counted) {
             // Many rows meet the same few holders.
-            let mut met: HashMap<Vec<u8>, Vec<MicroDbId>> = HashMap::new();
+            let mut met: HashMap<Vec<u8>, Vec<MicroDbId>> = HashMap::default();
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
                 self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
             }

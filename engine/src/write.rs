@@ -18,7 +18,7 @@ use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
-use std::collections::HashMap;
+use repr::hash::HashMap;
 use std::sync::Arc;
 use unique::UniqueCheck;
 
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
             parents: Vec::new(),
             gone: Vec::new(),
             unreferenced: Vec::new(),
-            row_checks: HashMap::new(),
+            row_checks: HashMap::default(),
         }
     }
 

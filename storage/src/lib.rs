@@ -20,11 +20,13 @@ mod hints;
 mod index;
 mod keyring;
 mod keyspace;
+mod log_room;
 pub mod microdb;
 mod owners;
 mod rocks;
 pub mod snapshot;
 pub mod store;
+mod subjects;
 
 pub use batch::Batch;
 pub use config::{Cipher, RootKeySource, StoreOptions};

@@ -109,8 +109,15 @@ impl Snapshot {
 
     /// The µDB of the data subject that this row is, if it is one.
     pub fn subject(&self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
-        let found = self.get(Family::Subjects, &keyspace::subject_by_row(relation, key), "read a data subject")?;
-        found.map(|value| parse_microdb(&value)).transpose()
+        let (record, at) = (keyspace::subject_by_row(relation, key), self.sequence());
+        let subjects = self.store().subjects();
+        if let Some(microdb) = subjects.find(&record, at) {
+            return Ok(Some(microdb));
+        }
+        let found = self.get(Family::Subjects, &record, "read a data subject")?;
+        let microdb = found.map(|value| parse_microdb(&value)).transpose()?;
+        microdb.inspect(|microdb| subjects.put(&record, at, *microdb));
+        Ok(microdb)
     }
 
     /// The row that is the data subject of this µDB, if there is one.

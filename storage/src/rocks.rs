@@ -33,8 +33,8 @@ pub(crate) enum Family {
 
 /// Write buffers of all families, those being written to files included.
 pub(crate) const WRITE_BUFFER_BYTES_MAX: usize = 128 << 20;
-// What a start after a crash replays at most, and so what bounds its time.
-const WAL_BYTES_MAX: u64 = 32 << 20;
+/// What a start after a crash replays at most, and so what bounds its time.
+pub(crate) const WAL_BYTES_MAX: u64 = 32 << 20;
 
 /// All families, in the order of their tags.
 pub(crate) const FAMILIES: [Family; 6] =

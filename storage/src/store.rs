@@ -29,8 +29,10 @@ use crate::error::{Sealed, StorageError};
 use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
+use crate::log_room::LogRoom;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::snapshot::Snapshot;
+use crate::subjects::Subjects;
 
 /// An open data folder. Clones share it; it closes with the last clone, snapshot and iterator.
 #[derive(Clone)]
@@ -40,12 +42,14 @@ pub struct Store {
 
 struct Inner {
     db: DB,
+    room: LogRoom,
     cache: Cache,
     keyring: Keyring,
     cipher: Cipher,
     options: StoreOptions,
     log: Mutex<Log>,
     hints: Hints,
+    subjects: Subjects,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -76,6 +80,8 @@ pub struct StoreStatistics {
     pub key_cache_bytes: u64,
     /// What they may hold.
     pub key_cache_bytes_max: u64,
+    /// Data subjects found last.
+    pub subject_cache_bytes: u64,
     /// Blocks in the cache.
     pub block_cache_bytes: u64,
     /// Blocks in the cache that cannot be evicted now.
@@ -110,15 +116,18 @@ impl Store {
         files::publish_key(options, &keyring.signing().public())?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let db = rocks::open(&files::rocks(options), &cache)?;
+        let room = LogRoom::new(&files::rocks(options), rocks::WAL_BYTES_MAX);
         let log = Log::open(&db, keyring.database(), keyring.signing())?;
         let inner = Inner {
             db,
+            room,
             cache,
             keyring,
             cipher: options.cipher,
             options: options.clone(),
             log: Mutex::new(log),
             hints: Hints::default(),
+            subjects: Subjects::default(),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -196,6 +205,7 @@ impl Store {
         let db = &self.inner.db;
         let mut writes = WriteBatch::with_capacity_bytes(batch.bytes() + 512);
         fill(db, &batch, &mut writes);
+        let _writing = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
             return db.write(writes).map_err(rocks::failed("write a batch"));
         }
@@ -210,6 +220,7 @@ impl Store {
 
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
     pub fn flush(&self) -> Result<(), StorageError> {
+        self.inner.room.make();
         self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
     }
 
@@ -325,6 +336,7 @@ impl Store {
             memtable_bytes_max: rocks::WRITE_BUFFER_BYTES_MAX as u64,
             key_cache_bytes: slots.cached * cache::ENTRY_BYTES,
             key_cache_bytes_max: cache::KEYS_MAX * cache::ENTRY_BYTES,
+            subject_cache_bytes: self.inner.subjects.bytes(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),
@@ -348,6 +360,10 @@ impl Store {
 
     pub(crate) fn keyring(&self) -> &Keyring {
         &self.inner.keyring
+    }
+
+    pub(crate) fn subjects(&self) -> &Subjects {
+        &self.inner.subjects
     }
 
     pub(crate) fn hints(&self) -> &Hints {

@@ -10,7 +10,7 @@ use super::{Active, Session};
 use crate::SqlError;
 use crate::commit::Committed;
 use crate::transaction::Transaction;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// A transaction that is ready for the pipeline.
 pub struct Apart<'a> {
@@ -25,7 +25,7 @@ pub(super) type UnderWay = Receiver<Result<Committed, SqlError>>;
 pub struct Answered {
     // None once it was sent.
     outcome: Option<Result<Committed, SqlError>>,
-    session: Sender<Result<Committed, SqlError>>,
+    session: SyncSender<Result<Committed, SqlError>>,
 }
 
 impl Answered {
@@ -47,7 +47,8 @@ impl Drop for Answered {
 impl Apart<'_> {
     /// Commits. `tell` is called on any thread, and must not wait there; if the server stops, never.
     pub fn commit(self, tell: impl FnOnce(Answered) + Send + 'static) {
-        let (session, settled) = channel();
+        // An unbounded one would make room for thirty more.
+        let (session, settled) = sync_channel(1);
         *self.under_way = Some(settled);
         self.transaction.hand_over(move |outcome| tell(Answered { outcome: Some(outcome), session }));
     }

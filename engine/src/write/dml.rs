@@ -14,7 +14,7 @@ use crate::shape::TableShape;
 use crate::transaction::Isolation;
 use planner::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan};
 use repr::{Datum, Row, RowKey};
-use std::collections::HashSet;
+use repr::hash::HashSet;
 use std::sync::Arc;
 
 /// What a write did.
@@ -109,7 +109,7 @@ fn insert_or_update(
     rows: impl Iterator<Item = Vec<Datum>>,
 ) -> Result<Written, SqlError> {
     let mut written = Written::default();
-    let mut touched: HashSet<RowKey> = HashSet::new();
+    let mut touched: HashSet<RowKey> = HashSet::default();
     for mut row in rows {
         writer.complete(shape, &plan.checks, &mut row, None)?;
         if let Some(on_conflict) = &plan.on_conflict
@@ -264,7 +264,7 @@ fn target_rows(
         let view = writer.transaction.statement_view()?;
         let seen_at = view.time();
         let rows = run(source, view, writer, limits)?;
-        let mut seen: HashSet<RowKey> = HashSet::with_capacity(rows.len());
+        let mut seen: HashSet<RowKey> = HashSet::with_capacity_and_hasher(rows.len(), Default::default());
         let mut targets = Vec::with_capacity(rows.len());
         for row in rows {
             let Datum::Bytea(key) = &row[width] else {

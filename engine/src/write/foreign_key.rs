@@ -12,7 +12,7 @@ use crate::shape::{Referrer, TableShape};
 use crate::transaction::Transaction;
 use planner::catalog::{ForeignKey, ReferentialAction};
 use repr::{ColumnIndex, Datum, Id, RelationId, RowKey, key};
-use std::collections::HashMap;
+use repr::hash::HashMap;
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.

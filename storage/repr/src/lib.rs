@@ -7,6 +7,7 @@ pub mod array;
 pub mod datetime;
 pub mod datum;
 pub mod error;
+pub mod hash;
 pub mod id;
 pub mod interval;
 pub mod jsonb;
