@@ -17,8 +17,8 @@ use crate::transaction::Transaction;
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
-use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
 use repr::hash::HashMap;
+use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
 use std::sync::Arc;
 use unique::UniqueCheck;
 

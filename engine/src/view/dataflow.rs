@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Its times are its own: a tick for each feed, so that hydration is a series of small ticks before the first
-//! commit group. A feed is done when the probe has passed its tick; nothing is awaited by idleness.
+//! commit group. A feed is done when all arrangements are sealed up to its tick and no error of it can come any more;
+//! nothing is awaited by idleness. What the dataflow has still to tell of its progress then, the next feed's steps do.
 
 use super::inspection::Arranged;
 use super::published::{Arrangement, Stage, ViewState};
@@ -39,9 +40,8 @@ use std::sync::Arc;
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::InputHandle;
 use timely::dataflow::channels::pact::Pipeline as Local;
+use timely::dataflow::operators::Input;
 use timely::dataflow::operators::generic::Operator;
-use timely::dataflow::operators::probe::Handle;
-use timely::dataflow::operators::{Input, Probe};
 use timely::progress::Antichain;
 use timely::worker::Worker;
 
@@ -80,8 +80,9 @@ pub struct ViewDataflow {
     /// The tables and views that it reads.
     pub reads: BTreeSet<RelationId>,
     feeds: InputHandle<u64, CapacityContainerBuilder<Vec<Feed>>>,
-    done: Handle<u64>,
     tick: u64,
+    /// No error of an earlier tick can come any more.
+    errors_until: Rc<Cell<u64>>,
     /// Its number among the worker's dataflows.
     dataflow: usize,
     /// The numbers of its operators.
@@ -141,7 +142,7 @@ impl ViewDataflow {
         let fresh = Rc::new(RefCell::new(Vec::new()));
         let errors = Rc::new(RefCell::new(BTreeMap::new()));
         let errors_changed = Rc::new(Cell::new(false));
-        let mut done = Handle::new();
+        let errors_until = Rc::new(Cell::new(0));
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
         let rendered = Rc::new(Rendered::default());
@@ -173,10 +174,10 @@ impl ViewDataflow {
                 .enumerate()
                 .map(|(position, by)| {
                     let fresh = (position == 0).then(|| fresh.clone());
-                    arrange(&context, &bundle, by, fresh, &done)
+                    arrange(&context, &bundle, by, fresh)
                 })
                 .collect::<Vec<_>>();
-            count_errors(bundle, &errors, &errors_changed, &mut done);
+            count_errors(bundle, &errors, &errors_changed, &errors_until);
             // Only now: channels, which exist already, would log every message.
             logs.operators.listen(scope.worker());
             Ok((feeds, arrangements))
@@ -188,8 +189,8 @@ impl ViewDataflow {
             chains,
             reads,
             feeds,
-            done,
             tick: 0,
+            errors_until,
             dataflow,
             operators: first..worker.peek_identifier(),
             rendered,
@@ -221,7 +222,7 @@ impl ViewDataflow {
         feeds.into_iter().for_each(|feed| self.feeds.send(feed));
         self.tick += 1;
         self.feeds.advance_to(self.tick);
-        while self.done.less_than(&self.tick) {
+        while !self.is_done() {
             worker.step();
             self.watch.check()?;
             // An explosion is noticed while it grows: one tick may be all of it.
@@ -235,9 +236,20 @@ impl ViewDataflow {
         self.check_budget()
     }
 
+    /// Whether the last tick has gone through.
+    fn is_done(&mut self) -> bool {
+        let tick = self.tick;
+        let mut upper = Antichain::new();
+        let mut is_sealed = |arranging: &mut Arranging| {
+            arranging.trace.read_upper(&mut upper);
+            !upper.less_than(&tick)
+        };
+        self.errors_until.get() >= tick && self.arrangements.iter_mut().all(&mut is_sealed)
+    }
+
     /// Ends it at once, whatever it has left to do.
     // The banned call: a view that failed may have years of a join before it, of which nobody wants to hear.
-    // Nothing asks its probe after this.
+    // Nothing asks for its progress after this.
     #[allow(clippy::disallowed_methods)]
     pub fn end(self, worker: &mut Worker) {
         let (dataflow, operators, logs) = (self.dataflow, self.operators.clone(), self.logs.clone());
@@ -337,7 +349,6 @@ fn arrange<'s>(
     bundle: &Bundle<'s, u64>,
     by: &ArrangedBy,
     fresh: Option<Rc<RefCell<Vec<ViewBatch>>>>,
-    done: &Handle<u64>,
 ) -> Arranging {
     let first = context.scope.worker().peek_identifier();
     let ArrangedBy { key, order, .. } = by.clone();
@@ -350,14 +361,14 @@ fn arrange<'s>(
     });
     let arranged =
         arrange_core::<_, _, ViewChunker, ViewBatcher, ViewBuilder, ViewSpine>(keyed.inner, Local, "ArrangeView");
-    let mut done = done.clone();
-    arranged.stream.probe_with(&mut done).sink(Local, "ViewBatches", move |(input, _frontier)| {
-        input.for_each(|_time, batches| {
-            if let Some(fresh) = &fresh {
+    if let Some(fresh) = fresh {
+        // Batches are here when they are sealed: a step passes on at once what an operator has made.
+        arranged.stream.sink(Local, "ViewBatches", move |(input, _frontier)| {
+            input.for_each(|_time, batches| {
                 fresh.borrow_mut().extend(batches.drain(..).filter(|batch| batch.len() > 0));
-            }
+            });
         });
-    });
+    }
     let operators = first..context.scope.worker().peek_identifier();
     Arranging { by: by.clone(), trace: arranged.trace, operators }
 }
@@ -366,11 +377,11 @@ fn count_errors(
     bundle: Bundle<'_, u64>,
     errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>,
     changed: &Rc<Cell<bool>>,
-    done: &mut Handle<u64>,
+    until: &Rc<Cell<u64>>,
 ) {
-    let Some(errs) = bundle.errs else { return };
-    let (errors, changed) = (errors.clone(), changed.clone());
-    errs.probe_with(done).inner.sink(Local, "ViewErrors", move |(input, _frontier)| {
+    let Some(errs) = bundle.errs else { return until.set(u64::MAX) };
+    let (errors, changed, until) = (errors.clone(), changed.clone(), until.clone());
+    errs.inner.sink(Local, "ViewErrors", move |(input, frontier)| {
         input.for_each(|_time, updates| {
             let mut errors = errors.borrow_mut();
             changed.set(true);
@@ -380,6 +391,7 @@ fn count_errors(
             }
             errors.retain(|_, count| *count != 0);
         });
+        until.set(frontier.frontier().first().copied().unwrap_or(u64::MAX));
     });
 }
 
