@@ -17,6 +17,7 @@ use engine::session::Session;
 use std::collections::BTreeMap;
 
 /// One step of a scenario.
+#[allow(dead_code, reason = "each suite is a crate of its own, and looks at what it needs")]
 pub struct Step<'s> {
     /// All of it.
     pub text: &'s str,
@@ -25,7 +26,6 @@ pub struct Step<'s> {
     /// The statements.
     pub sql: &'s str,
     /// Whether they may be asked again.
-    #[allow(dead_code, reason = "each suite is a crate of its own, and not all of them wait")]
     pub eventually: bool,
     /// What stands behind `----`.
     pub expected: Option<&'s str>,
