@@ -435,6 +435,14 @@ impl Reader for Layered {
         Ok(Box::new(stored.chain(changed.into_iter().map(Ok))))
     }
 
+    fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        if !table.is_stored() || !self.layers.is_empty() {
+            return self.scan(table);
+        }
+        let shape = self.shape(table.id)?;
+        Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| item.map_err(SqlError::from))))
+    }
+
     fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {
         self.owners_of(table.id, row_key)
     }

@@ -55,6 +55,10 @@ pub trait Reader: Send + Sync {
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError>;
     /// All rows, each logical row once.
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
+    /// The same for one who reads all rows of a table and will not come again.
+    fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        self.scan(table)
+    }
     /// A personal row's owners and the number of derivations of each, sorted.
     fn owners(&self, table: &Table, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, SqlError>;
 }

@@ -20,6 +20,7 @@ pub mod finish;
 pub mod join;
 pub mod leaf;
 pub mod lookup_join;
+pub mod meter;
 pub mod mfp;
 pub mod ordered;
 pub mod recursive;
@@ -37,7 +38,6 @@ use context::{Bundle, Context, NodeId};
 use differential_dataflow::lattice::Lattice;
 use leaf::Leaf;
 use planner::plan::Plan;
-use std::cell::Cell;
 use timely::progress::Timestamp;
 
 /// The times that plans are rendered at.
@@ -49,30 +49,6 @@ pub trait RenderTime: Timestamp + Lattice {
         context: &mut Context<'s, Self>,
         recursion: recursive::Recursion<'_>,
     ) -> Result<Bundle<'s, Self>, SqlError>;
-}
-
-/// The mean size of what is arranged, to estimate the memory of a dataflow: told by the operators that make
-/// records. How many there are, `ArrangementLog` knows.
-#[derive(Debug, Default)]
-pub struct Meter {
-    keyed_records: Cell<usize>,
-    keyed_bytes: Cell<usize>,
-}
-
-impl Meter {
-    const OVERHEAD_BYTES: usize = 80;
-
-    /// One record of so many bytes is about to be arranged.
-    pub fn count(&self, bytes: usize) {
-        self.keyed_records.set(self.keyed_records.get() + 1);
-        self.keyed_bytes.set(self.keyed_bytes.get() + bytes);
-    }
-
-    /// An estimate of what so many records hold.
-    pub fn bytes(&self, records: usize) -> usize {
-        let mean = self.keyed_bytes.get() / self.keyed_records.get().max(1);
-        records.saturating_mul(mean + Self::OVERHEAD_BYTES)
-    }
 }
 
 /// Renders a plan.
@@ -107,6 +83,11 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
         }
         Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
             let input = render(context, input)?;
+            if let Some(context::Follow { feeds, catalog }) = context.follow.clone() {
+                let step = planner::delta::join_step(plan, &catalog)
+                    .ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))?;
+                return Ok(delta::derived::render(context, feeds, input, step));
+            }
             let reader = (context.readers)(*relation, &T::minimum());
             let leaf = Leaf::open(reader.catalog(), *relation, Some(*lookup))?;
             let join = lookup_join::LookupJoin { key, kind: *kind, condition, with_key: *with_key, mfp };

@@ -96,9 +96,9 @@ fn row(key: i32, random: &mut Random) -> Vec<Datum> {
     row
 }
 
-/// Makes a plan one of the kind that views get: tables are read whole, and looked up only where their changes can be
-/// followed.
-fn make_followable(plan: &mut Plan, catalog: &Catalog) {
+/// Makes a plan one of the kind that views get: tables are read whole, and within rounds looked up only where their changes
+/// can be followed in the leaves.
+fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
     match plan {
         Plan::Get { access, .. } => *access = Access::Scan,
         Plan::Constant { .. } | Plan::GetLocal { .. } => {}
@@ -110,15 +110,18 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog) {
         | Plan::Window { input, .. }
         | Plan::AtMostOne { input, .. }
         | Plan::Negate(input)
-        | Plan::Threshold(input) => make_followable(input, catalog),
-        Plan::Join { left, right, .. } => [left, right].into_iter().for_each(|input| make_followable(input, catalog)),
-        Plan::Union(inputs) => inputs.iter_mut().for_each(|input| make_followable(input, catalog)),
-        Plan::Let { value, body, .. } => [value, body].into_iter().for_each(|input| make_followable(input, catalog)),
+        | Plan::Threshold(input) => make_followable(input, catalog, recursing),
+        Plan::Join { left: one, right: other, .. } | Plan::Let { value: one, body: other, .. } => {
+            [one, other].into_iter().for_each(|input| make_followable(input, catalog, recursing));
+        }
+        Plan::Union(inputs) => inputs.iter_mut().for_each(|input| make_followable(input, catalog, recursing)),
         Plan::LetRec { base, step, body, .. } => {
-            [base, step, body].into_iter().for_each(|input| make_followable(input, catalog));
+            make_followable(step, catalog, true);
+            [base, body].into_iter().for_each(|input| make_followable(input, catalog, recursing));
         }
     }
-    if pipelines(plan, catalog).is_none()
+    if recursing
+        && pipelines(plan, catalog).is_none()
         && let Plan::LookupJoin { input, relation, lookup, key, kind, mfp, .. } = plan
     {
         let right = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, mfp: Mfp::identity(WIDTH) };
@@ -210,7 +213,7 @@ fn what_is_maintained_is_what_is_computed_anew() {
         let mut tables = Tables::default();
         (0..3).for_each(|_| tables.change(&mut random));
         let (mut plan, _width) = random::plan(&mut random, 3, &mut Vec::new());
-        make_followable(&mut plan, &tables.memory().catalog);
+        make_followable(&mut plan, &tables.memory().catalog, false);
         let Some(mut view) = Maintained::new(&plan, tables) else {
             refused += 1;
             continue;
@@ -238,7 +241,7 @@ fn the_changes_of_each_group_add_up_to_the_rows() {
         let mut tables = Tables::default();
         tables.change(&mut random);
         let (mut plan, _width) = random::plan(&mut random, 2, &mut Vec::new());
-        make_followable(&mut plan, &tables.memory().catalog);
+        make_followable(&mut plan, &tables.memory().catalog, false);
         let Some(mut view) = Maintained::new(&plan, tables) else { continue };
         let mut sums: BTreeMap<Vec<u8>, isize> = BTreeMap::new();
         for step in 0..8 {

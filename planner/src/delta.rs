@@ -191,7 +191,8 @@ fn key_columns(key: &[ScalarExpr]) -> Vec<Wanted> {
     key.iter().enumerate().filter_map(column).collect()
 }
 
-fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
+/// The lookup join that a plan is, over whatever comes in; none if it asks for row keys.
+pub fn join_step(plan: &Plan, catalog: &Catalog) -> Option<JoinStep> {
     let Plan::LookupJoin { relation, lookup, key, kind, condition, with_key: false, mfp, .. } = plan else {
         return None;
     };

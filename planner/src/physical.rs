@@ -10,14 +10,16 @@ mod finish;
 mod join;
 mod matching;
 mod order;
+mod winners;
 
 use crate::catalog::Catalog;
+use crate::delta;
 use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
 use crate::plan::{Finishing, LocalId, MatchKind, Plan, Query};
-use crate::scalar::{Mfp, Order};
+use crate::scalar::{Mfp, Order, ScalarExpr};
 use chain::Chain;
 use repr::{RelationId, Row};
 use std::collections::BTreeMap;
@@ -43,8 +45,14 @@ impl KeyForms for Catalog {
 
 /// Plans an optimized query.
 pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<Query, PlanError> {
-    let mut planner =
-        Planner { catalog, forms, next_local: query.next_local, locals: BTreeMap::new(), maintained: false };
+    let mut planner = Planner {
+        catalog,
+        forms,
+        next_local: query.next_local,
+        locals: BTreeMap::new(),
+        maintained: false,
+        recursions: 0,
+    };
     // Row locks name columns of the relation as it is.
     let (relation, finishing) = if query.locks.is_empty() {
         finish::lift_limit(query.relation, query.finishing)
@@ -60,8 +68,14 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
 /// by LIMIT. The order that is given back is the result's ORDER BY, as far as its columns are among the output.
 pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, PlanError> {
     let never = |_: RelationId| false;
-    let mut planner =
-        Planner { catalog, forms: &never, next_local: query.next_local, locals: BTreeMap::new(), maintained: true };
+    let mut planner = Planner {
+        catalog,
+        forms: &never,
+        next_local: query.next_local,
+        locals: BTreeMap::new(),
+        maintained: true,
+        recursions: 0,
+    };
     let Finishing { order_by, limit, offset, project } = query.finishing;
     let place = |column: usize| project.iter().position(|projected| *projected == column);
     let order = order_by.iter().map_while(|order| Some(Order { column: place(order.column)?, ..*order })).collect();
@@ -92,6 +106,8 @@ struct Planner<'a> {
     /// The plan is kept up to date: tables are looked up wherever their changes can be followed back, and read
     /// as a whole otherwise.
     maintained: bool,
+    /// Steps of recursions around what is planned: what they look up must be a chain.
+    recursions: usize,
 }
 
 impl Planner<'_> {
@@ -99,6 +115,12 @@ impl Planner<'_> {
         let id = LocalId(self.next_local);
         self.next_local += 1;
         id
+    }
+
+    /// Whether the rows of a maintained plan can be found by what another table's rows look like, in the leaves; if not, and
+    /// outside recursions, they can be held in memory by the key.
+    fn may_look_up(&self, input: &Plan, key: &[ScalarExpr]) -> bool {
+        self.recursions == 0 || delta::can_look_up(input, key, self.catalog)
     }
 
     /// Plans a relation.
@@ -134,13 +156,10 @@ impl Planner<'_> {
                 aggregates: aggregates.clone(),
                 scalar: *scalar,
             },
-            Mir::TopK { input, keys, order, limit, offset } => Plan::TopK {
-                input: Box::new(self.plan(input)?),
-                keys: keys.clone(),
-                order: order.clone(),
-                limit: limit.clone(),
-                offset: offset.clone(),
-            },
+            Mir::TopK { input, keys, order, limit, offset } => {
+                let input = self.plan(input)?;
+                self.first_rows(input, keys.clone(), order.clone(), limit.clone(), offset.clone())
+            }
             Mir::Window { input, partition, order, calls } => Plan::Window {
                 input: Box::new(self.plan(input)?),
                 partition: partition.clone(),
@@ -160,10 +179,14 @@ impl Planner<'_> {
             Mir::LetRec { id, base, step, distinct, body } => {
                 let base_rows = self.estimate(base).rows;
                 self.locals.insert(*id, base_rows * estimate::RECURSION_GROWTH);
+                let base = Box::new(self.plan(base)?);
+                self.recursions += 1;
+                let step = self.plan(step);
+                self.recursions -= 1;
                 Plan::LetRec {
                     id: *id,
-                    base: Box::new(self.plan(base)?),
-                    step: Box::new(self.plan(step)?),
+                    base,
+                    step: Box::new(step?),
                     distinct: *distinct,
                     body: Box::new(self.plan(body)?),
                 }

@@ -80,15 +80,16 @@ impl Family {
         options.set_target_file_size_base(64 << 20);
         options.set_level_compaction_dynamic_level_bytes(true);
         match self {
+            // Filters of write buffers are allocated as wholes when the store is opened: some ten bits a key.
             // Rows are asked for by their whole key; absent ones are answered by the filter.
             Family::Rows | Family::Subjects => {
                 options.set_memtable_whole_key_filtering(true);
-                options.set_memtable_prefix_bloom_ratio(0.05);
+                options.set_memtable_prefix_bloom_ratio(0.01);
             }
             // These are asked for by their prefix alone: which entries does this value or row have?
             Family::Index | Family::Owners => {
                 options.set_prefix_extractor(SliceTransform::create_fixed_prefix(FILTER_PREFIX_BYTES));
-                options.set_memtable_prefix_bloom_ratio(0.1);
+                options.set_memtable_prefix_bloom_ratio(0.02);
                 blocks.set_whole_key_filtering(false);
             }
             Family::Meta | Family::Audit => {

@@ -132,9 +132,26 @@ impl Snapshot {
         relation: RelationId,
         personal: bool,
     ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
+        self.scan_by(Cursor::all(self, Family::Rows, &keyspace::relation(relation)), relation, personal)
+    }
+
+    /// The same for one who reads a whole relation and will not come again: what others read stays in the cache.
+    pub fn scan_once(
+        &self,
+        relation: RelationId,
+        personal: bool,
+    ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
+        self.scan_by(Cursor::all_once(self, Family::Rows, &keyspace::relation(relation)), relation, personal)
+    }
+
+    fn scan_by(
+        &self,
+        cursor: Cursor,
+        relation: RelationId,
+        personal: bool,
+    ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
+        let store = self.store().clone();
         if personal {
-            let store = self.store().clone();
-            let cursor = Cursor::all(self, Family::Rows, &keyspace::relation(relation));
             Box::new(cursor.filtered("scan a relation", move |key, sealed| {
                 let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
                 match header.kind {
@@ -147,7 +164,9 @@ impl Snapshot {
                 }
             }))
         } else {
-            Box::new(self.scan_impersonal_range(relation, Bound::Unbounded, Bound::Unbounded, false))
+            Box::new(
+                cursor.entries("scan a relation", move |key, sealed| open_impersonal(&store, relation, key, sealed)),
+            )
         }
     }
 
@@ -162,11 +181,7 @@ impl Snapshot {
         let store = self.store().clone();
         let direction = Direction::of(reverse);
         let cursor = Cursor::range(self, Family::Rows, &keyspace::relation(relation), lower, upper, direction);
-        cursor.entries("scan a relation", move |key, sealed| {
-            let key = &key[4..];
-            let (_, plain) = store.open_impersonal(Place::Impersonal(relation, key), sealed)?;
-            Ok((RowKey(key.into()), Row::from_bytes(plain.into_boxed_slice())))
-        })
+        cursor.entries("scan a relation", move |key, sealed| open_impersonal(&store, relation, key, sealed))
     }
 
     /// Every stored copy of a personal relation, canonical or not, by µDB id and row key.
@@ -226,6 +241,17 @@ impl Snapshot {
 
 fn malformed(relation: RelationId) -> StorageError {
     StorageError::Malformed { entry: Entry::Row(relation) }
+}
+
+fn open_impersonal(
+    store: &Store,
+    relation: RelationId,
+    key: &[u8],
+    sealed: &[u8],
+) -> Result<(RowKey, Row), StorageError> {
+    let key = &key[4..];
+    let (_, plain) = store.open_impersonal(Place::Impersonal(relation, key), sealed)?;
+    Ok((RowKey(key.into()), Row::from_bytes(plain.into_boxed_slice())))
 }
 
 /// Opens a stored copy found at a key of `rows`.

@@ -32,6 +32,14 @@ FIXED = {
         AND u.score > 10 LEFT JOIN votes v ON v.story = s.id AND v.value > 0""",
     "left_where": "SELECT s.id FROM stories s LEFT JOIN comments c ON c.story = s.id WHERE c.id IS NULL",
     "left_count": "SELECT s.id, count(v.id) AS n, coalesce(sum(v.value), 0) AS s FROM stories s LEFT JOIN votes v ON v.story = s.id GROUP BY s.id",
+    "left_unindexed": """SELECT v.voter, count(*) AS n FROM votes v JOIN stories s ON s.id = v.story JOIN comments c ON c.story = v.story
+        LEFT JOIN comments p ON p.id = c.parent WHERE p.author = v.voter OR (p.author IS NULL AND s.author = v.voter) GROUP BY v.voter""",
+    "left_grouped": """SELECT g.author, g.n, u.name, u.city FROM (SELECT author, count(*) AS n FROM comments GROUP BY author HAVING count(*) > 1) g
+        LEFT JOIN users u ON u.id = g.author AND u.score > g.n""",
+    "exists_grouped": """SELECT g.story, g.n FROM (SELECT story, count(*) AS n FROM votes GROUP BY story) g
+        WHERE EXISTS (SELECT 1 FROM stories s WHERE s.id = g.story AND s.points > g.n * 10)""",
+    "not_exists_grouped": """SELECT g.story, g.s FROM (SELECT story, sum(value) AS s FROM votes GROUP BY story) g
+        WHERE NOT EXISTS (SELECT 1 FROM stories s WHERE s.id = g.story)""",
     "right_join": "SELECT v.id, s.id AS story FROM votes v RIGHT JOIN stories s ON s.id = v.story",
     "full_join": "SELECT t.id, t.word, c.id AS comment, c.body FROM tags t FULL JOIN comments c ON c.story = t.story",
     "exists": "SELECT u.id, u.name FROM users u WHERE EXISTS (SELECT 1 FROM votes v WHERE v.voter = u.id AND v.value > 0)",
@@ -64,6 +72,15 @@ FIXED = {
     "top": "SELECT id, title, points FROM stories ORDER BY points DESC NULLS LAST, id LIMIT 7",
     "top_offset": "SELECT id, score FROM users ORDER BY score, id LIMIT 5 OFFSET 3",
     "top_joined": "SELECT s.id, count(*) AS n FROM stories s JOIN votes v ON v.story = s.id GROUP BY s.id ORDER BY n DESC, s.id LIMIT 5",
+    "top_wide": "SELECT * FROM stories ORDER BY points DESC NULLS LAST, id LIMIT 7",
+    "top_wide_joined": """SELECT s.*, u.name, u.city, c.name AS category_name FROM stories s JOIN users u ON u.id = s.author
+        LEFT JOIN categories c ON c.id = s.category WHERE s.weight IS NOT NULL ORDER BY s.points, s.id LIMIT 6 OFFSET 1""",
+    "top_wide_exists": """SELECT s.*, length(s.title) AS length FROM stories s
+        WHERE EXISTS (SELECT 1 FROM votes v WHERE v.story = s.id AND v.value > 0) ORDER BY s.id DESC LIMIT 5""",
+    "top_wide_computed": "SELECT m.*, upper(note) AS loud, level * 2 AS twice FROM memberships m ORDER BY level * 2 DESC NULLS LAST, id LIMIT 6",
+    "first_wide": "SELECT DISTINCT ON (author) * FROM stories ORDER BY author, points DESC NULLS LAST, id",
+    "first_wide_joined": """SELECT DISTINCT ON (u.city) u.city, s.*, u.score FROM stories s JOIN users u ON u.id = s.author
+        ORDER BY u.city, s.created DESC NULLS LAST, s.id""",
     "lateral": """SELECT u.id, l.id AS story, l.points FROM users u CROSS JOIN LATERAL (SELECT s.id, s.points FROM stories s WHERE s.author = u.id
         ORDER BY s.points DESC NULLS LAST, s.id LIMIT 2) l""",
     "lateral_left": """SELECT u.id, l.body FROM users u LEFT JOIN LATERAL (SELECT c.body FROM comments c WHERE c.author = u.id ORDER BY c.id DESC LIMIT 1) l ON true""",

@@ -4,8 +4,9 @@
 //! that sort like an ORDER BY). Every arrangement has a name. Keys never leave an arrangement as datums:
 //! the encoding does not decode, so what is needed later travels in the value.
 
+use super::RenderTime;
 use super::context::Bundle;
-use super::{Meter, RenderTime};
+use super::meter::{HeapBytes, Meter};
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
@@ -13,7 +14,7 @@ use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
 use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
-use differential_dataflow::trace::implementations::{ContainerChunker, OffsetList};
+use differential_dataflow::trace::implementations::{ContainerChunker, Layout, OffsetList};
 use differential_dataflow::trace::rc_blanket_impls::RcBuilder;
 use differential_dataflow::{AsCollection, VecCollection};
 use repr::{Row, ValueError};
@@ -75,11 +76,11 @@ impl<'a> PartialEq<&'a Row> for Bytes<'a> {
     }
 }
 
-/// Byte strings one after another: 8 bytes of overhead each instead of an allocation.
+/// Byte strings one after another: 4 bytes of overhead each (8 beyond 4 GiB) instead of an allocation.
 pub struct Flat<B> {
     /// Where each string ends.
-    pub(super) ends: Vec<usize>,
-    pub(super) bytes: Vec<u8>,
+    ends: OffsetList,
+    bytes: Vec<u8>,
     owned: PhantomData<B>,
 }
 
@@ -114,11 +115,11 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
         self.bytes.clear();
     }
     fn with_capacity(size: usize) -> Self {
-        Flat { ends: Vec::with_capacity(size), bytes: Vec::new(), owned: PhantomData }
+        Flat { ends: OffsetList::with_capacity(size), bytes: Vec::new(), owned: PhantomData }
     }
     fn merge_capacity(left: &Self, right: &Self) -> Self {
         Flat {
-            ends: Vec::with_capacity(left.ends.len() + right.ends.len()),
+            ends: OffsetList::with_capacity(left.ends.len() + right.ends.len()),
             bytes: Vec::with_capacity(left.bytes.len() + right.bytes.len()),
             owned: PhantomData,
         }
@@ -127,15 +128,41 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
         item
     }
     fn index(&self, index: usize) -> Bytes<'_> {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        Bytes(&self.bytes[start..self.ends[index]])
+        let start = if index == 0 { 0 } else { self.ends.index(index - 1) };
+        Bytes(&self.bytes[start..self.ends.index(index)])
     }
     fn len(&self) -> usize {
         self.ends.len()
     }
 }
 
-type RowLayout<T, R> = (Flat<Key>, Flat<Row>, Vec<T>, Vec<R>, OffsetList);
+impl<B> HeapBytes for Flat<B> {
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.heap_bytes()
+    }
+}
+
+/// Rows by key, their times and differences in flat lists.
+pub struct RowLayout<T, R>(PhantomData<(T, R)>);
+
+impl<T: RenderTime, R: RowDiff> Layout for RowLayout<T, R> {
+    type KeyContainer = Flat<Key>;
+    type ValContainer = Flat<Row>;
+    type TimeContainer = Vec<T>;
+    type DiffContainer = R::Column;
+    type OffsetContainer = OffsetList;
+}
+
+/// What the updates of a row add up to.
+pub trait RowDiff: Semigroup + Ord + 'static {
+    /// Holds those of a batch.
+    type Column: BatchContainer<Owned = Self> + HeapBytes;
+}
+
+impl RowDiff for isize {
+    type Column = Vec<isize>;
+}
+
 type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
 type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
 /// A batch of rows by key.
@@ -152,13 +179,21 @@ type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Ou
 type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
 
 /// Arranges rows by key.
-pub fn arrange<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
+pub fn arrange<'s, T: RenderTime, R: RowDiff>(
+    meter: &Meter,
     rows: VecCollection<'s, T, (Key, Row), R>,
     name: &str,
 ) -> RowsByKey<'s, T, R> {
-    arrange_core::<_, _, ContainerChunker<Vec<((Key, Row), T, R)>>, RowBatcher<T, R>, RowBuilder<T, R>, RowSpine<T, R>>(
-        rows.inner, Pipeline, name,
-    )
+    let arranged = arrange_core::<
+        _,
+        _,
+        ContainerChunker<Vec<((Key, Row), T, R)>>,
+        RowBatcher<T, R>,
+        RowBuilder<T, R>,
+        RowSpine<T, R>,
+    >(rows.inner, Pipeline, name);
+    meter.watch(&arranged.trace);
+    arranged
 }
 
 /// Tells the meter of what is about to be arranged.
@@ -171,7 +206,7 @@ pub fn metered(meter: &Meter, key: Vec<u8>, row: Row) -> (Key, Row) {
 pub type Group<'g, 'a, R> = &'g [(Bytes<'a>, R)];
 
 /// Each group's outcomes, from its values.
-pub fn reduce<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
+pub fn reduce<'s, T: RenderTime, R: RowDiff>(
     arranged: RowsByKey<'s, T, R>,
     name: &str,
     mut logic: impl FnMut(Group<'_, '_, R>, &mut Vec<(Outcome, isize)>) + 'static,
@@ -189,8 +224,8 @@ pub fn reduce<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
 }
 
 /// Each key that has values, once, arranged.
-pub fn distinct_keys<'s, T: RenderTime>(arranged: RowsByKey<'s, T>, name: &str) -> RowsByKey<'s, T> {
-    arranged.reduce_abelian::<_, RowBuilder<T, isize>, RowSpine<T, isize>, Flat<Key>, _>(
+pub fn distinct_keys<'s, T: RenderTime>(meter: &Meter, arranged: RowsByKey<'s, T>, name: &str) -> RowsByKey<'s, T> {
+    let distinct = arranged.reduce_abelian::<_, RowBuilder<T, isize>, RowSpine<T, isize>, Flat<Key>, _>(
         name,
         |_key, input, output| {
             if input.iter().any(|(_, diff)| *diff > 0) {
@@ -202,7 +237,9 @@ pub fn distinct_keys<'s, T: RenderTime>(arranged: RowsByKey<'s, T>, name: &str) 
             let key = Flat::<Key>::into_owned(key);
             updates.extend(rows.drain(..).map(|(row, time, diff)| ((key.clone(), row), time, diff)));
         },
-    )
+    );
+    meter.watch(&distinct.trace);
+    distinct
 }
 
 /// Parts rows from errors.

@@ -1,6 +1,6 @@
 //! What stands in the arrangements of a worker, by the numbers of their operators: from differential's own log.
 //!
-//! Counts records, in batches and on their way into one; never their bytes, which `Meter` estimates.
+//! Counts records, in batches and on their way into one; never their bytes, which `Meter` reads or estimates.
 
 use differential_dataflow::logging::{DifferentialEvent, DifferentialEventBuilder};
 use std::cell::RefCell;

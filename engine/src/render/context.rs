@@ -3,22 +3,25 @@
 //! A rendered plan is a `Bundle`: rows, and beside them the errors of rows that could not be evaluated.
 //! Errors are data: they have times and differences, and can be retracted like rows.
 
+use super::RenderTime;
+use super::delta::Feed;
 use super::lookup_join::Readers;
+use super::meter::Meter;
 use super::rendered::Rendered;
-use super::{Meter, RenderTime};
 use crate::SqlError;
 use crate::one_shot::watch::Watch;
 use differential_dataflow::{AsCollection, VecCollection};
+use planner::catalog::Catalog;
 use planner::plan::{LocalId, Plan};
 use planner::scalar::EvalContext;
 use repr::{Row, ValueError};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
-use timely::dataflow::Scope;
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::generic::OutputBuilder;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::{Scope, Stream};
 use timely::progress::operate::FrontierInterest;
 
 /// Rows with their multiplicities.
@@ -94,8 +97,19 @@ pub struct Context<'s, T: RenderTime> {
     pub watch: Arc<Watch>,
     /// Counts what is arranged.
     pub meter: Rc<Meter>,
+    /// What a view's tables do, for lookup joins that have to follow it; none where everything is read once.
+    pub follow: Option<Follow<'s, T>>,
     /// Learns which operators stand for which plan, where somebody wants to know.
     pub rendered: Option<Rc<Rendered>>,
+}
+
+/// What a view follows.
+#[derive(Clone)]
+pub struct Follow<'s, T: RenderTime> {
+    /// What enters its dataflow.
+    pub feeds: Stream<'s, T, Vec<Feed>>,
+    /// Its tables.
+    pub catalog: Arc<Catalog>,
 }
 
 /// Why one row gave no answer.

@@ -9,6 +9,7 @@
 //! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state.
 
 mod changed;
+pub mod derived;
 mod run;
 
 use super::RenderTime;
@@ -19,6 +20,7 @@ use crate::SqlError;
 use crate::one_shot::watch::{Ticker, Watch};
 use crate::reader::Reader;
 use changed::ChangedRows;
+use differential_dataflow::AsCollection;
 use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};
 use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
@@ -75,18 +77,18 @@ pub struct Changes {
 }
 
 /// A chain being followed.
-pub struct DeltaJoin {
+struct DeltaJoin {
     pipelines: Vec<Pipeline>,
+    follower: Follower,
+}
+
+/// What rows are evaluated with on their way.
+struct Follower {
     eval: EvalContext,
     watch: Arc<Watch>,
 }
 
 impl DeltaJoin {
-    /// Follows these pipelines.
-    pub fn new(pipelines: Vec<Pipeline>, eval: EvalContext, watch: Arc<Watch>) -> Self {
-        DeltaJoin { pipelines, eval, watch }
-    }
-
     /// What the group changes.
     fn group(&self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
         for pipeline in &self.pipelines {
@@ -94,7 +96,7 @@ impl DeltaJoin {
                 Entry::Constant(_) => {}
                 Entry::Rows { relation, mfp } => {
                     let Some(changed) = group.changes.get(relation) else { continue };
-                    let mut run = self.run(group.after.as_ref(), changes);
+                    let mut run = self.follower.run(group.after.as_ref(), changes);
                     run.changed_rows(*relation, changed, mfp, &pipeline.steps)?;
                 }
                 Entry::Match { seeds, join } => {
@@ -109,7 +111,7 @@ impl DeltaJoin {
     /// What rows bring that are fed while hydrating.
     fn chunk(&self, chunk: &Chunk, changes: &mut Changes) -> Result<(), SqlError> {
         let Some(pipeline) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
-        let mut run = self.run(chunk.reader.as_ref(), changes);
+        let mut run = self.follower.run(chunk.reader.as_ref(), changes);
         match &pipeline.entry {
             Entry::Constant(rows) => {
                 for row in rows {
@@ -123,10 +125,6 @@ impl DeltaJoin {
             // The left side's own pipelines bring the matches along.
             Entry::Match { .. } => Ok(()),
         }
-    }
-
-    fn run<'r>(&'r self, reader: &'r dyn Reader, changes: &'r mut Changes) -> Run<'r> {
-        Run { reader, eval: &self.eval, watch: &self.watch, ticker: Ticker::default(), changes }
     }
 
     /// Left rows whose matches may have changed: what comes of them after, minus what came of them before.
@@ -143,13 +141,32 @@ impl DeltaJoin {
             return Ok(());
         }
         let mut left = Changes::default();
-        self.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+        self.follower.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+        self.follower.matches(group, &changed, &left.oks, join, steps, changes)
+    }
+}
+
+impl Follower {
+    fn run<'r>(&'r self, reader: &'r dyn Reader, changes: &'r mut Changes) -> Run<'r> {
+        Run { reader, eval: &self.eval, watch: &self.watch, ticker: Ticker::default(), changes }
+    }
+
+    /// What comes of left rows after, minus what came of them before.
+    fn matches(
+        &self,
+        group: &Group,
+        changed: &ChangedRows,
+        left: &[(Row, isize)],
+        join: &JoinStep,
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
         let is_existence = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
-        for (row, diff) in &left.oks {
+        for (row, diff) in left {
             if is_existence && !join.condition.is_empty() {
                 self.compare(group, (row, *diff), join, steps, changes)?;
             } else {
-                self.matched(group, &changed, (row, *diff), join, steps, changes)?;
+                self.matched(group, changed, (row, *diff), join, steps, changes)?;
             }
         }
         Ok(())
@@ -237,7 +254,8 @@ pub fn render<'s, T: RenderTime>(
     pipelines: Vec<Pipeline>,
 ) -> Bundle<'s, T> {
     let watch = context.watch.clone();
-    let delta = DeltaJoin::new(pipelines, context.eval.clone(), watch.clone());
+    let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
+    let delta = DeltaJoin { pipelines, follower };
     let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
     let mut input = builder.new_input(feeds, Local);
     builder.set_notify_for(0, FrontierInterest::Never);
@@ -262,19 +280,29 @@ pub fn render<'s, T: RenderTime>(
                         return;
                     }
                 }
-                let time = capability.time().clone();
-                let mut oks: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
-                if !oks.is_empty() {
-                    oks_handle.session(&capability).give_container(&mut oks);
-                }
-                let mut errs: Vec<_> =
-                    changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
-                if !errs.is_empty() {
-                    errs_handle.session(&capability).give_container(&mut errs);
-                }
+                let give = |rows: &mut _| oks_handle.session(&capability).give_container(rows);
+                emit(changes, capability.time(), give, |errors| {
+                    errs_handle.session(&capability).give_container(errors);
+                });
             });
         }
     });
-    use differential_dataflow::AsCollection;
     Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
+}
+
+/// Hands changes on, as of a time.
+fn emit<T: RenderTime>(
+    changes: Changes,
+    time: &T,
+    mut give_rows: impl FnMut(&mut Vec<(Row, T, isize)>),
+    mut give_errors: impl FnMut(&mut Vec<(ValueError, T, isize)>),
+) {
+    let mut oks: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
+    if !oks.is_empty() {
+        give_rows(&mut oks);
+    }
+    let mut errs: Vec<_> = changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
+    if !errs.is_empty() {
+        give_errors(&mut errs);
+    }
 }

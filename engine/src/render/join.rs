@@ -11,6 +11,7 @@
 
 use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, distinct_keys, metered, split};
 use super::context::{Bundle, Context, Errors, Rows, both, split_operator};
+use super::meter::Meter;
 use super::{RenderTime, mfp};
 use crate::one_shot::watch::Ticker;
 use planner::plan::MatchKind;
@@ -45,16 +46,16 @@ pub fn render<'s, T: RenderTime>(
     let joined = match kind {
         MatchKind::Inner => inner(context, left_keyed, right_keyed, mfp),
         MatchKind::Semi => {
-            let semi = semi(left_keyed, right_keyed);
+            let semi = semi(&context.meter, left_keyed, right_keyed);
             mfp::render(context, Bundle::infallible(semi), mfp)
         }
         MatchKind::Anti => {
-            let anti = left_rows.concat(semi(left_keyed, right_keyed).negate());
+            let anti = left_rows.concat(semi(&context.meter, left_keyed, right_keyed).negate());
             mfp::render(context, Bundle::infallible(anti), mfp)
         }
         MatchKind::Left => {
             let matched = inner(context, left_keyed.clone(), right_keyed.clone(), mfp);
-            let anti = left_rows.concat(semi(left_keyed, right_keyed).negate());
+            let anti = left_rows.concat(semi(&context.meter, left_keyed, right_keyed).negate());
             let nulls = Row::pack(&vec![Datum::Null; right_arity]);
             let padded = anti.map(move |row| concatenate(row.bytes(), nulls.bytes()));
             let unmatched = mfp::render(context, Bundle::infallible(padded), mfp);
@@ -100,7 +101,7 @@ fn arrange_side<'s, T: RenderTime>(
         }
     });
     let errs = if fallible { both(Some(split.errs), side.rows.errs) } else { side.rows.errs };
-    (arrange(split.oks, name), errs)
+    (arrange(&context.meter, split.oks, name), errs)
 }
 
 /// The key's bytes; none if it has a NULL that matches nothing.
@@ -157,8 +158,8 @@ fn inner<'s, T: RenderTime>(
 }
 
 /// Left rows that have a match, with their own multiplicities.
-fn semi<'s, T: RenderTime>(left: RowsByKey<'s, T>, right: RowsByKey<'s, T>) -> Rows<'s, T> {
-    left.join_core(distinct_keys(right, "JoinKeys"), |_key, left: Bytes<'_>, _unit: Bytes<'_>| {
+fn semi<'s, T: RenderTime>(meter: &Meter, left: RowsByKey<'s, T>, right: RowsByKey<'s, T>) -> Rows<'s, T> {
+    left.join_core(distinct_keys(meter, right, "JoinKeys"), |_key, left: Bytes<'_>, _unit: Bytes<'_>| {
         Some(Row::copy_from(left.0))
     })
 }

@@ -9,13 +9,13 @@
 //! differential's reduce.
 
 use super::RenderTime;
-use super::arrangement::{Bytes, Key, Outcome, RowBatch, RowsByKey, reduce, split};
+use super::arrangement::{Bytes, Key, Outcome, RowBatch, RowDiff, RowsByKey, reduce, split};
 use super::context::Bundle;
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate_updates;
-use differential_dataflow::difference::Semigroup;
 use differential_dataflow::lattice::antichain_join_into;
 use differential_dataflow::trace::cursor::{CursorList, cursor_list};
+use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::{BatchReader, Cursor, Navigable, TraceReader};
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::Operator;
@@ -25,7 +25,7 @@ use timely::progress::Antichain;
 pub type Rows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
 
 /// Each group's outcomes, from as many of its first rows as `logic` asks for.
-pub fn reduce_in_order<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
+pub fn reduce_in_order<'s, T: RenderTime, R: RowDiff>(
     arranged: RowsByKey<'s, T, R>,
     name: &str,
     mut logic: impl FnMut(Rows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
@@ -71,7 +71,7 @@ pub fn reduce_in_order<'s, T: RenderTime, R: Semigroup + Ord + 'static>(
 type RowCursor<T, R> = CursorList<<RowBatch<T, R> as Navigable>::Cursor>;
 
 /// What the outcomes of all groups become that have updates in `batches`, over what they were `before`.
-fn changes<T: RenderTime, R: Semigroup + Ord + 'static>(
+fn changes<T: RenderTime, R: RowDiff>(
     before: Vec<RowBatch<T, R>>,
     batches: Vec<RowBatch<T, R>>,
     logic: &mut impl FnMut(Rows<'_, R>, &mut Vec<(Outcome, isize)>),
@@ -106,10 +106,7 @@ fn changes<T: RenderTime, R: Semigroup + Ord + 'static>(
 }
 
 /// The times at which a key changes, once each, in their order.
-fn times<T: RenderTime, R: Semigroup + Ord + 'static>(
-    changed: &mut RowCursor<T, R>,
-    storage: &Vec<RowBatch<T, R>>,
-) -> Vec<T> {
+fn times<T: RenderTime, R: RowDiff>(changed: &mut RowCursor<T, R>, storage: &Vec<RowBatch<T, R>>) -> Vec<T> {
     let mut times = Vec::new();
     while changed.get_val(storage).is_some() {
         changed.map_times(storage, |time, _| times.push(time.clone()));
@@ -121,13 +118,13 @@ fn times<T: RenderTime, R: Semigroup + Ord + 'static>(
 }
 
 /// The rows of a key, as of a time or as of all.
-struct UpTo<'r, T: RenderTime, R: Semigroup + Ord + 'static> {
+struct UpTo<'r, T: RenderTime, R: RowDiff> {
     rows: &'r mut RowCursor<T, R>,
     storage: &'r Vec<RowBatch<T, R>>,
     time: Option<&'r T>,
 }
 
-impl<T: RenderTime, R: Semigroup + Ord + 'static> UpTo<'_, T, R> {
+impl<T: RenderTime, R: RowDiff> UpTo<'_, T, R> {
     /// Goes to the first row of a key, which comes after those that were asked for before or is the last of them.
     fn seek(&mut self, key: &Key) -> bool {
         self.rows.seek_key(self.storage, Bytes(&key.0));
@@ -136,7 +133,7 @@ impl<T: RenderTime, R: Semigroup + Ord + 'static> UpTo<'_, T, R> {
     }
 }
 
-impl<'r, T: RenderTime, R: Semigroup + Ord + 'static> Iterator for UpTo<'r, T, R> {
+impl<'r, T: RenderTime, R: RowDiff> Iterator for UpTo<'r, T, R> {
     type Item = (Bytes<'r>, R);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -144,9 +141,10 @@ impl<'r, T: RenderTime, R: Semigroup + Ord + 'static> Iterator for UpTo<'r, T, R
             let mut sum: Option<R> = None;
             self.rows.map_times(self.storage, |time, diff| {
                 if self.time.is_none_or(|until| time.less_equal(until)) {
+                    let diff = R::Column::into_owned(diff);
                     match &mut sum {
-                        None => sum = Some(diff.clone()),
-                        Some(sum) => sum.plus_equals(diff),
+                        None => sum = Some(diff),
+                        Some(sum) => sum.plus_equals(&diff),
                     }
                 }
             });

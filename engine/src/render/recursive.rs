@@ -74,6 +74,7 @@ impl RenderTime for u64 {
                 eval: context.eval.clone(),
                 watch: context.watch.clone(),
                 meter: context.meter.clone(),
+                follow: None,
                 rendered: context.rendered.clone(),
             };
             inner.locals.insert(recursion.id, Bundle::infallible(rows));
@@ -111,7 +112,7 @@ fn settle<'s>(context: &Context<'s, Rounds>, rows: Rows<'s, Rounds>, distinct: b
         row.unpack_into(&mut datums);
         metered(&meter, key::encode_all(&datums), row)
     });
-    let arranged = arrange(keyed, "ArrangeRecursion");
+    let arranged = arrange(&context.meter, keyed, "ArrangeRecursion");
     if distinct {
         reduce(arranged, "DistinctRecursion", |rows, output| {
             if let Some((first, _)) = rows.iter().find(|(_, diff)| *diff > 0) {

@@ -13,6 +13,7 @@
 mod accumulate;
 mod evaluate;
 mod extreme;
+mod totals;
 
 use super::RenderTime;
 use super::arrangement::{arrange, metered};
@@ -81,7 +82,7 @@ fn together<'s, T: RenderTime>(
     let mut tagged = tagged.into_iter();
     let first = tagged.next().expect("a node has calls");
     let tagged = first.concatenate(tagged);
-    reduce_in_order(arrange(tagged, "ArrangeParts"), "ReduceParts", move |rows, output| {
+    reduce_in_order(arrange(&context.meter, tagged, "ArrangeParts"), "ReduceParts", move |rows, output| {
         let mut row: Vec<Option<Datum>> = vec![None; keys + positions.iter().map(Vec::len).sum::<usize>()];
         for (bytes, _) in rows {
             let mut datums = RowIter::over(bytes.0);

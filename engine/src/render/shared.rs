@@ -4,12 +4,13 @@
 //! `Arc`, and works unmodified with arrangements and spines. A reader holds a list of batches, and adds up
 //! what they say of a key: `for_key`. Never changes a batch.
 
-use super::arrangement::{Bytes, Flat, Key};
+use super::arrangement::{Bytes, Key, RowLayout};
+use super::meter::batch_bytes;
 use differential_dataflow::trace::cursor::{Cursor, Navigable};
+use differential_dataflow::trace::implementations::ContainerChunker;
 use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
 use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
-use differential_dataflow::trace::implementations::{ContainerChunker, OffsetList};
 use differential_dataflow::trace::{Batch, BatchReader, Builder, Description, Merger};
 use repr::Row;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ impl<B: Builder> Builder for SharedBuilder<B> {
     }
 }
 
-type ViewLayout = (Flat<Key>, Flat<Row>, Vec<u64>, Vec<isize>, OffsetList);
+type ViewLayout = RowLayout<u64, isize>;
 /// How updates become chunks of a view's batches.
 pub type ViewChunker = ContainerChunker<Vec<((Key, Row), u64, isize)>>;
 /// How they are sorted.
@@ -157,14 +158,7 @@ pub type ViewSpine = Spine<ViewBatch>;
 impl ViewBatch {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        let storage = &self.0.storage;
-        let offsets = |list: &OffsetList| list.smol.capacity() * 4 + list.chonk.capacity() * 8;
-        storage.keys.heap_bytes()
-            + storage.vals.vals.heap_bytes()
-            + offsets(&storage.vals.offs)
-            + offsets(&storage.upds.offs)
-            + storage.upds.times.capacity() * size_of::<u64>()
-            + storage.upds.diffs.capacity() * size_of::<isize>()
+        batch_bytes(&self.0)
     }
 
     /// Every update: key, row and difference.
@@ -240,11 +234,4 @@ pub fn next_key(batches: &[ViewBatch], from: &[u8], past: bool) -> Option<Vec<u8
         }
     }
     least.map(<[u8]>::to_vec)
-}
-
-impl<B> Flat<B> {
-    /// Bytes on the heap.
-    pub fn heap_bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
-    }
 }

@@ -10,9 +10,10 @@
 
 use super::arrangement_log::ArrangementLog;
 use super::context::{Bundle, Context, NodeId};
+use super::meter::Meter;
 use super::recursive::Recursion;
 use super::rendered::{OperatorLog, Rendered};
-use super::{Meter, RenderTime, children, may_retract, render};
+use super::{RenderTime, children, may_retract, render};
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::rounds::{RoundsStream, held_bytes};
@@ -101,6 +102,7 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
                 eval: shot.eval.clone(),
                 watch: shot.watch.clone(),
                 meter: meter.clone(),
+                follow: None,
                 rendered: profiled.as_ref().map(|(_, rendered, _)| rendered.clone()),
             };
             let bundle = render(&mut context, plan)?;

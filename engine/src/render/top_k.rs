@@ -98,7 +98,7 @@ pub fn render<'s, T: RenderTime>(
     });
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
-    let mut bundle = reduce_in_order(arrange(keyed, "ArrangeTopK"), "TopK", move |rows, output| {
+    let mut bundle = reduce_in_order(arrange(&context.meter, keyed, "ArrangeTopK"), "TopK", move |rows, output| {
         if ticker.stops(&watch) {
             return;
         }
@@ -139,10 +139,12 @@ pub fn render_at_most_one<'s, T: RenderTime>(
         row.unpack_into(&mut datums);
         metered(&meter, group_key(&keys, &datums), row)
     });
-    reduce_in_order(arrange(keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| match (rows.next(), rows.next()) {
-        (None, _) => {}
-        (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
-        _ => output.push((Err(more_than_one_row()), 1)),
+    reduce_in_order(arrange(&context.meter, keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| {
+        match (rows.next(), rows.next()) {
+            (None, _) => {}
+            (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
+            _ => output.push((Err(more_than_one_row()), 1)),
+        }
     })
     .with_errs(input.errs)
 }

@@ -9,7 +9,6 @@
 //! commit group. A feed is done when all arrangements are sealed up to its tick and no error of it can come any more;
 //! nothing is awaited by idleness. What the dataflow has still to tell of its progress then, the next feed's steps do.
 
-use super::inspection::Arranged;
 use super::published::{Arrangement, Stage, ViewState};
 use crate::SqlError;
 use crate::one_shot::QueryLimits;
@@ -18,12 +17,13 @@ use crate::protocol::CancelFlag;
 use crate::reader::Reader;
 use crate::render::arrangement::metered;
 use crate::render::arrangement_log::ArrangementLog;
-use crate::render::context::{Bundle, Context, NodeId};
+use crate::render::context::{Bundle, Context, Follow, NodeId};
 use crate::render::delta::{self, Feed};
+use crate::render::meter::{Arranged, Meter};
 use crate::render::rendered::{OperatorLog, Rendered};
 use crate::render::shared::{ViewBatch, ViewBatcher, ViewBuilder, ViewChunker, ViewSpine};
 use crate::render::top_k::{OrderedRow, group_key};
-use crate::render::{Meter, children, render};
+use crate::render::{children, render};
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::trace::{BatchReader, TraceReader};
@@ -127,8 +127,8 @@ impl ViewDataflow {
     ) -> Result<Self, SqlError> {
         let plan = definition.plan.clone();
         let mut found: Vec<(NodeId, Vec<Pipeline>)> = Vec::new();
-        find_chains(&plan, catalog, &mut found)?;
         let mut reads = BTreeSet::new();
+        find_chains(&plan, catalog, false, &mut found, &mut reads)?;
         for (_, pipelines) in &found {
             relations(pipelines, &mut reads);
         }
@@ -138,7 +138,7 @@ impl ViewDataflow {
             memory_bytes_max: usize::MAX,
             ended: Arc::new(|| None),
         }));
-        let meter = Rc::new(Meter::default());
+        let meter = Rc::new(Meter::of_view());
         let fresh = Rc::new(RefCell::new(Vec::new()));
         let errors = Rc::new(RefCell::new(BTreeMap::new()));
         let errors_changed = Rc::new(Cell::new(false));
@@ -159,6 +159,7 @@ impl ViewDataflow {
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),
+                follow: Some(Follow { feeds: stream.clone(), catalog: catalog.clone() }),
                 rendered: Some(rendered.clone()),
             };
             for (chain, (node, pipelines)) in found.into_iter().enumerate() {
@@ -259,16 +260,13 @@ impl ViewDataflow {
         logs.operators.forget(operators);
     }
 
-    /// What it holds: in published batches, and besides as an estimate.
+    /// What it holds: in published batches, and besides; what is in no arrangement that can be read is estimated.
     fn bytes(&self) -> (usize, usize) {
-        let (mut bytes, mut updates) = (0, 0);
-        for arranging in &self.arrangements {
-            let published = arranging.published();
-            bytes += published.bytes;
-            updates += published.updates;
-        }
+        let published = self.arrangements.iter().map(Arranging::published).fold(Arranged::default(), Arranged::and);
+        let arranged = self.meter.arranged();
         let all = self.logs.arrangements.records(self.operators.clone());
-        (bytes, self.meter.bytes(all.saturating_sub(updates)))
+        let rest = all.saturating_sub(published.updates + arranged.updates);
+        (published.bytes, arranged.bytes + self.meter.bytes(rest))
     }
 
     fn check_budget(&self) -> Result<(), SqlError> {
@@ -395,18 +393,33 @@ fn count_errors(
     });
 }
 
-/// The largest chains of a plan.
-fn find_chains(plan: &Plan, catalog: &Catalog, found: &mut Vec<(NodeId, Vec<Pipeline>)>) -> Result<(), SqlError> {
+/// The largest chains of a plan, and the tables that are looked up over what is none.
+fn find_chains(
+    plan: &Plan,
+    catalog: &Catalog,
+    recursing: bool,
+    found: &mut Vec<(NodeId, Vec<Pipeline>)>,
+    looked_up: &mut BTreeSet<RelationId>,
+) -> Result<(), SqlError> {
     if let Some(pipelines) = pipelines(plan, catalog) {
         found.push((NodeId::of(plan), pipelines));
         return Ok(());
     }
     match plan {
-        Plan::Get { .. } | Plan::LookupJoin { .. } => {
-            Err(SqlError::new("XX000", "a maintained plan reads a table whose changes cannot be followed"))
+        // Within rounds, nothing is fed.
+        Plan::LookupJoin { relation, with_key: false, .. } if !recursing => {
+            looked_up.insert(*relation);
         }
-        _ => children(plan).into_iter().try_for_each(|child| find_chains(child, catalog, found)),
+        Plan::Get { .. } | Plan::LookupJoin { .. } => {
+            return Err(SqlError::new("XX000", "a maintained plan reads a table whose changes cannot be followed"));
+        }
+        _ => {}
     }
+    let recursing = |child: &Plan| match plan {
+        Plan::LetRec { step, .. } => recursing || std::ptr::eq(child, step.as_ref()),
+        _ => recursing,
+    };
+    children(plan).into_iter().try_for_each(|child| find_chains(child, catalog, recursing(child), found, looked_up))
 }
 
 /// Every relation that pipelines read.

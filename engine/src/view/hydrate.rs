@@ -164,7 +164,7 @@ impl Hydration {
                     let table = self.reader.catalog().table(relation).cloned().ok_or_else(|| {
                         SqlError::new("42P01", "a table of the view has gone while the view was filled")
                     })?;
-                    let rows = self.reader.scan(&table)?;
+                    let rows = self.reader.scan_once(&table)?;
                     // What the last table's rows brought says nothing of this one's.
                     self.chunk_rows = Pace::new(1, CHUNK_ROWS_MAX);
                     self.current = Some((chain, pipeline, rows));

@@ -5,6 +5,7 @@ use crate::SqlError;
 use crate::commit::ViewRequest;
 use crate::database::Database;
 use crate::render::arrangement_log::Held;
+use crate::render::meter::Arranged;
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
 use planner::scalar::Environment;
@@ -31,17 +32,6 @@ pub struct Inspected {
     pub invocations: u64,
     /// What it holds, if it is an arrangement.
     pub arranged: Option<Arranged>,
-}
-
-/// What an arrangement holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arranged {
-    /// Updates: rows, and those not merged away yet.
-    pub updates: usize,
-    /// Batches that are not empty.
-    pub batches: usize,
-    /// Bytes: of a view's own rows as they are, else an estimate.
-    pub bytes: usize,
 }
 
 /// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
@@ -83,7 +73,10 @@ impl ViewDataflow {
                     line,
                     elapsed: logged.elapsed,
                     invocations: logged.invocations,
-                    arranged: self.published(operator).or_else(|| held.map(|held| self.estimated(held))),
+                    arranged: self
+                        .published(operator)
+                        .or_else(|| self.meter.arrangement(operator))
+                        .or_else(|| held.map(|held| self.estimated(held))),
                 }
             })
             .collect()

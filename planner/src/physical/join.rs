@@ -113,11 +113,11 @@ impl Planner<'_> {
             let mut options = Vec::with_capacity(2);
             if !linked_same
                 && let Some(looked_up) = self.look_up(&pending.inputs[*candidate], &links, &pending.types)
-                && self.follows(stream, &looked_up)
+                && let Some(memory_rows) = self.memory_rows(stream, &looked_up)
             {
                 let cost = stream.rows * LOOKUP_COST * looked_up.rows.sqrt();
-                // What is looked up needs no memory.
-                let cost = if self.maintained { cost / TABLE_ROWS.powi(2) } else { cost };
+                // In a maintained plan, what counts is what is held in memory.
+                let cost = if self.maintained { cost / TABLE_ROWS.powi(2) + memory_rows } else { cost };
                 options.push((cost, Step::Lookup(looked_up)));
             }
             options.push(if linked_same || !links.is_empty() {
@@ -134,13 +134,17 @@ impl Planner<'_> {
         best.map(|(_, candidate, step)| (candidate, step))
     }
 
-    /// Whether changes of the table that is looked up can be followed back to the rows before it.
-    fn follows(&self, stream: &Stream, looked_up: &LookedUp) -> bool {
+    /// How many rows a lookup holds in memory: none if the changes of its table can be followed back to the rows before it
+    /// in the leaves, else those. No answer if it must not hold any.
+    fn memory_rows(&self, stream: &Stream, looked_up: &LookedUp) -> Option<f64> {
         if !self.maintained {
-            return true;
+            return Some(0.0);
         }
-        let key: Option<Vec<ScalarExpr>> = looked_up.key.iter().map(|key| stream.moved(key)).collect();
-        key.is_some_and(|key| delta::can_look_up(&stream.plan, &key, self.catalog))
+        let key: Vec<ScalarExpr> = looked_up.key.iter().map(|key| stream.moved(key)).collect::<Option<_>>()?;
+        if delta::can_look_up(&stream.plan, &key, self.catalog) {
+            return Some(0.0);
+        }
+        (!looked_up.with_key && self.may_look_up(&stream.plan, &key)).then_some(stream.rows)
     }
 
     fn take(

@@ -6,7 +6,6 @@ use super::estimate::LOOKUP_COST;
 use super::join::LookedUp;
 use super::order::Links;
 use super::{Planner, gives_right, through};
-use crate::delta;
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
 use crate::plan::{MatchKind, Plan};
@@ -39,7 +38,7 @@ impl Planner<'_> {
             let (left_size, right_size) = (self.estimate(left), self.estimate(right));
             if self.maintained {
                 let input = self.plan(left)?;
-                if delta::can_look_up(&input, &looked_up.key, self.catalog) {
+                if self.may_look_up(&input, &looked_up.key) {
                     return self.match_by_lookup(left, right, kind, (on, &links), looked_up, mfp);
                 }
             } else if !both.is_empty()

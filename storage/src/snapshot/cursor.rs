@@ -111,6 +111,15 @@ impl Cursor {
         Cursor::range(snapshot, family, prefix, Bound::Unbounded, Bound::Unbounded, Direction::Forward)
     }
 
+    /// The same, read once: what is read leaves what others read in the cache.
+    pub(crate) fn all_once(snapshot: &Snapshot, family: Family, prefix: &[u8]) -> Cursor {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        options.fill_cache(false);
+        let to = keyspace::successor(prefix);
+        Cursor::open(snapshot, family, options, prefix.to_vec(), to, Direction::Forward)
+    }
+
     /// The entries under a prefix between two bounds, which are prefixes of what follows it: `Included` takes every
     /// entry that starts with the bound, `Excluded` none of them.
     pub(crate) fn range(

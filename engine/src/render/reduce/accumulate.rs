@@ -6,78 +6,19 @@ use super::super::RenderTime;
 use super::super::arrangement::{Bytes, Key, arrange};
 use super::super::context::{Bundle, Context, both, split_operator};
 use super::super::ordered::reduce_in_order;
+use super::totals::Totals;
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::Ticker;
 use differential_dataflow::AsCollection;
-use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
+use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::Contribution;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key};
 use std::collections::{BTreeMap, HashMap};
 use timely::dataflow::operators::ToStream;
-
-/// What updates of a group add up to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Totals {
-    /// Of phantom rows.
-    phantoms: i64,
-    /// Of rows.
-    rows: i64,
-    /// (count, sum) of each aggregate; empty stands for zeros.
-    sums: Vec<(i64, i128)>,
-    /// Updates whose sums left the 128 bits; never taken back, so the group then stays an error.
-    overflows: i64,
-}
-
-impl IsZero for Totals {
-    fn is_zero(&self) -> bool {
-        self.phantoms == 0
-            && self.rows == 0
-            && self.overflows == 0
-            && self.sums.iter().all(|(count, sum)| *count == 0 && *sum == 0)
-    }
-}
-
-impl Semigroup for Totals {
-    fn plus_equals(&mut self, other: &Self) {
-        self.phantoms += other.phantoms;
-        self.rows += other.rows;
-        self.overflows += other.overflows;
-        if self.sums.len() < other.sums.len() {
-            self.sums.resize(other.sums.len(), (0, 0));
-        }
-        for ((count, sum), (other_count, other_sum)) in self.sums.iter_mut().zip(&other.sums) {
-            *count += other_count;
-            match sum.checked_add(*other_sum) {
-                Some(total) => *sum = total,
-                None => self.overflows += 1,
-            }
-        }
-    }
-}
-
-impl Monoid for Totals {
-    fn zero() -> Self {
-        Totals::default()
-    }
-}
-
-impl Abelian for Totals {
-    fn negate(&mut self) {
-        self.phantoms = -self.phantoms;
-        self.rows = -self.rows;
-        for (count, sum) in &mut self.sums {
-            *count = -*count;
-            match sum.checked_neg() {
-                Some(negated) => *sum = negated,
-                None => self.overflows += 1,
-            }
-        }
-    }
-}
 
 /// The node's expressions, and buffers that are reused from row to row.
 struct Accumulator {
@@ -143,22 +84,6 @@ impl Accumulator {
     }
 }
 
-impl Totals {
-    /// Totals that are all zero.
-    fn zeros(calls: usize) -> Self {
-        Totals { sums: vec![(0, 0); calls], ..Totals::default() }
-    }
-
-    fn add(&mut self, position: usize, count: i64, sum: i128, diff: isize) {
-        let (total_count, total_sum) = &mut self.sums[position];
-        *total_count += count * diff as i64;
-        match sum.checked_mul(diff as i128).and_then(|product| total_sum.checked_add(product)) {
-            Some(total) => *total_sum = total,
-            None => self.overflows += 1,
-        }
-    }
-}
-
 /// Groups of one batch of updates, with what they add up to at each time. The map's order is lost at once:
 /// the arrangement sorts.
 type Groups<T> = HashMap<Vec<u8>, (Key, Vec<(T, Totals)>)>;
@@ -206,11 +131,15 @@ pub fn render<'s, T: RenderTime>(
         sums = sums.concat(phantom.to_stream(context.scope).as_collection());
     }
     let calls = aggregates.to_vec();
-    let bundle = reduce_in_order(arrange(sums, "ArrangeAccumulate"), "ReduceAccumulable", move |rows, output| {
-        if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
-            output.push((outcome, 1));
-        }
-    });
+    let bundle = reduce_in_order(
+        arrange(&context.meter, sums, "ArrangeAccumulate"),
+        "ReduceAccumulable",
+        move |rows, output| {
+            if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
+                output.push((outcome, 1));
+            }
+        },
+    );
     let errs = if can_fail(keys, aggregates) { both(Some(split.errs), input.errs) } else { input.errs };
     Bundle { oks: bundle.oks, errs: if aggregates.is_empty() { errs } else { both(bundle.errs, errs) } }
 }

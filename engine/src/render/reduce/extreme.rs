@@ -54,7 +54,7 @@ pub fn render<'s, T: RenderTime>(
     if scalar {
         keyed = keyed.concat(Some(phantom).to_stream(context.scope).as_collection());
     }
-    let bundle = reduce_in_order(arrange(keyed, "ArrangeExtreme"), "ReduceExtreme", |rows, output| {
+    let bundle = reduce_in_order(arrange(&context.meter, keyed, "ArrangeExtreme"), "ReduceExtreme", |rows, output| {
         // A negative count is a transient of incremental input; such a row is not there.
         for (bytes, count) in rows {
             if count > 0 {

@@ -1,0 +1,126 @@
+//! How much a dataflow holds: what its arrangements hold, read from them, and an estimate of the rest.
+
+use super::RenderTime;
+use super::arrangement::{RowDiff, RowLayout, RowSpine};
+use differential_dataflow::operators::arrange::TraceAgent;
+use differential_dataflow::trace::implementations::OffsetList;
+use differential_dataflow::trace::implementations::ord_neu::OrdValBatch;
+use differential_dataflow::trace::{BatchReader, TraceReader};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use timely::progress::Antichain;
+
+/// Containers that know how much they hold.
+pub trait HeapBytes {
+    /// Bytes on the heap.
+    fn heap_bytes(&self) -> usize;
+}
+
+impl HeapBytes for OffsetList {
+    fn heap_bytes(&self) -> usize {
+        self.smol.capacity() * size_of::<u32>() + self.chonk.capacity() * size_of::<u64>()
+    }
+}
+
+/// Of numbers: what elements hold themselves is not counted.
+impl HeapBytes for Vec<isize> {
+    fn heap_bytes(&self) -> usize {
+        self.capacity() * size_of::<isize>()
+    }
+}
+
+/// What an arrangement holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arranged {
+    /// Updates: rows, and those not merged away yet.
+    pub updates: usize,
+    /// Batches that are not empty.
+    pub batches: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+impl Arranged {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Arranged) -> Arranged {
+        Arranged {
+            updates: self.updates + other.updates,
+            batches: self.batches + other.batches,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// What the arrangements of a dataflow hold. Operators that make records tell of each, so that what is in no arrangement
+/// that can be read is estimated by the records' mean size; how many there are, `ArrangementLog` knows.
+#[derive(Default)]
+pub struct Meter {
+    keyed_records: Cell<usize>,
+    keyed_bytes: Cell<usize>,
+    /// By the numbers of their operators; none of a one-shot, which lets go of arrangements that it has read.
+    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn Fn() -> Arranged>>>>,
+}
+
+impl Meter {
+    const OVERHEAD_BYTES: usize = 80;
+
+    /// For what lives on: its arrangements can be read.
+    pub fn of_view() -> Self {
+        Meter { arrangements: Some(RefCell::default()), ..Meter::default() }
+    }
+
+    /// One record of so many bytes is about to be arranged.
+    pub fn count(&self, bytes: usize) {
+        self.keyed_records.set(self.keyed_records.get() + 1);
+        self.keyed_bytes.set(self.keyed_bytes.get() + bytes);
+    }
+
+    /// An estimate of what so many records hold.
+    pub fn bytes(&self, records: usize) -> usize {
+        let mean = self.keyed_bytes.get() / self.keyed_records.get().max(1);
+        records.saturating_mul(mean + Self::OVERHEAD_BYTES)
+    }
+
+    /// This will be read.
+    pub fn watch<T: RenderTime, R: RowDiff>(&self, trace: &TraceAgent<RowSpine<T, R>>) {
+        let Some(arrangements) = &self.arrangements else { return };
+        let operator = trace.operator().global_id;
+        let mut trace = trace.clone();
+        // Nobody waits for us: others decide what is merged.
+        trace.set_logical_compaction(Antichain::new().borrow());
+        trace.set_physical_compaction(Antichain::new().borrow());
+        let read = move || {
+            let mut held = Arranged::default();
+            trace.map_batches(|batch| {
+                if batch.len() > 0 {
+                    held = held.and(Arranged { updates: batch.len(), batches: 1, bytes: batch_bytes(batch) });
+                }
+            });
+            held
+        };
+        arrangements.borrow_mut().insert(operator, Box::new(read));
+    }
+
+    /// What an operator's arrangement holds, if it can be read.
+    pub fn arrangement(&self, operator: usize) -> Option<Arranged> {
+        Some(self.arrangements.as_ref()?.borrow().get(&operator)?())
+    }
+
+    /// What all arrangements hold that can be read.
+    pub fn arranged(&self) -> Arranged {
+        let Some(arrangements) = &self.arrangements else { return Arranged::default() };
+        arrangements.borrow().values().map(|read| read()).fold(Arranged::default(), Arranged::and)
+    }
+}
+
+/// Bytes of a batch on the heap.
+pub fn batch_bytes<T: RenderTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R>>) -> usize {
+    let storage = &batch.storage;
+    storage.keys.heap_bytes()
+        + storage.vals.vals.heap_bytes()
+        + storage.vals.offs.heap_bytes()
+        + storage.upds.offs.heap_bytes()
+        + storage.upds.times.capacity() * size_of::<T>()
+        + storage.upds.diffs.heap_bytes()
+}
