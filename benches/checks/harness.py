@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -153,6 +154,23 @@ def state_of(function, *arguments):
 
 def rows(connection, sql, parameters=None):
     return connection.execute(sql, parameters).fetchall()
+
+
+def start_writers(check, count, write):
+    """Threads that call `write` with a connection of its own and a number each; a failure stands in the check's
+    `unexpected`."""
+    def body(number):
+        try:
+            with check.server.connect() as connection:
+                connection.execute("SET lock_timeout = '10s'")
+                write(connection, number)
+        except Exception:
+            check.unexpected.setdefault("thread", traceback.format_exc(limit=4))
+
+    threads = [threading.Thread(target=body, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def run_check(check):

@@ -12,11 +12,10 @@ import os
 import random
 import threading
 import time
-import traceback
 
 import psycopg
 
-from harness import Server, Tally, rows, run_check, state_of
+from harness import Server, Tally, rows, run_check, start_writers, state_of
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, born DATE, score INT, city CHAR(6))",
@@ -285,22 +284,14 @@ class Check:
         return True
 
     def writers(self, count, transactions, forgets=True):
-        def body(number):
-            try:
-                with self.server.connect() as connection:
-                    connection.execute("SET lock_timeout = '10s'")
-                    writer = Writer(random.Random(f"{self.options.seed} {time.monotonic_ns()} {number}"))
-                    for _ in range(transactions):
-                        state = writer.transaction(connection, forgets)
-                        if state not in REFUSED and state != "":
-                            self.unexpected.setdefault(state, number)
-            except Exception:
-                self.unexpected.setdefault("thread", traceback.format_exc(limit=4))
+        def write(connection, number):
+            writer = Writer(random.Random(f"{self.options.seed} {time.monotonic_ns()} {number}"))
+            for _ in range(transactions):
+                state = writer.transaction(connection, forgets)
+                if state not in REFUSED and state != "":
+                    self.unexpected.setdefault(state, number)
 
-        threads = [threading.Thread(target=body, args=(number,), daemon=True) for number in range(count)]
-        for thread in threads:
-            thread.start()
-        return threads
+        return start_writers(self, count, write)
 
     # Cases.
 

@@ -291,7 +291,24 @@ class Check:
             connection.execute("CREATE MATERIALIZED VIEW over_parted AS SELECT part, count(*) AS n FROM parted GROUP BY part")
             queries = ["SELECT id, whole / parts FROM shares", "SELECT id, part FROM parted", "SELECT sum(part) FROM parted", "SELECT n FROM over_parted", "SELECT id FROM shares"]
             subscribers = [self.subscribe(query, form) for query in queries for form in ("copy", "cursor")]
+            keyed = "SELECT id, whole / parts FROM shares WHERE id = %d"
+            concerned = [self.subscribe(keyed % 3, form) for form in ("copy", "cursor")]
+            others = [self.subscribe(keyed % 1, form) for form in ("copy", "cursor")]
             connection.execute("INSERT INTO shares VALUES (3, 7, 0), (4, 8, 2)")
+            for subscriber in concerned:
+                self.ended(subscriber, "22012", f"its row fails: {subscriber.query}", "division by zero")
+            connection.execute("UPDATE shares SET whole = 20 WHERE id = 1")
+            for subscriber in others:
+                self.tally.that(subscriber.wait_for(lambda told: (1, ("1", "10")) in told_within(told)), "a row of another key fails", subscriber.error)
+            self.ended(self.subscribe(keyed % 3), "22012", "one that begins while its row fails", "division by zero")
+            others.append(self.subscribe(keyed % 2))
+            connection.execute("UPDATE shares SET parts = 0 WHERE id = 2")
+            self.ended(others.pop(), "22012", "one row more fails", "division by zero")
+            for subscriber in others:
+                self.tally.equal(subscriber.error, None, "rows of other keys fail")
+                subscriber.end()
+            connection.execute("UPDATE shares SET whole = 10 WHERE id = 1")
+            connection.execute("UPDATE shares SET parts = 3 WHERE id = 2")
             for subscriber in subscribers[:-2]:
                 self.ended(subscriber, "22012", f"a row fails: {subscriber.query}", "division by zero")
                 self.tally.that(not any("4" in row for _, _, row in subscriber.told if row[0] == "4"), "nothing of the commit is told", subscriber.told)

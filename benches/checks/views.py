@@ -15,7 +15,7 @@ import traceback
 
 import psycopg
 
-from harness import Server, Tally, rows, state_of
+from harness import Server, Tally, rows, run_check, start_writers, state_of
 from support.views import AUTOMATIC, FIXED, SCHEMA, Writer, random_definition, seed_rows
 
 # What a random change may be refused for: keys, owners, a person being forgotten, other writers.
@@ -179,18 +179,10 @@ class Check:
 
     def writers(self, count, transactions):
         """Several connections at once: their commits go in groups."""
-        def body(number):
-            try:
-                with self.server.connect() as connection:
-                    connection.execute("SET lock_timeout = '10s'")
-                    self.batch(connection, Writer(random.Random(f"{self.options.seed} {self.round} {number}")), transactions)
-            except Exception:
-                self.unexpected.setdefault("thread", traceback.format_exc(limit=4))
+        def write(connection, number):
+            self.batch(connection, Writer(random.Random(f"{self.options.seed} {self.round} {number}")), transactions)
 
-        threads = [threading.Thread(target=body, args=(number,), daemon=True) for number in range(count)]
-        for thread in threads:
-            thread.start()
-        return threads
+        return start_writers(self, count, write)
 
     # Cases.
 
@@ -209,6 +201,9 @@ class Check:
             self.tally.case(case)
             if os.environ.get("CHECKS_VERBOSE"):
                 print(f"{case.__name__}: {time.monotonic() - began:.1f} s, {self.tally.passed} passed", flush=True)
+        self.tally.equal(self.unexpected, {}, "changes are refused for known reasons")
+        for name, why in self.refused:
+            print(f"not defined: {name}: {why}")
 
     def rounds(self):
         with self.server.connect() as connection, self.server.connect() as plain, self.server.connect() as automatic:
@@ -486,21 +481,7 @@ def main():
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--count", type=int, default=25)
     parser.add_argument("--random", type=int, default=20)
-    check = Check(parser.parse_args())
-    tally, server = check.tally, check.server
-    try:
-        server.start()
-        tally.case(check.run)
-        tally.equal(check.unexpected, {}, "changes are refused for known reasons")
-        if tally.that(server.alive(), "the server lives", server.said()[-2000:]):
-            tally.equal(server.stop(), 0, "SIGTERM at the end")
-            tally.clean(server, "at the end")
-        tally.equal(server.said()[:2000], "", "the server's log is empty")
-    finally:
-        server.remove()
-    for name, why in check.refused:
-        print(f"not defined: {name}: {why}")
-    tally.end()
+    run_check(Check(parser.parse_args()))
 
 
 if __name__ == "__main__":

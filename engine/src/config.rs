@@ -17,6 +17,9 @@ pub struct Config {
     /// `dogwood.view_memory` when the server starts: what one maintained view may hold, and all automatic ones together.
     /// Past it a view is marked failed or dropped, and its readers compute for themselves.
     pub view_memory_bytes_max: usize,
+    /// `dogwood.subscription_memory` when the server starts: what may wait for all subscribers together. Past it those for
+    /// whom most waits are cut (53400).
+    pub subscription_memory_bytes_max: usize,
     /// Asks the program's allocator, where it can tell.
     pub allocator: Option<fn() -> Allocated>,
 }
@@ -30,6 +33,7 @@ impl Config {
             cipher: storage::Cipher::Aegis256,
             query_memory_bytes_max: 1 << 30,
             view_memory_bytes_max: 1 << 30,
+            subscription_memory_bytes_max: 256 << 20,
             allocator: None,
         }
     }

@@ -95,9 +95,10 @@ impl Database {
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));
         let statistics = Arc::new(Statistics::default());
-        let subscriptions = Subscriptions::start(CommitTime(time));
+        let settings =
+            Arc::new(ServerSettings::new(config.view_memory_bytes_max, config.subscription_memory_bytes_max));
+        let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
         let automatic_views = Arc::new(AutomaticViews::default());
-        let settings = Arc::new(ServerSettings::new(config.view_memory_bytes_max));
         let views = ViewThread {
             statistics: statistics.clone(),
             settings: settings.clone(),

@@ -4,12 +4,14 @@
 //! this transaction's own: the order is the order of `layers`.
 
 mod range;
+mod stored;
 
 use crate::SqlError;
 use crate::holders::Hold;
 use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
+use crate::recall::Recall;
 use crate::shape::{Schema, TableShape};
 use crate::view::published::{Arrangement, Views};
 use planner::catalog::{Catalog, Index, Table};
@@ -43,13 +45,15 @@ pub struct Layered {
     hold: Option<Arc<Hold>>,
     /// Ordered indexes in memory are read.
     orders: bool,
+    /// What was read of the snapshot already, where that is kept.
+    recall: Option<Arc<Recall>>,
 }
 
 impl Layered {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true }
+        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true, recall: None }
     }
 
     /// Without ordered indexes in memory: what they answer is computed from all rows.
@@ -112,7 +116,7 @@ impl Layered {
                 return Ok(owners.clone());
             }
         }
-        Ok(self.base.owners(relation, row_key)?)
+        self.stored_owners(relation, row_key)
     }
 
     /// Whether a row is there, without opening its seal.
@@ -121,16 +125,7 @@ impl Layered {
         if let Some(version) = self.layered(relation, row_key) {
             return Ok(version.is_some());
         }
-        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
-        let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
-        let snapshot = &self.base.snapshot;
-        Ok(if stored.table().data_subject {
-            snapshot.subject(relation, row_key)?.is_some()
-        } else if stored.personal {
-            snapshot.canonical_owner(relation, row_key)?.is_some()
-        } else {
-            snapshot.holds_impersonal(relation, row_key)?
-        })
+        self.stored_exists(relation, row_key)
     }
 
     /// Asks for many rows of a table whether they are stored below all layers.
@@ -147,19 +142,28 @@ impl Layered {
             let row_key = shape.key_of_value(&self.store, value);
             return Ok(if self.exists(shape, &row_key)? { vec![row_key] } else { Vec::new() });
         }
-        if shape.key_form == KeyForm::Ordered || !self.layers.is_empty() {
+        if shape.key_form == KeyForm::Ordered {
             let rows = self.index_by_value(shape, index, value)?;
             return Ok(rows.into_iter().map(|(row_key, _)| row_key).collect());
         }
-        let entries = self.base.index_rows(index, &self.store.hash_index(index, value))?;
-        Ok(entries.into_iter().map(|(row_key, _)| row_key).collect())
+        let relation = shape.id();
+        let mut keys = Vec::new();
+        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+            let entries = self.stored_located(shape, index, value)?;
+            keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
+            if !self.layers.is_empty() {
+                keys.retain(|row_key| self.layered(relation, row_key).is_none());
+            }
+        }
+        keys.extend(self.layered_by_value(shape, index, value).into_iter().map(|(row_key, _)| row_key.clone()));
+        Ok(keys)
     }
 
     /// As `keys_by_value`, each with the µDB from whose copy the row is best read, where the index says it.
     pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
         let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
         if stored && shape.table().primary_key != Some(index) {
-            return Ok(self.base.index_rows(index, &self.store.hash_index(index, value))?);
+            return self.stored_located(shape, index, value);
         }
         let keys = self.keys_by_value(shape, index, value)?;
         Ok(keys.into_iter().map(|row_key| (row_key, None)).collect())
@@ -190,6 +194,15 @@ impl Layered {
         if !self.base_hidden(relation) && !self.reindexed(relation, index) {
             self.stored_index(shape, index, value, &mut found)?;
         }
+        let layered = self.layered_by_value(shape, index, value);
+        found.extend(layered.into_iter().map(|(row_key, row)| (row_key.clone(), row.clone())));
+        Ok(found)
+    }
+
+    /// As `index_by_value`, of the rows that the layers decide.
+    fn layered_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Vec<(&RowKey, &Row)> {
+        let relation = shape.id();
+        let mut found = Vec::new();
         let mut seen: HashSet<&RowKey> = HashSet::new();
         for layer in &self.layers {
             let Some(changes) = layer.table(relation) else { continue };
@@ -198,11 +211,11 @@ impl Layered {
                     && let Some(Some(row)) = self.layered(relation, row_key)
                     && self.still_has(shape, index, value, row)
                 {
-                    found.push((row_key.clone(), row.clone()));
+                    found.push((row_key, row));
                 }
             }
         }
-        Ok(found)
+        found
     }
 
     fn stored_index(
@@ -215,7 +228,7 @@ impl Layered {
         let relation = shape.id();
         match shape.key_form {
             KeyForm::Hashed => {
-                let mut located = self.base.index_rows(index, &self.store.hash_index(index, value))?;
+                let mut located = self.stored_located(shape, index, value)?;
                 if !self.layers.is_empty() {
                     located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
                 }
@@ -417,16 +430,7 @@ impl Reader for Layered {
         if let Some(version) = self.layered(table.id, row_key) {
             return Ok(version.cloned());
         }
-        // As it is stored: a table that an overlay makes, or makes another of, has all its rows in the overlay.
-        let Some(stored) = self.base.schema.shape(table.id) else { return Ok(None) };
-        let snapshot = &self.base.snapshot;
-        Ok(if stored.table().data_subject {
-            snapshot.get_subject(table.id, row_key)?
-        } else if stored.personal {
-            snapshot.get_personal(table.id, row_key)?
-        } else {
-            snapshot.get_impersonal(table.id, row_key)?
-        })
+        self.stored_row(table.id, row_key)
     }
 
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {

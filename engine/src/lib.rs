@@ -22,6 +22,7 @@ mod ownership;
 pub mod protocol;
 mod published;
 pub mod reader;
+mod recall;
 pub mod render;
 mod sar;
 mod sequence;

@@ -4,8 +4,8 @@
 //! The commit thread compares them with the marks of commits since. A collision of hashes costs one more
 //! derivation and nothing else.
 
-use repr::{CommitTime, IndexId, RelationId, RowKey};
 use repr::hash::{HashMap, RandomState};
+use repr::{CommitTime, IndexId, RelationId, RowKey};
 use std::hash::{BuildHasher, Hash};
 use std::sync::LazyLock;
 

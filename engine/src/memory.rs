@@ -74,7 +74,11 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("view arrangements", arrangements, None),
         ("view dataflows", dataflows, None),
         ("ordered indexes", orders, None),
-        ("subscription queues", database.subscriptions.queued_bytes(), None),
+        (
+            "subscription queues",
+            database.subscriptions.queued_bytes(),
+            Some(database.settings.subscription_memory.bytes()),
+        ),
     ]
 }
 

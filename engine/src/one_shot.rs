@@ -36,15 +36,37 @@ use watch::Watch;
 
 /// The rows of catalog relations, which no storage holds.
 pub trait SystemRows: Send + Sync {
-    /// All rows of a catalog relation; `None` if the relation is not one.
-    fn rows(&self, relation: RelationId) -> Option<Result<Vec<Row>, SqlError>>;
+    /// All rows of a catalog relation, of a numbered one those within the range, in its order; `None` if the relation is
+    /// not one.
+    fn rows(&self, relation: RelationId, numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>>;
+}
+
+/// Rows as they are found.
+pub type FoundRows = Box<dyn Iterator<Item = Result<Row, SqlError>> + Send>;
+
+/// Which rows of a numbered relation are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumberRange {
+    /// From this number on.
+    pub first: u64,
+    /// Up to this one.
+    pub last: u64,
+    /// From high to low.
+    pub reverse: bool,
+}
+
+impl NumberRange {
+    /// All, in order.
+    pub const ALL: NumberRange = NumberRange { first: 0, last: u64::MAX, reverse: false };
+    /// None.
+    pub const NONE: NumberRange = NumberRange { first: u64::MAX, last: 0, reverse: false };
 }
 
 /// No catalog relations: for evaluations below the level of statements.
 pub struct NoSystemRows;
 
 impl SystemRows for NoSystemRows {
-    fn rows(&self, _relation: RelationId) -> Option<Result<Vec<Row>, SqlError>> {
+    fn rows(&self, _relation: RelationId, _numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>> {
         None
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::shape::{Schema, TableShape};
 use planner::catalog::{Catalog, Table};
-use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use repr::hash::HashMap;
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;

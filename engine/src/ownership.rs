@@ -25,8 +25,8 @@ use crate::marks::{Mark, Marks};
 use crate::overlay::{Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
-use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
 use repr::hash::HashMap;
+use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

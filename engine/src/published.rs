@@ -5,7 +5,7 @@ use crate::shape::Schema;
 use crate::view::published::Views;
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
-use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey};
+use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::{IndexProbe, OwnerProbe, Snapshot, StorageError, ValueHash};
@@ -54,6 +54,18 @@ impl Published {
     /// A row's owners and their derivations, smallest µDB id first; none when the row is absent.
     pub fn owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, StorageError> {
         with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.owners(relation, row_key))
+    }
+
+    /// A personal row, but of a table of data subjects.
+    pub fn personal(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, StorageError> {
+        self.snapshot.get_owned(relation, row_key, || {
+            with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.canonical(relation, row_key))
+        })
+    }
+
+    /// Whether a personal row is there, but of a table of data subjects.
+    pub fn holds_personal(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, StorageError> {
+        with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.exists(relation, row_key))
     }
 }
 

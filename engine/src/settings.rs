@@ -8,7 +8,7 @@ pub mod server;
 
 use crate::SqlError;
 use repr::datetime::Zone;
-use server::{ServerSettings, VIEW_MEMORY};
+use server::{SUBSCRIPTION_MEMORY, ServerSettings, VIEW_MEMORY, is_shared};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,6 +73,7 @@ static KNOWN: &[Known] = &[
     known("default_transaction_read_only", "off", Kind::Bool),
     known("dogwood.auto_views", "on", Kind::Bool),
     known("dogwood.restoring", "off", Kind::Bool),
+    known(SUBSCRIPTION_MEMORY, "262144", Kind::Kilobytes),
     known(VIEW_MEMORY, "1048576", Kind::Kilobytes),
     known("enable_bitmapscan", "on", Kind::Bool),
     known("enable_hashagg", "on", Kind::Bool),
@@ -192,8 +193,9 @@ impl Settings {
     /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
     pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
         let name = lower(name);
-        if let (VIEW_MEMORY, Some(server), Some(known)) = (&*name, &self.server, find(&name)) {
-            let kilobytes = (server.view_memory_bytes() >> 10).to_string();
+        let shared = self.server.as_ref().and_then(|server| server.shared(&name));
+        if let (Some(shared), Some(known)) = (shared, find(&name)) {
+            let kilobytes = (shared.bytes() >> 10).to_string();
             return Ok((known.shown.to_string(), shown_value(known, &kilobytes)));
         }
         let value = self.get(&name).ok_or_else(|| unrecognized(&name))?;
@@ -215,7 +217,7 @@ impl Settings {
     /// A value from the startup packet: what RESET goes back to.
     pub fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
         let name = lower(name);
-        if name == VIEW_MEMORY {
+        if is_shared(&name) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set when a session starts"))
                 .hint("It is set for all sessions: use SET."));
         }
@@ -238,7 +240,7 @@ impl Settings {
     /// SET and SET LOCAL; `None` is DEFAULT, which is RESET too. Undone by `end_transaction`.
     pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
         let name = lower(name).into_owned();
-        if let (VIEW_MEMORY, Some(server)) = (name.as_str(), &self.server) {
+        if let Some(shared) = self.server.as_ref().and_then(|server| server.shared(&name)) {
             if local {
                 return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
                     .hint("It is set for all sessions, at once and until the server stops: use SET."));
@@ -247,7 +249,7 @@ impl Settings {
                 Some(value) => checked(&name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10),
                 None => None,
             };
-            server.set_view_memory_bytes(bytes);
+            shared.set(bytes);
             return Ok(());
         }
         let value = match value {
@@ -627,7 +629,7 @@ mod tests {
 
     #[test]
     fn what_is_set_for_all_sessions_is_seen_by_all() {
-        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30));
+        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30, 256 << 20));
         let (mut one, mut other) = (Settings::default(), Settings::default());
         one.share(&server);
         other.share(&server);
@@ -635,12 +637,17 @@ mod tests {
         one.set("dogwood.view_memory", Some("64MB"), false).unwrap();
         one.end_transaction(false);
         assert_eq!(shown(&other, "dogwood.view_memory"), "64MB");
-        assert_eq!(server.view_memory_bytes(), 64 << 20);
+        assert_eq!(server.view_memory.bytes(), 64 << 20);
         assert_eq!(other.set("dogwood.view_memory", Some("1 fortnight"), false).unwrap_err().code, "22023");
         assert_eq!(other.set("dogwood.view_memory", Some("1GB"), true).unwrap_err().code, "0A000");
         assert_eq!(other.start("dogwood.view_memory", "1GB").unwrap_err().code, "55P02");
         other.reset_all();
         assert_eq!(shown(&one, "dogwood.view_memory"), "64MB");
+        other.set("dogwood.subscription_memory", Some("1MB"), false).unwrap();
+        assert_eq!(
+            (shown(&one, "dogwood.subscription_memory").as_str(), server.subscription_memory.bytes()),
+            ("1MB", 1 << 20)
+        );
         other.set("dogwood.view_memory", None, false).unwrap();
         assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
     }

@@ -7,7 +7,7 @@ use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
 use planner::ownership::graph::{KeyForm, key_form};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use storage::Store;
 
 /// A step of ownership or access, seen from the table whose rows gain holders through it.
@@ -69,6 +69,8 @@ pub struct TableShape {
     pub access_dependents: Vec<Edge>,
     /// Foreign keys that refer to it.
     pub referrers: Vec<Referrer>,
+    /// Each of its rows has one owner, by one way: the row that its one edge leads to is a person or has one owner itself.
+    pub one_owner: bool,
 }
 
 /// A whole catalog, compiled.
@@ -78,6 +80,7 @@ pub struct Schema {
     shapes: HashMap<RelationId, Arc<TableShape>>,
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
+    content_hash: OnceLock<[u8; 32]>,
 }
 
 impl Schema {
@@ -109,16 +112,26 @@ impl Schema {
                 owner_dependents: far.clone().filter(owns).cloned().collect(),
                 access_dependents: far.filter(|edge| !owns(edge)).cloned().collect(),
                 referrers: referrers.remove(&table.id).unwrap_or_default(),
+                one_owner: false,
             };
-            shapes.insert(table.id, Arc::new(shape));
+            shapes.insert(table.id, shape);
         }
         let order = topological_order(&catalog, &shapes);
-        Schema { catalog, shapes, order }
+        for relation in &order {
+            let one_owner = has_one_owner(&shapes[relation], &shapes);
+            shapes.entry(*relation).and_modify(|shape| shape.one_owner = one_owner);
+        }
+        let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
+        Schema { catalog, shapes, order, content_hash: OnceLock::new() }
     }
 
     /// The catalog.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+    /// The hash of the whole annotated schema, as it stands in the catalog.
+    pub fn content_hash(&self) -> [u8; 32] {
+        *self.content_hash.get_or_init(|| storage::content_hash(&self.catalog.encode()))
     }
     /// One table, compiled.
     pub fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
@@ -162,10 +175,17 @@ fn edge_of(catalog: &Catalog, table: &Table, foreign_key: &ForeignKey) -> Option
     })
 }
 
-fn topological_order(catalog: &Catalog, shapes: &HashMap<RelationId, Arc<TableShape>>) -> Vec<RelationId> {
+/// See `TableShape::one_owner`; known already of the tables that its edges lead to.
+fn has_one_owner(shape: &TableShape, shapes: &HashMap<RelationId, TableShape>) -> bool {
+    let [edge] = shape.owner_edges.as_slice() else { return false };
+    let from_one = shapes.get(&edge.far).is_some_and(|far| far.table.data_subject || far.one_owner);
+    from_one && edge.along_foreign_key() && !edge.is_self() && !shape.table.data_subject
+}
+
+fn topological_order(catalog: &Catalog, shapes: &HashMap<RelationId, TableShape>) -> Vec<RelationId> {
     fn visit(
         id: RelationId,
-        shapes: &HashMap<RelationId, Arc<TableShape>>,
+        shapes: &HashMap<RelationId, TableShape>,
         seen: &mut HashSet<RelationId>,
         order: &mut Vec<RelationId>,
     ) {

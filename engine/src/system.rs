@@ -5,7 +5,7 @@ mod inspection;
 use crate::SqlError;
 use crate::database::Database;
 use crate::memory;
-use crate::one_shot::SystemRows;
+use crate::one_shot::{FoundRows, NumberRange, SystemRows};
 use crate::view::automatic;
 use crate::view::published::Stage;
 use planner::catalog::Catalog;
@@ -14,50 +14,50 @@ use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS,
 use repr::{Array, Datum, RelationId, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use storage::audit::verify_receipt;
+use storage::audit::{AuditRecord, verify_receipt};
 
 impl Catalogs {
     /// `dogwood.audit`
-    fn audit(&self) -> Result<Vec<Row>, SqlError> {
-        let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
-        let texts = |texts: Vec<String>| {
-            Datum::Array(Arc::new(Array::vector(texts.into_iter().map(|text| Datum::Text(text.into())).collect())))
-        };
-        // A table that is gone is named by its number.
-        let name = |id: &RelationId| self.catalog.table(*id).map_or_else(|| id.to_string(), |table| table.name.clone());
-        let mut rows = Vec::new();
-        for record in self.database.store.snapshot().audit(1) {
-            let record = record?;
-            rows.push(Row::pack(&[
-                count(record.sequence),
-                Datum::Timestamptz(record.time_us),
-                Datum::Text(record.operation.name().to_lowercase().into()),
-                texts(record.tables.iter().map(name).collect()),
-                texts(record.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
-                count(record.subjects_total),
-                count(record.rows),
-            ]));
-        }
-        Ok(rows)
+    fn audit(&self, numbers: &NumberRange) -> FoundRows {
+        let catalog = self.catalog.clone();
+        let records = self.database.store.snapshot().audit(numbers.first..=numbers.last, numbers.reverse);
+        Box::new(records.map(move |record| Ok(audit_row(&record?, &catalog))))
     }
 
     /// `dogwood.receipts`
-    fn receipts(&self) -> Result<Vec<Row>, SqlError> {
-        let mut rows = Vec::new();
-        for receipt in self.database.store.snapshot().receipts() {
+    fn receipts(&self, numbers: &NumberRange) -> FoundRows {
+        let key = self.database.store.public_key();
+        let receipts = self.database.store.snapshot().receipts(numbers.first..=numbers.last, numbers.reverse);
+        Box::new(receipts.map(move |receipt| {
             let receipt = receipt?;
-            let id = hexadecimal(&receipt.id);
-            let issued_at = verify_receipt(&self.database.store.public_key(), receipt.text.as_bytes())
+            let issued_at = verify_receipt(&key, receipt.text.as_bytes())
                 .map_or(Datum::Null, |summary| Datum::Timestamptz(summary.time_us));
-            rows.push(Row::pack(&[
+            Ok(Row::pack(&[
                 Datum::Int8(i64::try_from(receipt.number).unwrap_or(i64::MAX)),
-                Datum::Text(id.into()),
+                Datum::Text(hexadecimal(&receipt.id).into()),
                 issued_at,
                 Datum::Text(receipt.text.into()),
-            ]));
-        }
-        Ok(rows)
+            ]))
+        }))
     }
+}
+
+fn audit_row(record: &AuditRecord, catalog: &Catalog) -> Row {
+    let count = |count: u64| Datum::Int8(i64::try_from(count).unwrap_or(i64::MAX));
+    let texts = |texts: Vec<String>| {
+        Datum::Array(Arc::new(Array::vector(texts.into_iter().map(|text| Datum::Text(text.into())).collect())))
+    };
+    // A table that is gone is named by its number.
+    let name = |id: &RelationId| catalog.table(*id).map_or_else(|| id.to_string(), |table| table.name.clone());
+    Row::pack(&[
+        count(record.sequence),
+        Datum::Timestamptz(record.time_us),
+        Datum::Text(record.operation.name().to_lowercase().into()),
+        texts(record.tables.iter().map(name).collect()),
+        texts(record.subjects.iter().map(|subject| hexadecimal(subject)).collect()),
+        count(record.subjects_total),
+        count(record.rows),
+    ])
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -168,35 +168,20 @@ impl Catalogs {
 }
 
 impl SystemRows for Catalogs {
-    fn rows(&self, relation: RelationId) -> Option<Result<Vec<Row>, SqlError>> {
+    fn rows(&self, relation: RelationId, numbers: &NumberRange) -> Option<Result<FoundRows, SqlError>> {
         planner::system::find_by_id(relation)?;
-        if relation == RECEIPTS {
-            return Some(self.receipts());
-        }
-        if relation == AUDIT {
-            return Some(self.audit());
-        }
-        if relation == VIEWS {
-            return Some(Ok(self.views()));
-        }
-        if relation == OPERATORS {
-            return Some(self.operators());
-        }
-        if relation == ARRANGEMENTS {
-            return Some(self.arrangements());
-        }
-        if relation == SUBSCRIPTIONS {
-            return Some(Ok(self.subscriptions()));
-        }
-        if relation == SNAPSHOTS {
-            return Some(Ok(self.snapshots()));
-        }
-        if relation == LATENCY {
-            return Some(Ok(self.latency()));
-        }
-        if relation == MEMORY {
-            return Some(Ok(self.memory()));
-        }
-        Some(Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())))
+        let rows = match relation {
+            RECEIPTS => return Some(Ok(self.receipts(numbers))),
+            AUDIT => return Some(Ok(self.audit(numbers))),
+            VIEWS => Ok(self.views()),
+            OPERATORS => self.operators(),
+            ARRANGEMENTS => self.arrangements(),
+            SUBSCRIPTIONS => Ok(self.subscriptions()),
+            SNAPSHOTS => Ok(self.snapshots()),
+            LATENCY => Ok(self.latency()),
+            MEMORY => Ok(self.memory()),
+            _ => Ok(planner::system::rows(relation, &self.catalog, self.context.environment.as_ref())),
+        };
+        Some(rows.map(|rows| Box::new(rows.into_iter().map(Ok)) as FoundRows))
     }
 }

@@ -13,6 +13,7 @@ use crate::overlay::{Mark, Overlay};
 use crate::ownership::Derivation;
 use crate::published::Published;
 use crate::reader::Reader;
+use crate::recall::Recall;
 use crate::write::foreign_key::{self, DeferredCheck, KeptParents};
 use planner::catalog::ConstraintName;
 use std::sync::Arc;
@@ -70,6 +71,8 @@ pub struct Transaction {
     snapshot: OneSnapshot,
     /// Kept by a statement that is the transaction's last.
     derived: Option<Derived>,
+    /// What was read of what is committed, while that is kept.
+    recall: Option<Arc<Recall>>,
     /// What COMMIT will hand over, if nothing comes between.
     prepared: Option<Prepared>,
     /// The session that it is of.
@@ -98,6 +101,7 @@ impl Transaction {
             modes,
             overlay: Arc::new(Overlay::new(schema)),
             derived: None,
+            recall: None,
             prepared: None,
             snapshot: OneSnapshot::Open,
             holder: holder.clone(),
@@ -178,11 +182,38 @@ impl Transaction {
         self.over(base)
     }
 
+    /// What is committed now, without its own changes.
+    pub fn committed_view(&mut self) -> Layered {
+        let base = self.database.latest();
+        self.below(base)
+    }
+
+    /// Keeps what is read of what is committed, as long as nothing else is committed, for a statement that asks again and
+    /// again; until `forget_reads`.
+    pub fn keep_reads(&mut self) {
+        self.recall = Some(Arc::new(Recall::new(self.database.latest().time)));
+    }
+
+    /// See `keep_reads`.
+    pub fn forget_reads(&mut self) {
+        self.recall = None;
+    }
+
     fn over(&mut self, base: Arc<Published>) -> Layered {
         if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
             Arc::make_mut(&mut self.overlay).follow(&base.schema);
         }
-        Layered::new(self.database.store.clone(), base).under(self.overlay.clone())
+        self.below(base).under(self.overlay.clone())
+    }
+
+    fn below(&mut self, base: Arc<Published>) -> Layered {
+        let time = base.time;
+        let view = Layered::new(self.database.store.clone(), base);
+        let Some(recall) = &mut self.recall else { return view };
+        if recall.time() != time {
+            *recall = Arc::new(Recall::new(time));
+        }
+        view.recalling(recall.clone())
     }
 
     /// Takes a lock until the transaction ends.

@@ -17,8 +17,8 @@ use crate::transaction::Transaction;
 use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
-use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
 use repr::hash::HashMap;
+use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
 use std::sync::Arc;
 use unique::UniqueCheck;
 
@@ -235,8 +235,7 @@ impl<'a> Writer<'a> {
         let before = if known {
             None
         } else {
-            let database = self.transaction.database();
-            let below = Layered::new(database.store.clone(), database.latest());
+            let below = self.transaction.committed_view();
             // A table that this transaction made has nothing below.
             match below.schema().shape(relation) {
                 Some(_) => below.get(shape.table(), row_key)?,
@@ -249,10 +248,14 @@ impl<'a> Writer<'a> {
 
     /// Locks an existing row and gives its newest version; `None` if it is gone.
     pub fn lock_row(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Vec<Datum>>, SqlError> {
+        Ok(self.lock_stored(shape, row_key)?.map(|row| shape.unpack(&row)))
+    }
+
+    /// As `lock_row`, as it is stored.
+    pub fn lock_stored(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         let key = LockKey::Row(shape.id(), row_key.clone());
         self.transaction.lock(key, LockMode::Exclusive, &self.patience)?;
-        let view = self.transaction.latest_view();
-        Ok(view.get(shape.table(), row_key)?.map(|row| shape.unpack(&row)))
+        self.transaction.latest_view().get(shape.table(), row_key)
     }
 
     /// NOT NULL, CHECK and generated columns of a table that the statement's plan does not name (cascades, DDL).

@@ -93,6 +93,8 @@ pub struct SubscribePlan {
     pub as_of: Option<CommitTime>,
     /// The query's text.
     pub text: String,
+    /// The query by itself, whose rows are what is watched.
+    pub query: Arc<Query>,
 }
 
 /// COPY FROM, ready to run.
@@ -170,7 +172,8 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         },
         Resolved::Subscribe { query, snapshot, progress, as_of, text } => {
             let (lifted, columns) = subscribe(&query, catalog)?;
-            Planned::Subscribe(Arc::new(SubscribePlan { lifted, columns, snapshot, progress, as_of, text }))
+            let query = Arc::new(plan_query(&query, catalog, &forms)?);
+            Planned::Subscribe(Arc::new(SubscribePlan { lifted, columns, snapshot, progress, as_of, text, query }))
         }
         Resolved::Gdpr { request, table, key } => {
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)

@@ -91,12 +91,12 @@ pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Ope
     let mut text = Text::new(catalog);
     text.finish(&lifted.finishing);
     text.nested(|text| {
-        text.about = Some(view.to_string());
-        text.line(format_args!(
-            "Read view {view}{}",
-            lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"))
-        ));
-        text.nested(|text| text.plan(&lifted.view.plan));
+        if lifted.distinct {
+            text.line(format_args!("Distinct"));
+            text.nested(|text| text.read_view(lifted, view));
+        } else {
+            text.read_view(lifted, view);
+        }
     });
     text.operators
 }
@@ -139,6 +139,13 @@ struct Text<'a> {
 impl<'a> Text<'a> {
     fn new(catalog: &'a Catalog) -> Self {
         Text { catalog, depth: 0, operators: Vec::new(), node: None, about: None }
+    }
+
+    fn read_view(&mut self, lifted: &Lifted, view: &str) {
+        self.about = Some(view.to_string());
+        let keys = lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"));
+        self.line(format_args!("Read view {view}{keys}"));
+        self.nested(|text| text.plan(&lifted.view.plan));
     }
 
     fn line(&mut self, line: std::fmt::Arguments) {

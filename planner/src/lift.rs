@@ -21,6 +21,9 @@ use repr::{ColumnType, Datum, RelationId, ScalarType};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+const PARAMETER: &str = "a parameter is used other than by equality with a column";
+const APART: &str = "branches of a UNION ask for different keys";
+
 // Alternatives of one query. Unions of unions multiply them.
 const ALTERNATIVES_MAX: usize = 64;
 
@@ -43,6 +46,8 @@ pub struct Lifted {
     pub reads: BTreeSet<RelationId>,
     /// What the result is for a key that the view has no rows for.
     pub absent: Absent,
+    /// The result has each row once, but rows of several keys can be equal in the columns before the key.
+    pub distinct: bool,
 }
 
 /// The result for a key that a view has no rows for.
@@ -84,6 +89,32 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     if !query.locks.is_empty() {
         return Ok(Err("it locks rows".into()));
     }
+    let union = match absent {
+        AbsentKeys::Computed => union_without_distinct(&query),
+        AbsentKeys::Avoided => None,
+    };
+    let lifted = lift_relation(query, catalog, absent, false)?;
+    let has_key = |lifted: &Result<Lifted, String>| lifted.as_ref().is_ok_and(|lifted| !lifted.key.is_empty());
+    let Some(union) = union.filter(|_| !has_key(&lifted)) else { return Ok(lifted) };
+    // Its branches are asked for different keys: readers make the rows distinct.
+    let apart = lift_relation(union, catalog, absent, true)?;
+    Ok(if has_key(&apart) { apart } else { lifted })
+}
+
+/// A query that is a UNION as the UNION ALL below it.
+fn union_without_distinct(query: &MirQuery) -> Option<MirQuery> {
+    let Mir::Reduce { input, keys, aggregates, scalar: false } = &query.relation else { return None };
+    let every = keys.iter().cloned().eq((0..input.arity()).map(ScalarExpr::Column));
+    (every && aggregates.is_empty() && matches!(**input, Mir::Union(_)))
+        .then(|| MirQuery { relation: (**input).clone(), ..query.clone() })
+}
+
+fn lift_relation(
+    query: MirQuery,
+    catalog: &Catalog,
+    absent: AbsentKeys,
+    distinct: bool,
+) -> Result<Result<Lifted, String>, PlanError> {
     let mut lifting = Lifting {
         literals: !mentions_parameters(&query.relation),
         count: 0,
@@ -91,14 +122,17 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         several: true,
         through_scalar: absent == AbsentKeys::Computed,
         scalar: false,
+        apart: false,
     };
     let MirQuery { relation, finishing, columns, locks, next_local } = query;
     let arity = relation.arity();
     let without_rows = over_no_rows(&relation);
     let relation = lifting.lift(relation);
     let key_names = (arity..relation.arity()).map(|column| origin(&relation, column, catalog)).collect();
-    if let Err(reason) = maintainable(&relation, catalog) {
-        return Ok(Err(reason));
+    match maintainable(&relation, catalog) {
+        Ok(()) => {}
+        Err(reason) if lifting.apart && reason == PARAMETER => return Ok(Err(APART.into())),
+        Err(reason) => return Ok(Err(reason)),
     }
     let absent = match without_rows {
         _ if !lifting.scalar => Absent::Empty,
@@ -111,8 +145,10 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
     };
     let mut read = BTreeSet::new();
     reads(&relation, &mut read);
-    let own: BTreeSet<usize> =
-        finishing.project.iter().copied().chain(finishing.order_by.iter().map(|order| order.column)).collect();
+    // Rows are distinct by all columns, shown or not.
+    let whole = if distinct { 0..arity } else { 0..0 };
+    let shown = finishing.project.iter().copied().chain(finishing.order_by.iter().map(|order| order.column));
+    let own: BTreeSet<usize> = shown.chain(whole).collect();
     let own: Vec<usize> = own.into_iter().collect();
     let place = |column: &usize| own.iter().position(|kept| kept == column).unwrap_or(0);
     let outer = Finishing {
@@ -137,6 +173,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
         finishing: outer,
         reads: read,
         absent,
+        distinct,
     }))
 }
 
@@ -170,7 +207,7 @@ fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
     }
     for own in mir.clone().exprs_mut() {
         if mentions_parameter(own) {
-            return Err("a parameter is used other than by equality with a column".into());
+            return Err(PARAMETER.into());
         }
         if own.volatility() != Volatility::Immutable {
             return Err("it depends on the session, the clock or chance".into());
@@ -268,6 +305,8 @@ struct Lifting {
     through_scalar: bool,
     /// They were.
     scalar: bool,
+    /// Branches that ask for different keys were left as they are.
+    apart: bool,
 }
 
 impl Lifting {
@@ -391,6 +430,7 @@ impl Lifting {
             // A branch that has a row without rows of its key would be missed where another branch has rows.
             let mut own = Lifting { count: 0, asked: vec![Vec::new()], through_scalar: false, ..self.clone() };
             let lifted = own.lift(input.clone());
+            self.apart |= own.apart;
             branches.push((lifted, own));
         }
         let arity = inputs.first().map_or(0, Mir::arity);
@@ -401,6 +441,7 @@ impl Lifting {
             return Mir::Union(inputs);
         };
         if branches.iter().any(|(branch, _)| lifted_types(branch) != first) {
+            self.apart = true;
             return Mir::Union(inputs);
         }
         if branches.iter().all(|(_, own)| own.asked == asked) {
@@ -408,6 +449,7 @@ impl Lifting {
             return Mir::Union(branches.into_iter().map(|(branch, _)| branch).collect());
         }
         let count: usize = branches.iter().map(|(_, own)| own.asked.len()).sum();
+        self.apart |= !self.several;
         if !self.several || self.asked.len() * count > ALTERNATIVES_MAX {
             return Mir::Union(inputs);
         }

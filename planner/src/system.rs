@@ -29,6 +29,8 @@ pub struct SystemRelation {
     pub columns: Vec<SystemColumn>,
     /// A view in PostgreSQL rather than a table.
     pub is_view: bool,
+    /// Its first column, an int8, numbers its rows: ranges of it are read by themselves, from either end.
+    pub is_numbered: bool,
 }
 
 /// A column of a catalog relation.
@@ -126,6 +128,7 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
                 name,
                 columns,
                 is_view: *id >= 12_000,
+                is_numbered: [AUDIT, RECEIPTS].contains(&RelationId(*id)),
             });
         }
     }

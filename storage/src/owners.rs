@@ -60,12 +60,7 @@ impl Snapshot {
 
     /// The owner whose copy is canonical; nothing when the row is absent.
     pub fn canonical_owner(&self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
-        let mut cursor = Cursor::probe(self, Family::Owners);
-        match cursor.find(&keyspace::owners_of(relation, key), "read owners", |key, _| keyspace::parse_owner(key))? {
-            Some(Some((_, owner))) => Ok(Some(owner)),
-            Some(None) => Err(malformed(relation)),
-            None => Ok(None),
-        }
+        self.owner_probe().canonical(relation, key)
     }
 
     /// Asks for the owners of many rows.
@@ -165,6 +160,16 @@ impl OwnerProbe {
     pub fn exists(&mut self, relation: RelationId, key: &RowKey) -> Result<bool, StorageError> {
         let found = self.cursor.find(&keyspace::owners_of(relation, key), "read owners", |_, _| ())?;
         Ok(found.is_some())
+    }
+
+    /// The owner whose copy is canonical; nothing when the row is absent.
+    pub fn canonical(&mut self, relation: RelationId, key: &RowKey) -> Result<Option<MicroDbId>, StorageError> {
+        let prefix = keyspace::owners_of(relation, key);
+        match self.cursor.find(&prefix, "read owners", |key, _| keyspace::parse_owner(key))? {
+            Some(Some((_, owner))) => Ok(Some(owner)),
+            Some(None) => Err(malformed(relation)),
+            None => Ok(None),
+        }
     }
 
     /// The row's owners and their derivations, smallest µDB id first; none when the row is absent.

@@ -78,7 +78,8 @@ impl Snapshot {
         self.get_owned(relation, key, || self.subject(relation, key))
     }
 
-    fn get_owned(
+    /// A personal row, through the copy that was read last, or that of the owner whom `owner` names; nothing if it names none.
+    pub fn get_owned(
         &self,
         relation: RelationId,
         key: &RowKey,

@@ -141,7 +141,7 @@ impl Store {
         let mut done = keyring.receipts_done();
         let before = done;
         let mut doomed = Vec::new();
-        for receipt in self.snapshot().receipts_after(done) {
+        for receipt in self.snapshot().receipts(done + 1..=u64::MAX, false) {
             let receipt = receipt?;
             if keyring.is_live(receipt.microdb)? {
                 doomed.push(receipt.microdb);

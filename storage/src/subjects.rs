@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_is_found_holds_from_the_last_write_on() {
-        let (subjects, one, other) = (Subjects::default(), crate::microdb::loaded([1; 6]), crate::microdb::loaded([2; 6]));
+        let (subjects, one, other) =
+            (Subjects::default(), crate::microdb::loaded([1; 6]), crate::microdb::loaded([2; 6]));
         let now = Cell::new(10);
         assert_eq!(subjects.find(&key(1), 10), None);
         subjects.put(&key(1), 10, one);

@@ -204,7 +204,7 @@ fn password_message(connection: &mut Connection, deadline: Instant) -> Result<Ve
         }
     };
     match frame.kind {
-        b'p' => Ok(frame.body().to_vec()),
+        b'p' => Ok(frame.body().map_err(fatal)?.to_vec()),
         b'X' => Err(WireError::Gone),
         kind => Err(WireError::violation(format!("expected SASL response, got message type {kind}"))),
     }

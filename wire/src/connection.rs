@@ -3,11 +3,11 @@
 //! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. On the conversation's own
 //! thread reads and writes block; a conversation that is parked, or has nothing to read for a while, waits on the shared threads.
 
-use crate::decode::Frame;
+use crate::decode::{Frame, MESSAGE_BYTES_MAX, PASSED_OVER_BYTES_MAX, Taken};
 use crate::error::WireError;
 use crate::line::{End, Line};
 use crate::transport::Transport;
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use std::future::poll_fn;
 use std::io;
@@ -30,6 +30,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Connection {
     transport: Transport,
     incoming: BytesMut,
+    /// Bytes of a message that was too long, which are still to come.
+    passing_over: usize,
     outgoing: BytesMut,
     // Up to here `outgoing` is whole messages; behind it one may be under construction.
     sealed: usize,
@@ -57,6 +59,7 @@ impl Connection {
         Connection {
             transport,
             incoming: BytesMut::new(),
+            passing_over: 0,
             outgoing: BytesMut::new(),
             sealed: 0,
             flushes: 0,
@@ -69,7 +72,27 @@ impl Connection {
         if self.line().ended() == Some(End::Evicted) {
             return Err(WireError::Fatal(End::Evicted.error()));
         }
-        Frame::take(&mut self.incoming, body_bytes_max)
+        let passed = self.passing_over.min(self.incoming.len());
+        self.incoming.advance(passed);
+        self.passing_over -= passed;
+        if self.passing_over > 0 {
+            return Ok(None);
+        }
+        let (kind, length) = match Frame::take(&mut self.incoming, body_bytes_max)? {
+            Taken::Frame(frame) => return Ok(Some(frame)),
+            Taken::Part => return Ok(None),
+            Taken::TooLong(kind, length) => (kind, length),
+        };
+        // Whoever has not logged in yet has nothing long to say.
+        if body_bytes_max < MESSAGE_BYTES_MAX || length > PASSED_OVER_BYTES_MAX {
+            let limit = body_bytes_max;
+            return Err(WireError::violation(format!(
+                "message of {length} bytes is larger than the limit of {limit} bytes"
+            )));
+        }
+        // Refused at once, while the client may still be sending it: the answer is there when it is done.
+        self.passing_over = 1 + length;
+        Ok(Some(Frame::too_long(kind, length, body_bytes_max)))
     }
 
     /// The next message, if it is here after one wait of at most this long.

@@ -12,27 +12,42 @@ use pgwire::messages::{DecodeContext, PgWireFrontendMessage, ProtocolVersion};
 
 /// The largest message taken from a client that has logged in.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// A message longer than this is nonsense. One between the two limits is passed over and refused, and the conversation goes
+/// on; a client that is still sending it would not find the reason behind a closed connection.
+pub const PASSED_OVER_BYTES_MAX: usize = 1 << 30;
 /// The largest message taken during authentication.
 pub const AUTHENTICATION_BYTES_MAX: usize = 64 << 10;
 
-/// One message with its type, whole but not yet checked.
+/// One message with its type, whole but not yet checked; or a message that was too long, of which only these are left.
 pub struct Frame {
     /// The type byte.
     pub kind: u8,
     // Type byte, length and body: exactly one message.
     bytes: BytesMut,
+    /// What is to be said of a message that was too long.
+    refused: Option<SqlError>,
+}
+
+/// What stands first in the client's bytes.
+pub enum Taken {
+    /// A whole message.
+    Frame(Frame),
+    /// The beginning of one.
+    Part,
+    /// The beginning of one that is longer than what is taken: its type and what its length says.
+    TooLong(u8, usize),
 }
 
 impl Frame {
-    /// Takes the first message off the buffer, if it is all there.
+    /// Takes the first message off the buffer, if it is all there and not too long.
     ///
     /// A length that cannot be is an error after which the stream is lost.
-    pub fn take(buffer: &mut BytesMut, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
-        let Some(&kind) = buffer.first() else { return Ok(None) };
+    pub fn take(buffer: &mut BytesMut, body_bytes_max: usize) -> Result<Taken, WireError> {
+        let Some(&kind) = buffer.first() else { return Ok(Taken::Part) };
         if !is_frontend_kind(kind) {
             return Err(WireError::violation(format!("invalid frontend message type {kind}")));
         }
-        let Some(length) = buffer.get(1..5) else { return Ok(None) };
+        let Some(length) = buffer.get(1..5) else { return Ok(Taken::Part) };
         let length = i32::from_be_bytes(length.try_into().expect("four bytes were asked for"));
         let Ok(length) = usize::try_from(length) else {
             return Err(WireError::violation("invalid message length"));
@@ -41,24 +56,35 @@ impl Frame {
             return Err(WireError::violation("invalid message length"));
         }
         if length > body_bytes_max {
-            return Err(WireError::violation(format!(
-                "message of {length} bytes is larger than the limit of {body_bytes_max} bytes"
-            )));
+            return Ok(Taken::TooLong(kind, length));
         }
         if buffer.len() < 1 + length {
-            return Ok(None);
+            return Ok(Taken::Part);
         }
-        Ok(Some(Frame { kind, bytes: buffer.split_to(1 + length) }))
+        Ok(Taken::Frame(Frame { kind, bytes: buffer.split_to(1 + length), refused: None }))
     }
 
-    /// What follows the length.
-    pub fn body(&self) -> &[u8] {
-        &self.bytes[5..]
+    /// What stands for a message that is passed over, since it is longer than what is taken.
+    pub fn too_long(kind: u8, length: usize, body_bytes_max: usize) -> Frame {
+        let message = format!("a message of {length} bytes is longer than the limit of {body_bytes_max} bytes");
+        let hint = match kind {
+            b'd' => "Send the rows of COPY in smaller messages.",
+            _ => "Send less at once, or rows by COPY.",
+        };
+        Frame { kind, bytes: BytesMut::new(), refused: Some(SqlError::new("54000", message).hint(hint)) }
+    }
+
+    /// What follows the length. 54000 if it was too long to be kept.
+    pub fn body(&self) -> Result<&[u8], SqlError> {
+        match &self.refused {
+            Some(refused) => Err(refused.clone()),
+            None => Ok(&self.bytes[5..]),
+        }
     }
 
     /// The typed message. An error is the statement's, not the connection's.
     pub fn decode(mut self) -> Result<PgWireFrontendMessage, SqlError> {
-        check(self.kind, self.body())?;
+        check(self.kind, self.body()?)?;
         let mut context = DecodeContext::new(ProtocolVersion::PROTOCOL3_0);
         context.awaiting_frontend_ssl = false;
         context.awaiting_frontend_startup = false;
@@ -219,7 +245,9 @@ mod tests {
 
     fn decode(kind: u8, body: &[u8]) -> Result<PgWireFrontendMessage, &'static str> {
         let mut bytes = frame(kind, body);
-        let frame = Frame::take(&mut bytes, MESSAGE_BYTES_MAX).expect("length fits").expect("whole");
+        let Taken::Frame(frame) = Frame::take(&mut bytes, MESSAGE_BYTES_MAX).expect("length fits") else {
+            panic!("whole");
+        };
         assert!(bytes.is_empty());
         frame.decode().map_err(|error| error.code)
     }
@@ -282,20 +310,22 @@ mod tests {
 
     #[test]
     fn lengths_are_bounded_before_anything_is_allocated() {
-        for (bytes, whole) in [
-            (&b"Q\0\0\0\x03"[..], false),
-            (b"Q\xff\xff\xff\xff", false),
-            (b"Q\x7f\xff\xff\xff", false),
-            (b"z\0\0\0\x04", false),
-            (b"Q\0\0\0\x20sel", true),
-            (b"Q\0\0", true),
-            (b"", true),
+        for (bytes, expected) in [
+            (&b"Q\0\0\0\x03"[..], "lost"),
+            (b"Q\xff\xff\xff\xff", "lost"),
+            (b"Q\x7f\xff\xff\xff", "too long"),
+            (b"z\0\0\0\x04", "lost"),
+            (b"Q\0\0\0\x20sel", "part"),
+            (b"Q\0\0", "part"),
+            (b"", "part"),
         ] {
-            let result = Frame::take(&mut BytesMut::from(bytes), MESSAGE_BYTES_MAX);
-            match result {
-                Ok(frame) => assert!(whole && frame.is_none()),
-                Err(_) => assert!(!whole),
-            }
+            let found = match Frame::take(&mut BytesMut::from(bytes), MESSAGE_BYTES_MAX) {
+                Ok(Taken::Frame(_)) => "whole",
+                Ok(Taken::Part) => "part",
+                Ok(Taken::TooLong(..)) => "too long",
+                Err(_) => "lost",
+            };
+            assert_eq!(found, expected);
         }
     }
 

@@ -17,58 +17,28 @@
 
 #[path = "support/database.rs"]
 mod database;
+#[path = "support/script.rs"]
+mod script;
 
 use database::{TestDatabase, run};
 use engine::session::Session;
-use std::collections::BTreeMap;
+use script::{Step, run_script};
 use std::time::{Duration, Instant};
 
 macro_rules! scripts {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            script(stringify!($name), include_str!(concat!("explain/", stringify!($name), ".sql")));
+            run_script(stringify!($name), include_str!(concat!("explain/", stringify!($name), ".sql")), run_step);
         })*
     };
 }
 
 scripts! { paths analyze inside memory filling }
 
-fn script(name: &str, text: &str) {
-    let mut problems = Vec::new();
-    for scenario in text.split("\n=== ").skip(1) {
-        let (title, body) = scenario.split_once('\n').expect("a scenario has steps");
-        let database = TestDatabase::open(name);
-        let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
-        for step in body.split("\n\n").map(str::trim).filter(|step| !step.is_empty()) {
-            if let Some(problem) = run_step(&database, &mut sessions, step) {
-                problems.push(format!("{name}: {title}\n{problem}"));
-            }
-        }
-        drop(sessions);
-        let findings = database.close();
-        if !findings.is_empty() {
-            problems.push(format!("{name}: {title}\ndogwood check: {findings:#?}"));
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
-}
-
 /// What is wrong with a step's outcome, if anything is.
-fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, step: &str) -> Option<String> {
-    let (statement, expected) = match step.split_once("\n----") {
-        Some((statement, expected)) => (statement, Some(expected.trim())),
-        None => (step, None),
-    };
-    let (eventually, statement) = match statement.strip_prefix("eventually ") {
-        Some(statement) => (true, statement),
-        None => (false, statement),
-    };
-    let (who, sql) = match statement.strip_prefix('@') {
-        Some(addressed) => addressed.split_once(' ').expect("a session and a statement"),
-        None => ("", statement),
-    };
-    let session = sessions.entry(who.to_string()).or_insert_with(|| database.session());
+fn run_step(database: &TestDatabase, session: &mut Session, step: &Step<'_>) -> Option<String> {
+    let Step { sql, expected, eventually, .. } = *step;
     let times = if expected == Some("five times") { 5 } else { 1 };
     let mut shown = String::new();
     for _ in 0..times {
@@ -89,10 +59,10 @@ fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, s
         wait_for_views(database);
     }
     match expected {
-        None | Some("five times") if failed => Some(format!("{statement}\n{shown}")),
+        None | Some("five times") if failed => Some(format!("{sql}\n{shown}")),
         None | Some("five times") => None,
         Some(expected) if fits(expected, &shown) => None,
-        Some(expected) => Some(format!("{statement}\nexpected:\n{expected}\ngot:\n{shown}")),
+        Some(expected) => Some(format!("{sql}\nexpected:\n{expected}\ngot:\n{shown}")),
     }
 }
 

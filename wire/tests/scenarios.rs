@@ -16,55 +16,29 @@
 
 #[path = "support/database.rs"]
 mod database;
+#[path = "support/script.rs"]
+mod script;
 
 use database::{Answer, TestDatabase, run};
 use engine::session::Session;
-use std::collections::BTreeMap;
+use script::{Step, run_script};
 
 macro_rules! families {
     ($($name:ident)*) => {
         $(#[test]
         fn $name() {
-            family(stringify!($name), include_str!(concat!("scenarios/", stringify!($name), ".sql")));
+            run_script(stringify!($name), include_str!(concat!("scenarios/", stringify!($name), ".sql")), run_step);
         })*
     };
 }
 
 families! { placement integrity access erasure declaration concurrency }
 
-fn family(name: &str, script: &str) {
-    let mut problems = Vec::new();
-    for scenario in script.split("\n=== ").skip(1) {
-        let (title, body) = scenario.split_once('\n').expect("a scenario has steps");
-        let database = TestDatabase::open(name);
-        let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
-        for step in body.split("\n\n").map(str::trim).filter(|step| !step.is_empty()) {
-            if let Some(problem) = run_step(&database, &mut sessions, step) {
-                problems.push(format!("{name}: {title}\n{problem}"));
-            }
-        }
-        drop(sessions);
-        let findings = database.close();
-        if !findings.is_empty() {
-            problems.push(format!("{name}: {title}\ndogwood check: {findings:#?}"));
-        }
-    }
-    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
-}
-
 /// What is wrong with a step's outcome, if anything is.
-fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, step: &str) -> Option<String> {
-    let (statement, expected) = match step.split_once("\n----") {
-        Some((statement, expected)) => (statement, Some(expected.trim())),
-        None => (step, None),
-    };
-    let (name, sql) = match statement.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
-        Some((name, sql)) => (name, sql),
-        None => ("", statement),
-    };
+fn run_step(_: &TestDatabase, session: &mut Session, step: &Step<'_>) -> Option<String> {
+    let Step { text, sql, expected, .. } = *step;
     let lines: Vec<&str> = sql.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
     let sql = lines.join("\n");
-    let session = sessions.entry(name.to_string()).or_insert_with(|| database.session());
     let got = if let Some(subject) = sql.strip_prefix("get ") {
         run(session, &format!("GDPR GET {subject}")).map(|answer| answer.rows.iter().map(|row| short(row)).collect())
     } else {
@@ -99,7 +73,7 @@ fn run_step(database: &TestDatabase, sessions: &mut BTreeMap<String, Session>, s
             rows.join("\n")
         }
     };
-    problem = format!("--- step\n{step}\n--- got\n{problem}");
+    problem = format!("--- step\n{text}\n--- got\n{problem}");
     Some(problem)
 }
 

@@ -108,7 +108,7 @@ impl Layered {
             if this.layered(of.id(), &row_key).is_some() {
                 return None;
             }
-            Some(match this.stored_row(&of, &row_key) {
+            Some(match this.stored_row(of.id(), &row_key) {
                 Ok(Some(row)) => Ok((value.to_vec(), row_key, row)),
                 Ok(None) => Err(damaged(&of, "an ordered index leads to no row")),
                 Err(error) => Err(error),
@@ -134,21 +134,6 @@ impl Layered {
         }
         let rows = Box::new(merge(stored, changed.into_iter(), range.reverse));
         Ok(Some(RangeRows { rows, worth_rows }))
-    }
-
-    /// A row as it is stored below all layers.
-    fn stored_row(&self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
-        let (relation, snapshot) = (shape.id(), &self.base.snapshot);
-        if shape.table().data_subject {
-            return Ok(snapshot.get_subject(relation, row_key)?);
-        }
-        if !shape.personal {
-            return Ok(snapshot.get_impersonal(relation, row_key)?);
-        }
-        match self.base.owners(relation, row_key)?.first() {
-            Some((canonical, _)) => Ok(snapshot.get_copy(relation, row_key, *canonical)?),
-            None => Ok(None),
-        }
     }
 }
 

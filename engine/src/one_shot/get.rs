@@ -1,9 +1,9 @@
 //! The leaves of a chain: a table's rows by scan, lookup or range; a catalog relation's rows.
 
-use super::OneShot;
 use super::rounds::held_bytes;
 use super::stream::{Pull, bag, through};
 use super::watch::{Ticker, Watch};
+use super::{FoundRows, NumberRange, OneShot};
 use crate::SqlError;
 use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::render::leaf::{Leaf, key_datum};
@@ -25,12 +25,8 @@ pub fn stream<'p>(
     mfp: &Mfp,
     shot: &OneShot,
 ) -> Result<Box<dyn Pull + 'p>, SqlError> {
-    if let Some(rows) = shot.system.rows(relation) {
-        return Ok(Box::new(SystemStream {
-            rows: rows?.into_iter(),
-            watch: shot.watch.clone(),
-            ticker: Ticker::default(),
-        }));
+    if let Some(rows) = shot.system.rows(relation, &numbers(access, shot)?) {
+        return Ok(Box::new(SystemStream { rows: rows?, watch: shot.watch.clone(), ticker: Ticker::default() }));
     }
     let reader = shot.reader.as_ref();
     match access {
@@ -75,6 +71,10 @@ pub fn stream<'p>(
 pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn Pull + 'p>>, SqlError> {
     let Plan::Get { relation, access, with_key, mfp } = &query.plan else { return Ok(None) };
     let Access::Range { lookup, prefix, lower, upper, reverse, in_order: true } = access else { return Ok(None) };
+    if planner::system::find_by_id(*relation).is_some() {
+        // In order as it is.
+        return Ok(None);
+    }
     let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?;
     let skipped = offset(query.finishing.offset.as_ref(), &shot.eval)?;
     let wanted = limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped));
@@ -137,6 +137,26 @@ fn range(
         return Ok(None);
     }
     Ok(Some(KeyRange { prefix, lower, upper, reverse, wanted: None }))
+}
+
+/// The rows of a numbered catalog relation that a range leaves; bounds that are no integers leave all.
+fn numbers(access: &Access, shot: &OneShot) -> Result<NumberRange, SqlError> {
+    let Access::Range { prefix, lower, upper, reverse, .. } = access else { return Ok(NumberRange::ALL) };
+    let Some(range) = range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? else {
+        return Ok(NumberRange::NONE);
+    };
+    let mut numbers = NumberRange { reverse: *reverse, ..NumberRange::ALL };
+    // Numbers are positive: what is below them is no bound from below, and leaves none from above.
+    if let Some((Some(least), inclusive)) = range.lower.map(|(value, inclusive)| (value.as_i64(), inclusive)) {
+        numbers.first = u64::try_from(least).map_or(0, |least| least + u64::from(!inclusive));
+    }
+    if let Some((Some(most), inclusive)) = range.upper.map(|(value, inclusive)| (value.as_i64(), inclusive)) {
+        match u64::try_from(most).ok().and_then(|most| most.checked_sub(u64::from(!inclusive))) {
+            Some(most) => numbers.last = most,
+            None => return Ok(NumberRange::NONE),
+        }
+    }
+    Ok(numbers)
 }
 
 /// Rows of a scan or range.
@@ -260,7 +280,7 @@ impl LookupStream<'_> {
 
 /// Rows of a catalog relation.
 struct SystemStream {
-    rows: std::vec::IntoIter<Row>,
+    rows: FoundRows,
     watch: Arc<Watch>,
     ticker: Ticker,
 }
@@ -269,7 +289,7 @@ impl Pull for SystemStream {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         self.ticker.tick(&self.watch)?;
         let Some(next) = self.rows.next() else { return Ok(false) };
-        next.unpack_into(row);
+        next?.unpack_into(row);
         Ok(true)
     }
 }

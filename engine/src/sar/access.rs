@@ -9,22 +9,31 @@ use planner::catalog::{EdgeRef, RuleAction, RuleEvent};
 use planner::hir::OutputColumn;
 use planner::scalar::EvalContext;
 use repr::text::TextContext;
-use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, ScalarType};
-use std::collections::BTreeSet;
+use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, RelationId, ScalarType};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One row of the answer.
 pub struct AccessRow {
-    /// The table's name.
-    pub table: String,
     /// `owner` or `accessor`.
     pub relation: &'static str,
-    /// The edges through which it was reached.
-    pub path: String,
     /// The row as JSON, hidden columns NULL.
     pub row: Jsonb,
+    /// What it has in common with others.
+    pub form: Arc<Form>,
+}
+
+/// What rows of one table have in common that were reached through the same edges.
+pub struct Form {
+    /// The table's name.
+    pub table: Arc<str>,
+    /// The edges.
+    pub path: Arc<str>,
     /// Names of the hidden columns.
     pub redacted: Vec<String>,
+    redacted_names: Arc<Array>,
+    /// The columns by name; those that are hidden without their place.
+    members: Vec<(Arc<str>, Option<(ColumnIndex, ScalarType)>)>,
 }
 
 /// The columns of GDPR GET.
@@ -50,35 +59,81 @@ pub fn rows(
     context: EvalContext,
 ) -> impl Iterator<Item = Result<AccessRow, SqlError>> + Send {
     let text = context.text_context();
-    let places: Vec<_> = traversal.rows.keys().cloned().collect();
-    places.into_iter().filter_map(move |place| {
-        let edges = traversal.edges(&place);
-        let reached = &traversal.rows[&place];
+    let mut forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>> = HashMap::new();
+    traversal.ordered().into_iter().filter_map(move |number| {
+        let reached = traversal.row(number);
         let schema = view.schema();
-        let shape = schema.shape(place.0)?;
-        let hidden = hidden_columns(shape, &edges)?;
-        let row = shape.unpack(&reached.row);
-        Some(access_row(shape, schema, reached.relation, &edges, &row, &hidden, &text))
+        let shape = schema.shape(reached.place.0)?;
+        let form = forms
+            .entry((reached.place.0, traversal.edges(number)))
+            .or_insert_with_key(|(_, edges)| Form::new(shape, schema, edges).map(Arc::new))
+            .clone()?;
+        let relation = match reached.relation {
+            Relation::Owner => "owner",
+            Relation::Accessor => "accessor",
+        };
+        let row = form.show(&shape.unpack(&reached.row), &text);
+        Some(row.map(|row| AccessRow { relation, row, form }))
     })
 }
 
 impl AccessRow {
     /// As a result row of `columns()`.
     pub fn into_datums(self) -> Vec<Datum> {
-        let text = |value: &str| Datum::Text(value.into());
-        let redacted = Array::vector(self.redacted.iter().map(|name| text(name)).collect());
         vec![
-            text(&self.table),
-            text(self.relation),
-            text(&self.path),
+            Datum::Text(self.form.table.clone()),
+            Datum::Text(self.relation.into()),
+            Datum::Text(self.form.path.clone()),
             Datum::Jsonb(self.row),
-            Datum::Array(Arc::new(redacted)),
+            Datum::Array(self.form.redacted_names.clone()),
         ]
     }
 }
 
+impl Form {
+    /// `None` if every edge says to leave the row out.
+    fn new(shape: &TableShape, schema: &Schema, edges: &[EdgeRef]) -> Option<Form> {
+        let hidden = hidden_columns(shape, edges)?;
+        let mut redacted = Vec::new();
+        let mut members = Vec::new();
+        for (position, column) in shape.table().live_columns() {
+            let shown = !hidden.contains(&position);
+            if !shown {
+                redacted.push(column.name.clone());
+            }
+            let place = shown.then(|| (position, column.column_type.scalar.clone()));
+            members.push((Arc::from(column.name.as_str()), place));
+        }
+        let own_edges = shape.owner_edges.iter().chain(&shape.access_edges);
+        let mut path: Vec<String> =
+            own_edges.filter(|edge| edges.contains(&edge.reference)).map(|edge| describe(edge, schema)).collect();
+        path.sort();
+        let names = redacted.iter().map(|name| Datum::Text(name.as_str().into()));
+        Some(Form {
+            table: shape.table().name.as_str().into(),
+            path: path.join(", ").into(),
+            redacted_names: Arc::new(Array::vector(names.collect())),
+            redacted,
+            members,
+        })
+    }
+
+    /// A row as JSON.
+    fn show(&self, row: &[Datum], text: &TextContext) -> Result<Jsonb, SqlError> {
+        let mut members = Vec::with_capacity(self.members.len());
+        for (name, place) in &self.members {
+            let value = match place {
+                Some((position, scalar)) => planner::scalar::datum_to_jsonb(&row[*position], scalar, text)?,
+                None => Jsonb::Null,
+            };
+            members.push((name.clone(), value));
+        }
+        Ok(Jsonb::object(members))
+    }
+}
+
 /// A column is hidden only if every edge hides it; `None`: every edge says to leave the row out.
-fn hidden_columns(shape: &TableShape, edges: &BTreeSet<EdgeRef>) -> Option<BTreeSet<ColumnIndex>> {
+fn hidden_columns(shape: &TableShape, edges: &[EdgeRef]) -> Option<BTreeSet<ColumnIndex>> {
     let mut hidden: Option<BTreeSet<ColumnIndex>> = None;
     let mut dropped = !edges.is_empty();
     for edge in edges {
@@ -102,40 +157,4 @@ fn hidden_columns(shape: &TableShape, edges: &BTreeSet<EdgeRef>) -> Option<BTree
         });
     }
     if dropped { None } else { Some(hidden.unwrap_or_default()) }
-}
-
-fn access_row(
-    shape: &TableShape,
-    schema: &Schema,
-    relation: Relation,
-    edges: &BTreeSet<EdgeRef>,
-    row: &[Datum],
-    hidden: &BTreeSet<ColumnIndex>,
-    text: &TextContext,
-) -> Result<AccessRow, SqlError> {
-    let mut members: Vec<(Arc<str>, Jsonb)> = Vec::new();
-    let mut redacted = Vec::new();
-    for (position, column) in shape.table().live_columns() {
-        let value = if hidden.contains(&position) {
-            redacted.push(column.name.clone());
-            Jsonb::Null
-        } else {
-            planner::scalar::datum_to_jsonb(&row[position], &column.column_type.scalar, text)?
-        };
-        members.push((column.name.as_str().into(), value));
-    }
-    let own_edges = shape.owner_edges.iter().chain(&shape.access_edges);
-    let mut path: Vec<String> =
-        own_edges.filter(|edge| edges.contains(&edge.reference)).map(|edge| describe(edge, schema)).collect();
-    path.sort();
-    Ok(AccessRow {
-        table: shape.table().name.clone(),
-        relation: match relation {
-            Relation::Owner => "owner",
-            Relation::Accessor => "accessor",
-        },
-        path: path.join(", "),
-        row: Jsonb::object(members),
-        redacted,
-    })
 }

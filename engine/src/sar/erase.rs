@@ -34,6 +34,13 @@ pub type Counts = BTreeMap<String, TableCounts>;
 
 /// Erases a subject in a transaction's overlay; nothing is committed.
 pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
+    writer.transaction.keep_reads();
+    let outcome = erase_recalling(writer, subject);
+    writer.transaction.forget_reads();
+    outcome
+}
+
+fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key)?;
     let microdb = writer.transaction.latest_view().subject(subject.shape.id(), &subject.row_key)?;
@@ -41,6 +48,7 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError>
         let view = writer.transaction.latest_view();
         return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
     }
+    writer.transaction.committed_view().recall_microdb(subject.microdb)?;
     // Owners that the transaction itself has given are not derived yet.
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
     let mut eraser = Eraser { writer, by_owner, erased: BTreeSet::new(), open: Vec::new() };
@@ -69,12 +77,12 @@ impl Eraser<'_, '_> {
         if !self.erased.insert(place.clone()) {
             return Ok(());
         }
-        if let Some(row) = self.writer.lock_row(shape, &place.1)? {
+        if let Some(row) = self.writer.lock_stored(shape, &place.1)? {
             self.writer.set(shape, &place.1, None)?;
             // As committed: a column blanked meanwhile must not hide what the row was tied to.
             let changes = self.writer.transaction.overlay().table(shape.id());
             let change = changes.and_then(|changes| changes.rows.get(&place.1));
-            let committed = change.and_then(|change| change.before.clone()).unwrap_or_else(|| Row::pack(&row));
+            let committed = change.and_then(|change| change.before.clone()).unwrap_or(row);
             if shape.table().data_subject {
                 self.writer.transaction.overlay_mut().set_subject(place.0, place.1, None);
             }
@@ -102,15 +110,15 @@ impl Eraser<'_, '_> {
         Ok(())
     }
 
-    fn committed(&self) -> Layered {
-        let database = self.writer.transaction.database();
-        Layered::new(database.store.clone(), database.latest())
+    fn committed(&mut self) -> Layered {
+        self.writer.transaction.committed_view()
     }
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
     fn locked(&mut self, find: impl Fn(&mut Self) -> Result<Vec<Place>, SqlError>) -> Result<Vec<Place>, SqlError> {
         let mut locked = BTreeSet::new();
         loop {
+            let found_at = self.writer.transaction.database().latest().time;
             let places = find(self)?;
             let before = locked.len();
             for place in &places {
@@ -119,7 +127,8 @@ impl Eraser<'_, '_> {
                     self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
                 }
             }
-            if locked.len() == before {
+            // Whoever changed one of them meanwhile kept it locked until that was published.
+            if locked.len() == before || self.writer.transaction.database().latest().time == found_at {
                 return Ok(places);
             }
         }
@@ -267,7 +276,7 @@ impl Eraser<'_, '_> {
     /// Rows that all this leaves without an owner. True if there were any.
     fn remove_orphans(&mut self) -> Result<bool, SqlError> {
         let transaction = &mut *self.writer.transaction;
-        let old = Layered::new(transaction.database().store.clone(), transaction.database().latest());
+        let old = transaction.committed_view();
         let overlay = transaction.shared_overlay();
         let new = old.clone().under(overlay.clone());
         let derivation = ownership::derive(&Between { old: &old, new: &new, overlay: &overlay })?;

@@ -52,7 +52,7 @@ fn string(text: &str) -> String {
 }
 
 fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
-    let tables: BTreeSet<&str> = rows.iter().map(|row| row.table.as_str()).collect();
+    let tables: BTreeSet<&str> = rows.iter().map(|row| &*row.form.table).collect();
     let schema: Vec<String> = tables
         .into_iter()
         .filter_map(|name| catalog.table_by_name(name))
@@ -72,13 +72,13 @@ fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
         "\"rows\":[".to_string(),
     ];
     for (number, row) in rows.iter().enumerate() {
-        let redacted: Vec<String> = row.redacted.iter().map(|name| string(name)).collect();
+        let redacted: Vec<String> = row.form.redacted.iter().map(|name| string(name)).collect();
         let comma = if number + 1 < rows.len() { "," } else { "" };
         lines.push(format!(
             "{{\"table\":{},\"relation\":\"{}\",\"path\":{},\"row\":{},\"redacted\":[{}]}}{comma}",
-            string(&row.table),
+            string(&row.form.table),
             row.relation,
-            string(&row.path),
+            string(&row.form.path),
             row.row,
             redacted.join(",")
         ));
@@ -93,11 +93,11 @@ fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
     for row in rows {
         lines.push(format!(
             "{},{},{},{},{}",
-            quote(&row.table),
+            quote(&row.form.table),
             row.relation,
-            quote(&row.path),
+            quote(&row.form.path),
             quote(&row.row.to_string()),
-            quote(&row.redacted.join(","))
+            quote(&row.form.redacted.join(","))
         ));
     }
     lines

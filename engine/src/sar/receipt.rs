@@ -34,7 +34,7 @@ pub fn issue(between: &Between<'_>, derivation: &Derivation, batch: &mut Batch) 
             disowned: counts.disowned,
         });
         // What the erasure was planned by: the annotated schema, as it stands in the catalog.
-        let plan = storage::content_hash(&between.new.schema().catalog().encode());
+        let plan = between.new.schema().content_hash();
         let receipt = store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
         let entry = AuditEntry {
             time_us,

@@ -4,7 +4,10 @@
 //!   subject ──ownership edges──▶ owned rows ──access edges──▶ accessed rows ──any edge──▶ accessed rows
 //! ```
 //! Both closures stop at other persons: what an invited person owns is not the inviter's. A row may be reached
-//! by several edges; all are kept, since redaction asks for each.
+//! by several edges; all are kept, since redaction asks for each. What is owned lies together in the person's µDB and is
+//! read from there, a table at a time (`stored`); only what a transaction's own changes may have given is looked up row by row.
+
+mod stored;
 
 use super::Subject;
 use crate::SqlError;
@@ -14,9 +17,8 @@ use crate::ownership::{far_value, near_keys};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use planner::catalog::EdgeRef;
-use repr::{RelationId, Row, RowKey};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
+use repr::{IndexId, RelationId, Row, RowKey};
+use std::collections::{BTreeSet, HashMap};
 
 /// A row's place: table and key.
 pub type Place = (RelationId, RowKey);
@@ -32,137 +34,196 @@ pub enum Relation {
 
 /// A row that was reached.
 pub struct Reached {
+    /// Where it stands.
+    pub place: Place,
     /// Owner, if it was reached both ways.
     pub relation: Relation,
     /// Its content.
     pub row: Row,
-    /// Steps from the subject.
+    /// Steps from the subject, by one way.
     level: usize,
-    /// The edges through which it was reached, with the far row of each.
-    steps: BTreeSet<(EdgeRef, Place)>,
+    /// The edges through which it was reached, with the number of the far row of each; none twice.
+    steps: Vec<(EdgeRef, usize)>,
 }
 
-/// All rows of a subject.
+/// All rows of a subject. Each has a number; the subject's own is 0.
 pub struct Traversal {
-    /// By place; ordered, so that answers are.
-    pub rows: BTreeMap<Place, Reached>,
-    subject: Place,
+    rows: Vec<Reached>,
+    numbers: HashMap<Place, usize>,
 }
+
+const SUBJECT: usize = 0;
 
 /// Walks the graph.
 pub fn traverse(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError> {
-    let start: Place = (subject.shape.id(), subject.row_key.clone());
-    let row = view
-        .get(subject.shape.table(), &subject.row_key)?
-        .ok_or_else(|| SqlError::new("XX001", "a data subject's own row is not there"))?;
-    let mut traversal = Traversal { rows: BTreeMap::new(), subject: start.clone() };
-    let own = Reached { relation: Relation::Owner, row, level: 0, steps: BTreeSet::new() };
-    traversal.rows.insert(start.clone(), own);
-    let owned = traversal.spread(view, VecDeque::from([start]), Relation::Owner)?;
-    traversal.spread(view, owned, Relation::Accessor)?;
+    let mut traversal = if view.has_changes() {
+        let mut traversal = Traversal::of(view, subject)?;
+        traversal.spread(view, Relation::Owner)?;
+        traversal
+    } else {
+        stored::owned(view, subject)?
+    };
+    traversal.spread(view, Relation::Accessor)?;
     Ok(traversal)
 }
 
+/// The near rows that a value meets in an index, for all far rows that have it: by number.
+type Met = HashMap<(IndexId, Vec<u8>), Vec<usize>>;
+
 impl Traversal {
-    /// One closure: over ownership edges, or over what access edges open up. Gives all rows it passed.
-    fn spread(
-        &mut self,
-        view: &Layered,
-        mut open: VecDeque<Place>,
-        closure: Relation,
-    ) -> Result<VecDeque<Place>, SqlError> {
-        let mut passed = VecDeque::new();
-        while let Some(place) = open.pop_front() {
-            let shape = view.shape(place.0)?.clone();
-            // Ownership and access stop at a person other than the subject.
-            if !shape.table().data_subject || place == self.subject {
-                let reached = &self.rows[&place];
-                let (row, level) = (reached.row.clone(), reached.level);
-                for edge in edges(&shape, closure, reached.relation) {
-                    self.follow(view, edge, &shape, &place, &row, level, closure, &mut open)?;
-                }
-            }
-            passed.push_back(place);
-        }
-        Ok(passed)
+    /// The subject's own row alone.
+    fn of(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError> {
+        let row = view
+            .get(subject.shape.table(), &subject.row_key)?
+            .ok_or_else(|| SqlError::new("XX001", "a data subject's own row is not there"))?;
+        let mut traversal = Traversal { rows: Vec::new(), numbers: HashMap::new() };
+        traversal.add((subject.shape.id(), subject.row_key.clone()), Relation::Owner, row, 0);
+        Ok(traversal)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one step of the walk, with all that it stands on")]
+    fn add(&mut self, place: Place, relation: Relation, row: Row, level: usize) -> usize {
+        let number = self.rows.len();
+        self.numbers.insert(place.clone(), number);
+        self.rows.push(Reached { place, relation, row, level, steps: Vec::new() });
+        number
+    }
+
+    /// One closure: over ownership edges, or over what access edges open up.
+    fn spread(&mut self, view: &Layered, closure: Relation) -> Result<(), SqlError> {
+        let mut met = Met::new();
+        let mut number = SUBJECT;
+        // Rows that are reached come after all that are there, and are passed in their turn.
+        while let Some(reached) = self.rows.get(number) {
+            let shape = view.shape(reached.place.0)?.clone();
+            // Ownership and access stop at a person other than the subject.
+            if number == SUBJECT || !shape.table().data_subject {
+                for edge in edges(&shape, closure, reached.relation) {
+                    self.follow(view, edge, &shape, number, closure, &mut met)?;
+                }
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+
+    /// From one far row over one edge.
     fn follow(
         &mut self,
         view: &Layered,
         edge: &Edge,
         far: &TableShape,
-        place: &Place,
-        row: &Row,
-        level: usize,
+        number: usize,
         closure: Relation,
-        open: &mut VecDeque<Place>,
+        met: &mut Met,
     ) -> Result<(), SqlError> {
-        let Some(value) = far_value(far, edge, row) else { return Ok(()) };
-        let shape = view.shape(edge.near)?;
-        for located in view.located_by_value(shape, edge.near_index, &value)? {
-            let near = (edge.near, located.0.clone());
-            if near == self.subject {
-                continue;
-            }
-            let step = (edge.reference, place.clone());
-            if let Some(reached) = self.rows.get_mut(&near) {
-                reached.steps.insert(step);
-                continue;
-            }
-            let Some(row) = view.get_located(shape, &located)? else { continue };
-            let reached = Reached { relation: closure, row, level: level + 1, steps: BTreeSet::from([step]) };
-            self.rows.insert(near.clone(), reached);
-            open.push_back(near);
+        let Some(value) = far_value(far, edge, &self.rows[number].row) else { return Ok(()) };
+        let key = (edge.near_index, value);
+        if !met.contains_key(&key) {
+            let nears = self.nears(view, edge, &key.1, number, closure)?;
+            met.insert(key.clone(), nears);
+        }
+        for near in &met[&key] {
+            self.rows[*near].steps.push((edge.reference, number));
         }
         Ok(())
     }
 
-    /// The row's own edges through which the subject reaches it without passing through the row itself.
-    pub fn edges(&self, place: &Place) -> BTreeSet<EdgeRef> {
-        let Some(reached) = self.rows.get(place) else { return BTreeSet::new() };
-        let mut avoiding: Option<BTreeSet<&Place>> = None;
-        let mut counts = |far: &Place| {
-            // A shortest path to a row that is no farther than this one cannot lead through this one.
-            let level = self.rows.get(far).map_or(usize::MAX, |row| row.level);
-            far != place
-                && (level <= reached.level
-                    || avoiding.get_or_insert_with(|| self.reachable_without(place)).contains(far))
+    /// The rows that a value meets at an edge's near end, but for the subject's own; those not reached before are added.
+    fn nears(
+        &mut self,
+        view: &Layered,
+        edge: &Edge,
+        value: &[u8],
+        far: usize,
+        closure: Relation,
+    ) -> Result<Vec<usize>, SqlError> {
+        let shape = view.shape(edge.near)?;
+        let located = if shape.table().primary_key == Some(edge.near_index) {
+            vec![(shape.key_of_value(view.store(), value), None)]
+        } else {
+            view.located_by_value(shape, edge.near_index, value)?
         };
-        reached.steps.iter().filter(|(_, far)| counts(far)).map(|(edge, _)| *edge).collect()
-    }
-
-    fn reachable_without<'a>(&'a self, avoided: &'a Place) -> BTreeSet<&'a Place> {
-        let mut nears: HashMap<&Place, Vec<&Place>> = HashMap::new();
-        for (near, reached) in &self.rows {
-            for (_, far) in &reached.steps {
-                nears.entry(far).or_default().push(near);
-            }
-        }
-        let mut found: BTreeSet<&Place> = BTreeSet::from([&self.subject]);
-        let mut open = vec![&self.subject];
-        while let Some(place) = open.pop() {
-            for near in nears.get(place).into_iter().flatten() {
-                if *near != avoided && found.insert(near) {
-                    open.push(near);
+        let mut nears = Vec::with_capacity(located.len());
+        for located in located {
+            let place = (edge.near, located.0.clone());
+            match self.numbers.get(&place) {
+                Some(&SUBJECT) => {}
+                Some(number) => nears.push(*number),
+                None => {
+                    let Some(row) = view.get_located(shape, &located)? else { continue };
+                    let level = self.rows[far].level + 1;
+                    nears.push(self.add(place, closure, row, level));
                 }
             }
+        }
+        Ok(nears)
+    }
+
+    /// One row.
+    pub fn row(&self, number: usize) -> &Reached {
+        &self.rows[number]
+    }
+
+    /// The numbers of all rows, by table and key, so that answers are ordered.
+    pub fn ordered(&self) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..self.rows.len()).collect();
+        numbers.sort_unstable_by_key(|number| &self.rows[*number].place);
+        numbers
+    }
+
+    /// The row's own edges through which the subject reaches it without passing through the row itself; in order, none
+    /// twice.
+    pub fn edges(&self, number: usize) -> Vec<EdgeRef> {
+        let reached = &self.rows[number];
+        let mut avoiding: Option<BTreeSet<usize>> = None;
+        let mut found = Vec::new();
+        for (edge, far) in &reached.steps {
+            if *far == number || found.contains(edge) {
+                continue;
+            }
+            // The way by which a row was found that is no farther than this one cannot lead through this one.
+            if self.rows[*far].level <= reached.level
+                || avoiding.get_or_insert_with(|| self.reachable_without(number)).contains(far)
+            {
+                found.push(*edge);
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn reachable_without(&self, avoided: usize) -> BTreeSet<usize> {
+        let nears = nears(&self.rows);
+        let mut found = BTreeSet::from([SUBJECT]);
+        let mut open = vec![SUBJECT];
+        while let Some(far) = open.pop() {
+            open.extend(nears[far].iter().filter(|near| **near != avoided && found.insert(**near)));
         }
         found
     }
 }
 
-// From an owned row, ownership edges belong to the first closure; in the second only its access edges open
-// something new. From an accessed row every edge does.
-fn edges(shape: &Arc<TableShape>, closure: Relation, by: Relation) -> Vec<&Edge> {
-    match (closure, by) {
-        (Relation::Owner, _) => shape.owner_dependents.iter().collect(),
-        (Relation::Accessor, Relation::Owner) => shape.access_dependents.iter().collect(),
-        (Relation::Accessor, Relation::Accessor) => {
-            shape.owner_dependents.iter().chain(&shape.access_dependents).collect()
+/// Of each row the rows that were reached from it.
+fn nears(rows: &[Reached]) -> Vec<Vec<usize>> {
+    let mut nears = vec![Vec::new(); rows.len()];
+    for (near, reached) in rows.iter().enumerate() {
+        for (_, far) in &reached.steps {
+            nears[*far].push(near);
         }
     }
+    nears
+}
+
+// From an owned row, ownership edges belong to the first closure; in the second only its access edges open
+// something new. From an accessed row every edge does.
+fn edges(shape: &TableShape, closure: Relation, by: Relation) -> impl Iterator<Item = &Edge> {
+    let (owner, access) = (shape.owner_dependents.as_slice(), shape.access_dependents.as_slice());
+    let (first, second): (&[Edge], &[Edge]) = match (closure, by) {
+        (Relation::Owner, _) => (owner, &[]),
+        (Relation::Accessor, Relation::Owner) => (&[], access),
+        (Relation::Accessor, Relation::Accessor) => (owner, access),
+    };
+    first.iter().chain(second)
 }
 
 /// The rows at the near end of an edge from this far row.

@@ -14,21 +14,25 @@ use super::Session;
 use super::view::with_tables_below;
 use crate::SqlError;
 use crate::database::Database;
-use crate::one_shot::watch::Watch;
+use crate::layered::Layered;
+use crate::one_shot;
+use crate::one_shot::watch::{QueryLimits, Watch};
 use crate::protocol::CancelFlag;
 use crate::published::Published;
 use crate::view::automatic::{Entry, PlannedShape};
 use crate::view::published::{Stage, ViewState};
 use crate::view::read;
-use crate::view::subscription::{Begun, Change, Subscription};
+use crate::view::subscription::{Begun, Change, Recheck, Subscription, row_error};
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use planner::lift::Lifted;
+use planner::plan::Query;
+use planner::scalar::EvalContext;
 use repr::row::RowIter;
-use repr::{CommitTime, Datum, RelationId};
+use repr::{CommitTime, Datum, RelationId, key};
 use std::any::Any;
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -90,6 +94,54 @@ pub enum Readiness {
     },
 }
 
+/// What a subscription watches, as a query that can be asked by itself.
+struct Looked {
+    database: Weak<Database>,
+    query: Arc<Query>,
+    context: EvalContext,
+    view: RelationId,
+    keys: Vec<Vec<u8>>,
+    project: Arc<[usize]>,
+    /// What the view reads.
+    reads: BTreeSet<RelationId>,
+}
+
+impl Looked {
+    /// Whether the view has in this state, for its keys, the rows that the query has, though rows of other keys may fail
+    /// there. The row's error, if one of its own does.
+    fn check(&self, state: &Arc<Published>) -> Result<(), SqlError> {
+        // Nobody is told any more.
+        let Some(database) = self.database.upgrade() else { return Ok(()) };
+        // A row that fails in a view below is missing in both.
+        if !is_readable(state, &self.reads, self.view)? {
+            return Err(gone());
+        }
+        let arrangement = state.views.get(self.view).and_then(|view| view.arrangements.first()).ok_or_else(gone)?;
+        let mut copies: HashMap<Vec<u8>, i64> = HashMap::new();
+        for key in &self.keys {
+            arrangement.for_key(key, |bytes| {
+                let datums: Vec<Datum> = RowIter::over(bytes).collect();
+                let row: Vec<Datum> = self.project.iter().map(|column| datums[*column].clone()).collect();
+                *copies.entry(key::encode_all(&row)).or_default() += 1;
+                true
+            });
+        }
+        let time = state.time;
+        let reader = Arc::new(Layered::new(database.store.clone(), state.clone()));
+        let limits = QueryLimits {
+            cancel: Arc::default(),
+            deadline: Some(Instant::now() + LOOK),
+            memory_bytes_max: database.config.query_memory_bytes_max,
+            ended: Arc::new(move || database.check_not_ended(time).err()),
+        };
+        for row in one_shot::run(self.query.clone(), reader, self.context.clone(), limits)? {
+            *copies.entry(key::encode_all(&row?)).or_default() -= 1;
+        }
+        // What evaluates here and not in the view fails there.
+        if copies.values().all(|copies| *copies == 0) { Ok(()) } else { Err(gone()) }
+    }
+}
+
 /// Keeps a view alive.
 struct Held {
     database: Arc<Database>,
@@ -109,27 +161,47 @@ impl Session {
         let catalog = self.catalog();
         let context = self.eval_context(params, &catalog);
         let keys = read::keys(&plan.lifted, &context)?;
+        let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
         let shape = PlannedShape::new(Arc::new(plan.lifted.clone()), &catalog);
         for _ in 0..ATTEMPTS_MAX {
             let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
             let held = Held { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &plan.lifted)? else { continue };
+            let watched = Looked {
+                database: Arc::downgrade(&database),
+                query: plan.query.clone(),
+                context: context.clone(),
+                view,
+                keys: keys.clone(),
+                project: project.clone(),
+                reads: plan.lifted.reads.clone(),
+            };
+            let watched = Arc::new(watched);
+            let recheck: Recheck = {
+                let watched = watched.clone();
+                Arc::new(move |state| watched.check(state))
+            };
             // Registered before the snapshot is taken: nothing falls in between.
             let subscription = match plan.as_of {
-                None => database.subscriptions.subscribe(view, keys.clone(), readable_at),
+                None => database.subscriptions.subscribe(view, keys.clone(), readable_at, recheck),
                 Some(time) if time > readable_at => return Err(in_the_future(time, readable_at)),
                 Some(time) => {
-                    let resumed = database.subscriptions.resume(view, keys.clone(), time);
+                    let resumed = database.subscriptions.resume(view, keys.clone(), time, recheck);
                     resumed.map_err(|held_since| no_longer_held(time, held_since))?
                 }
             };
             let published = database.latest();
-            let Some(state) = published.views.ready(view) else { continue };
+            let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
+                continue;
+            };
+            if let Some(error) = &state.error {
+                // Rows of some keys fail: are they these?
+                watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
+            }
             let mut ready = VecDeque::new();
             if plan.snapshot {
                 self.snapshot(plan, &published, state, &keys, &mut ready)?;
             }
-            let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
             let since = plan.as_of.unwrap_or(published.time);
             if plan.as_of.is_none() {
                 ready.push_back(Told::Row(row(since, None, None, &project)));
@@ -140,7 +212,7 @@ impl Session {
             subscription.begin(Begun { backend: self.backend, since });
             return Ok(Subscribed {
                 columns: plan.columns.as_slice().into(),
-                project,
+                project: project.clone(),
                 ready,
                 subscription,
                 since,
@@ -193,7 +265,7 @@ impl Session {
                 return Ok(None);
             }
             let published = self.database.latest();
-            if is_readable(&published, lifted, view)? {
+            if is_readable(&published, &lifted.reads, view)? {
                 return Ok(Some(published.time));
             }
             self.check_patience(&watch)?;
@@ -213,15 +285,16 @@ impl Session {
 }
 
 /// Whether a view and all views below it can be read; why not, if waiting does not help.
-fn is_readable(published: &Published, lifted: &Lifted, view: RelationId) -> Result<bool, SqlError> {
+fn is_readable(published: &Published, reads: &BTreeSet<RelationId>, view: RelationId) -> Result<bool, SqlError> {
     let catalog = published.catalog();
     let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-    let below = with_tables_below(catalog, lifted.reads.iter().copied());
+    let below = with_tables_below(catalog, reads.iter().copied());
     let mut readable = true;
     for id in below.into_iter().filter(maintained).chain([view]) {
         match published.views.get(id) {
             Some(state) if matches!(state.stage, Stage::Ready) => {
-                if let Some(error) = &state.error {
+                // Of the query's own view the rows of other keys may fail.
+                if let Some(error) = state.error.as_ref().filter(|_| id != view) {
                     return Err(error.clone().into());
                 }
             }

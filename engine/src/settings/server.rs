@@ -4,31 +4,63 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What automatic views may hold together, and any view alone.
 pub const VIEW_MEMORY: &str = "dogwood.view_memory";
+/// What may wait for all subscribers together.
+pub const SUBSCRIPTION_MEMORY: &str = "dogwood.subscription_memory";
 
 /// See the module.
 #[derive(Debug)]
 pub struct ServerSettings {
-    view_memory_bytes: AtomicUsize,
+    /// `dogwood.view_memory`.
+    pub view_memory: SharedSize,
+    /// `dogwood.subscription_memory`.
+    pub subscription_memory: SharedSize,
+}
+
+/// A size in bytes that one session sets for all.
+#[derive(Debug)]
+pub struct SharedSize {
+    bytes: AtomicUsize,
     /// What RESET goes back to.
-    view_memory_start_bytes: usize,
+    start_bytes: usize,
+}
+
+impl SharedSize {
+    /// As the configuration has it.
+    pub fn new(start_bytes: usize) -> Self {
+        SharedSize { bytes: AtomicUsize::new(start_bytes), start_bytes }
+    }
+
+    /// As it is.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets it; `None` goes back to the start.
+    pub fn set(&self, bytes: Option<usize>) {
+        self.bytes.store(bytes.unwrap_or(self.start_bytes), Ordering::Relaxed);
+    }
+}
+
+/// Whether a setting is shared.
+pub fn is_shared(name: &str) -> bool {
+    matches!(name, VIEW_MEMORY | SUBSCRIPTION_MEMORY)
 }
 
 impl ServerSettings {
     /// As the configuration has them.
-    pub fn new(view_memory_bytes: usize) -> Self {
+    pub fn new(view_memory_bytes: usize, subscription_memory_bytes: usize) -> Self {
         ServerSettings {
-            view_memory_bytes: AtomicUsize::new(view_memory_bytes),
-            view_memory_start_bytes: view_memory_bytes,
+            view_memory: SharedSize::new(view_memory_bytes),
+            subscription_memory: SharedSize::new(subscription_memory_bytes),
         }
     }
 
-    /// `dogwood.view_memory` in bytes.
-    pub fn view_memory_bytes(&self) -> usize {
-        self.view_memory_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Sets it; `None` goes back to the start.
-    pub fn set_view_memory_bytes(&self, bytes: Option<usize>) {
-        self.view_memory_bytes.store(bytes.unwrap_or(self.view_memory_start_bytes), Ordering::Relaxed);
+    /// The one of this name.
+    pub fn shared(&self, name: &str) -> Option<&SharedSize> {
+        match name {
+            VIEW_MEMORY => Some(&self.view_memory),
+            SUBSCRIPTION_MEMORY => Some(&self.subscription_memory),
+            _ => None,
+        }
     }
 }

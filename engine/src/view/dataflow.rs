@@ -40,8 +40,8 @@ use std::sync::Arc;
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::InputHandle;
 use timely::dataflow::channels::pact::Pipeline as Local;
-use timely::dataflow::operators::generic::Operator;
 use timely::dataflow::operators::Input;
+use timely::dataflow::operators::generic::Operator;
 use timely::progress::Antichain;
 use timely::worker::Worker;
 
@@ -93,6 +93,8 @@ pub struct ViewDataflow {
     /// New batches of the first arrangement, since they were last taken.
     fresh: Rc<RefCell<Vec<ViewBatch>>>,
     errors: Rc<RefCell<BTreeMap<ValueError, isize>>>,
+    /// Whether others fail since that was last asked.
+    errors_changed: Rc<Cell<bool>>,
     watch: Arc<Watch>,
     pub(super) meter: Rc<Meter>,
 }
@@ -139,6 +141,7 @@ impl ViewDataflow {
         let meter = Rc::new(Meter::of_view());
         let fresh = Rc::new(RefCell::new(Vec::new()));
         let errors = Rc::new(RefCell::new(BTreeMap::new()));
+        let errors_changed = Rc::new(Cell::new(false));
         let errors_until = Rc::new(Cell::new(0));
         let chains: Vec<Vec<Pipeline>> = found.iter().map(|(_, pipelines)| pipelines.clone()).collect();
         let name = format!("View {}", definition.name);
@@ -175,7 +178,7 @@ impl ViewDataflow {
                     arrange(&context, &bundle, by, fresh)
                 })
                 .collect::<Vec<_>>();
-            count_errors(bundle, &errors, &errors_until);
+            count_errors(bundle, &errors, &errors_changed, &errors_until);
             // Only now: channels, which exist already, would log every message.
             logs.operators.listen(scope.worker());
             Ok((feeds, arrangements))
@@ -196,6 +199,7 @@ impl ViewDataflow {
             arrangements,
             fresh,
             errors,
+            errors_changed,
             watch,
             meter,
         })
@@ -287,6 +291,11 @@ impl ViewDataflow {
         self.errors.borrow().keys().next().cloned()
     }
 
+    /// Whether rows have come to fail, or fail no more, since this was last asked.
+    pub fn take_errors_changed(&mut self) -> bool {
+        self.errors_changed.take()
+    }
+
     /// What readers get.
     pub fn state(&self, stage: Stage) -> ViewState {
         let arrangements = self.arrangements.iter().map(|Arranging { by, trace, .. }| {
@@ -365,13 +374,15 @@ fn arrange<'s>(
 fn count_errors(
     bundle: Bundle<'_, u64>,
     errors: &Rc<RefCell<BTreeMap<ValueError, isize>>>,
+    changed: &Rc<Cell<bool>>,
     until: &Rc<Cell<u64>>,
 ) {
     let Some(errs) = bundle.errs else { return until.set(u64::MAX) };
-    let (errors, until) = (errors.clone(), until.clone());
+    let (errors, changed, until) = (errors.clone(), changed.clone(), until.clone());
     errs.inner.sink(Local, "ViewErrors", move |(input, frontier)| {
         input.for_each(|_time, updates| {
             let mut errors = errors.borrow_mut();
+            changed.set(true);
             for (error, _time, diff) in updates.drain(..) {
                 let count = errors.entry(error).or_insert(0);
                 *count += diff;

@@ -16,7 +16,7 @@ pub fn start(database: &Arc<Database>) {
                 std::thread::sleep(LOOKS_EVERY);
                 let Some(database) = database.upgrade() else { return };
                 let views = database.published.load().views.clone();
-                let budget = database.settings.view_memory_bytes();
+                let budget = database.settings.view_memory.bytes();
                 database.automatic_views.allow_again(budget);
                 database.automatic_views.evict(&views, budget, &database.pipeline);
                 database.subscriptions.trim();

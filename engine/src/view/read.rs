@@ -9,7 +9,7 @@ use planner::lift::{Absent, KeyValues, Lifted};
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The keys that an execution asks for, each once; NULL equals nothing.
 pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
@@ -63,7 +63,9 @@ pub fn rows(
     let at_most = limit(finishing.limit.as_ref(), eval)?;
     let wanted = at_most.map_or(usize::MAX, |limit| limit.saturating_add(skip));
     let mut found = Found { rows: Vec::new(), project: &finishing.project, ticker: Ticker::default() };
-    if let [key] = keys.as_slice() {
+    if lifted.distinct {
+        found.read_distinct(arrangement, &keys, lifted, wanted, watch)?;
+    } else if let [key] = keys.as_slice() {
         found.read(arrangement, key, wanted, watch)?;
     } else {
         found.read_several(arrangement, &keys, lifted, wanted, watch)?;
@@ -107,22 +109,52 @@ impl Found<'_> {
         wanted: usize,
         watch: &Watch,
     ) -> Result<(), SqlError> {
-        let order = &lifted.finishing.order_by;
-        if order.is_empty() {
+        if lifted.finishing.order_by.is_empty() {
             for key in keys {
                 self.read(arrangement, key, wanted, watch)?;
             }
             return Ok(());
         }
+        self.read_all(arrangement, keys, lifted, wanted, watch, |_| true)
+    }
+
+    /// Several keys' rows, each once, put in order.
+    fn read_distinct(
+        &mut self,
+        arrangement: &Arrangement,
+        keys: &[Vec<u8>],
+        lifted: &Lifted,
+        wanted: usize,
+        watch: &Watch,
+    ) -> Result<(), SqlError> {
+        let columns = lifted.key.first().copied().unwrap_or(usize::MAX);
+        let mut seen = HashSet::new();
+        self.read_all(arrangement, keys, lifted, wanted, watch, |datums| {
+            seen.insert(key::encode_all(&datums[..columns.min(datums.len())]))
+        })
+    }
+
+    fn read_all(
+        &mut self,
+        arrangement: &Arrangement,
+        keys: &[Vec<u8>],
+        lifted: &Lifted,
+        wanted: usize,
+        watch: &Watch,
+        mut keep: impl FnMut(&[Datum]) -> bool,
+    ) -> Result<(), SqlError> {
         let mut coded = Vec::new();
         let mut stopped = Ok(());
         for key in keys {
             arrangement.for_key(key, |bytes| {
                 let datums: Vec<Datum> = RowIter::over(bytes).collect();
-                let mut code = Vec::new();
-                encode_order(&mut code, order, &datums);
-                coded.push((code, Row::from_bytes(bytes.into())));
-                stopped = self.ticker.tick(watch).and_then(|()| watch.charge(bytes.len() * 2));
+                stopped = self.ticker.tick(watch);
+                if stopped.is_ok() && keep(&datums) {
+                    let mut code = Vec::new();
+                    encode_order(&mut code, &lifted.finishing.order_by, &datums);
+                    coded.push((code, Row::from_bytes(bytes.into())));
+                    stopped = watch.charge(bytes.len() * 2);
+                }
                 stopped.is_ok()
             });
         }

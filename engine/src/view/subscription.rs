@@ -11,29 +11,47 @@
 
 use super::history::History;
 use crate::SqlError;
+use crate::published::Published;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
+use crate::settings::server::ServerSettings;
 use parking_lot::Mutex;
 use repr::{CommitTime, RelationId, Row};
 use std::any::Any;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
+use std::time::{Duration, Instant};
 
-/// Changed rows of one subscriber that nobody has taken.
+/// Changed rows of one subscriber that nobody has taken. What may wait for all is `dogwood.subscription_memory`.
 const QUEUE_BYTES_MAX: usize = 64 << 20;
 /// What a queued row costs beside its bytes.
 const ROW_OVERHEAD_BYTES: usize = 48;
+/// How long it is looked, at one commit, whose rows fail. Whoever is not looked at by then counts as one of them.
+const RECHECKS_MAX: Duration = Duration::from_secs(1);
 
 /// What one commit group changed in views.
 #[derive(Clone, Default)]
 pub struct Deltas {
     changed: Vec<(RelationId, Arc<Delta>)>,
     ended: Vec<(RelationId, SqlError)>,
+    doubts: Option<Doubts>,
     forgets: bool,
 }
+
+/// Views in which other rows fail than before, each with why one does (in it, or in a view below), and the state in which
+/// they do: whose rows they are is found by looking.
+#[derive(Clone)]
+struct Doubts {
+    views: Vec<(RelationId, Option<SqlError>)>,
+    state: Arc<Published>,
+}
+
+/// Whether what is watched has in a state the rows that the view says, though rows of others may fail there: why not.
+pub type Recheck = Arc<dyn Fn(&Arc<Published>) -> Result<(), SqlError> + Send + Sync>;
 
 /// What one commit group changed in one view.
 pub struct Delta {
@@ -54,6 +72,11 @@ impl Deltas {
     /// The view is no more, or its rows cannot be told.
     pub fn end(&mut self, view: RelationId, error: SqlError) {
         self.ended.push((view, error));
+    }
+
+    /// Other rows fail in these views than before; where rows fail at all, why.
+    pub fn doubt(&mut self, views: Vec<(RelationId, Option<SqlError>)>, state: Arc<Published>) {
+        self.doubts = Some(Doubts { views, state });
     }
 
     /// A person was forgotten: nobody may go on from before.
@@ -106,6 +129,9 @@ pub struct Subscriptions {
     begun: AtomicU64,
     /// Those that are told how far the frontier has come.
     followers: Mutex<BTreeMap<u64, Arc<Queue>>>,
+    /// What waits in all queues.
+    queued_bytes: Arc<AtomicUsize>,
+    settings: Arc<ServerSettings>,
 }
 
 /// What the dispatch thread is given, in order.
@@ -126,14 +152,16 @@ struct Watched {
 }
 
 /// What a subscriber has not taken yet.
-#[derive(Default)]
 struct Queue {
     state: Mutex<QueueState>,
+    /// What waits in all queues.
+    queued_bytes: Arc<AtomicUsize>,
     /// Its place among all that there were since the start.
     number: u64,
     begun: OnceLock<Begun>,
     /// Changed rows that were taken.
     delivered: AtomicU64,
+    recheck: Recheck,
 }
 
 /// Whose a subscription is, and from when on.
@@ -175,7 +203,7 @@ struct QueueState {
 
 impl Subscriptions {
     /// Starts the dispatch thread, which ends with the last `Arc`. Nothing was told up to this time.
-    pub fn start(time: CommitTime) -> Arc<Subscriptions> {
+    pub fn start(time: CommitTime, settings: Arc<ServerSettings>) -> Arc<Subscriptions> {
         let (told, changes) = channel();
         let subscriptions = Arc::new(Subscriptions {
             told,
@@ -183,6 +211,8 @@ impl Subscriptions {
             frontier: AtomicU64::new(time.0),
             begun: AtomicU64::new(0),
             followers: Mutex::default(),
+            queued_bytes: Arc::default(),
+            settings,
         });
         let dispatcher = Arc::downgrade(&subscriptions);
         std::thread::Builder::new()
@@ -240,19 +270,43 @@ impl Subscriptions {
         listed.into_values().collect()
     }
 
-    fn queue(&self) -> Arc<Queue> {
-        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        Arc::new(Queue { number, ..Queue::default() })
+    fn queue(&self, recheck: Recheck) -> Arc<Queue> {
+        Arc::new(Queue {
+            state: Mutex::default(),
+            queued_bytes: self.queued_bytes.clone(),
+            number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+            begun: OnceLock::new(),
+            delivered: AtomicU64::new(0),
+            recheck,
+        })
     }
 
     /// What waits in all queues.
     pub fn queued_bytes(&self) -> usize {
-        let hub = self.hub.lock();
-        let mut queues: Vec<_> = hub.values().flat_map(|watched| watched.by_key.values().flatten()).collect();
-        // One subscription may stand at several keys.
-        queues.sort_by_key(|queue| Arc::as_ptr(queue));
-        queues.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        queues.iter().map(|queue| queue.state.lock().bytes).sum()
+        self.queued_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Cuts those for whom most waits until no more waits for all together than may.
+    fn cut_largest(&self, hub: &HashMap<RelationId, Watched>) {
+        let bytes_max = self.settings.subscription_memory.bytes();
+        if self.queued_bytes() <= bytes_max {
+            return;
+        }
+        let mut queues: Vec<(usize, &Arc<Queue>)> = hub
+            .values()
+            .flat_map(|watched| watched.by_key.values().flatten())
+            .map(|queue| (queue.state.lock().bytes, queue))
+            .collect();
+        // One subscription may stand at several keys: what was cut holds nothing any more.
+        queues.sort_by_key(|(bytes, queue)| (Reverse(*bytes), queue.number));
+        for (bytes, queue) in queues {
+            if bytes == 0 || self.queued_bytes() <= bytes_max {
+                return;
+            }
+            queue.cut(&format!(
+                "More than dogwood.subscription_memory ({bytes_max} bytes) was waiting for all subscribers, and most of it here."
+            ));
+        }
     }
 
     /// Whether a view has subscribers.
@@ -262,11 +316,17 @@ impl Subscriptions {
 
     /// Begins to collect the changes of some keys of a view's first arrangement, each given once. The view can
     /// be read at this time, and is followed from there.
-    pub fn subscribe(self: &Arc<Self>, view: RelationId, keys: Vec<Vec<u8>>, readable_at: CommitTime) -> Subscription {
+    pub fn subscribe(
+        self: &Arc<Self>,
+        view: RelationId,
+        keys: Vec<Vec<u8>>,
+        readable_at: CommitTime,
+        recheck: Recheck,
+    ) -> Subscription {
         let mut hub = self.hub.lock();
         let watched = hub.entry(view).or_default();
         watched.history.get_or_insert_with(|| History::after(readable_at));
-        self.enter(watched, view, keys, self.queue())
+        self.enter(watched, view, keys, self.queue(recheck))
     }
 
     /// The same, with all changes after `time` first. An error if they are no longer held: the time from which on
@@ -276,6 +336,7 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         time: CommitTime,
+        recheck: Recheck,
     ) -> Result<Subscription, Option<CommitTime>> {
         // An erasure that has been answered has to be known here, and so has every change that the caller has seen.
         self.settle();
@@ -283,14 +344,16 @@ impl Subscriptions {
         let watched = hub.get_mut(&view).ok_or(None)?;
         let history = watched.history.as_ref().ok_or(None)?;
         let changes = history.changes_after(time).ok_or(Some(history.since()))?;
-        let queue = self.queue();
+        let queue = self.queue(recheck);
         for (time, delta) in changes {
             let wanted = |found: &[u8]| keys.iter().find(|key| key.as_slice() == found).map(Vec::as_slice);
             for rows in delta.for_keys(wanted).into_values() {
                 queue.push(&Change { time, rows: rows.into(), made: None });
             }
         }
-        Ok(self.enter(watched, view, keys, queue))
+        let subscription = self.enter(watched, view, keys, queue);
+        self.cut_largest(&hub);
+        Ok(subscription)
     }
 
     fn enter(
@@ -322,6 +385,9 @@ impl Subscriptions {
 
     fn dispatch(&self, groups: Vec<(CommitTime, Deltas)>) {
         for (time, deltas) in groups {
+            if let Some(doubts) = &deltas.doubts {
+                self.resolve(time, doubts);
+            }
             let mut hub = self.hub.lock();
             // First, so that nobody is told half of what cannot be told.
             for (view, error) in &deltas.ended {
@@ -339,10 +405,47 @@ impl Subscriptions {
                 let histories = hub.values_mut().filter_map(|watched| watched.history.as_mut());
                 histories.for_each(|history| *history = History::after(time));
             }
+            self.cut_largest(&hub);
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
             self.frontier.store(time.0, Ordering::Release);
         }
         self.followers.lock().values().for_each(|queue| queue.wake());
+    }
+}
+
+impl Subscriptions {
+    /// Ends the subscriptions whose rows fail; those of other keys go on.
+    fn resolve(&self, time: CommitTime, doubts: &Doubts) {
+        let until = Instant::now() + RECHECKS_MAX;
+        for (view, error) in &doubts.views {
+            let queues: BTreeMap<u64, Arc<Queue>> = match self.hub.lock().get_mut(view) {
+                Some(watched) => {
+                    // Whose rows failed is found for those who watch now, and for nobody who comes back.
+                    watched.history = watched.history.take().map(|_| History::after(time));
+                    watched.by_key.values().flatten().map(|queue| (queue.number, queue.clone())).collect()
+                }
+                None => continue,
+            };
+            let Some(error) = error else { continue };
+            for queue in queues.into_values() {
+                // Whoever began later has looked by itself.
+                if queue.begun.get().is_some_and(|begun| begun.since >= time) {
+                    continue;
+                }
+                let stands = if Instant::now() < until { (queue.recheck)(&doubts.state) } else { Err(error.clone()) };
+                if let Err(found) = stands {
+                    queue.end(row_error(found, error));
+                }
+            }
+        }
+    }
+}
+
+/// Why a row of a subscription fails: what was found by looking, unless that came of the looking.
+pub fn row_error(found: SqlError, error: &SqlError) -> SqlError {
+    match found.code {
+        "40001" | "53200" | "55000" | "57014" => error.clone(),
+        _ => found,
     }
 }
 
@@ -374,20 +477,34 @@ impl Queue {
         }
         let bytes = change.bytes();
         if state.bytes + bytes > QUEUE_BYTES_MAX && !state.changes.is_empty() {
-            state.changes.clear();
-            state.bytes = 0;
-            state.ended = Some(
-                SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
-                    .detail(format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."))
-                    .hint("Subscribe again; the snapshot brings you up to date."),
-            );
-        } else {
-            state.bytes += bytes;
-            state.changes.push_back(change.clone());
+            drop(state);
+            self.cut(&format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."));
+            return;
         }
+        state.bytes += bytes;
+        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        state.changes.push_back(change.clone());
         let waker = state.waker.take();
         drop(state);
         waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ends it for whoever does not take its changes, and lets go of them.
+    fn cut(&self, why: &str) {
+        let mut state = self.state.lock();
+        self.clear(&mut state);
+        state.ended.get_or_insert_with(|| {
+            SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
+                .detail(why)
+                .hint("Subscribe again; the snapshot brings you up to date.")
+        });
+        drop(state);
+        self.wake();
+    }
+
+    fn clear(&self, state: &mut QueueState) {
+        state.changes.clear();
+        self.queued_bytes.fetch_sub(std::mem::take(&mut state.bytes), Ordering::Relaxed);
     }
 
     fn wake(&self) {
@@ -411,6 +528,13 @@ impl Queue {
     fn end(&self, error: SqlError) {
         self.state.lock().ended.get_or_insert(error);
         self.wake();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let left = self.state.get_mut().bytes;
+        self.queued_bytes.fetch_sub(left, Ordering::Relaxed);
     }
 }
 
@@ -444,7 +568,9 @@ impl Subscription {
     pub fn take(&self) -> Result<Option<Change>, SqlError> {
         let mut state = self.queue.state.lock();
         if let Some(change) = state.changes.pop_front() {
-            state.bytes -= change.bytes();
+            let bytes = change.bytes();
+            state.bytes -= bytes;
+            self.queue.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             // What its first rows show already is not told again.
             if self.queue.begun.get().is_some_and(|begun| change.time > begun.since) {
                 self.queue.delivered.fetch_add(change.rows.len() as u64, Ordering::Relaxed);

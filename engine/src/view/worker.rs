@@ -267,7 +267,7 @@ impl ViewWorker {
             }
         }
         self.refill_readers(&cleared, deltas);
-        let mut failing = BTreeMap::new();
+        let (mut failing, mut doubtful) = (BTreeMap::new(), BTreeSet::new());
         while let Some(id) = affected.pop_first() {
             let Some(mut view) = self.views.remove(&id) else { continue };
             let group = Arc::new(Group {
@@ -276,21 +276,45 @@ impl ViewWorker {
                 changes: changes.clone(),
             });
             let readers = overview.readers.get(&id);
-            if let Err(error) = self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
-                failing.insert(id, error);
+            match self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
+                Ok(false) => {}
+                Ok(true) => {
+                    doubtful.insert(id);
+                }
+                Err(error) => {
+                    failing.insert(id, error);
+                }
             }
             if changes.contains_key(&id) {
                 affected.extend(readers.into_iter().flatten());
             }
             self.views.insert(id, view);
         }
-        // A row that fails is missing in the views above, too.
         for (id, error) in failing {
             for reader in self.readers_of(&BTreeSet::from([id])) {
                 deltas.end(reader, error.clone());
             }
             deltas.end(id, error);
         }
+        if !doubtful.is_empty() {
+            self.doubt(doubtful, after, deltas);
+        }
+    }
+
+    /// Rows have come to fail in these views, or fail no more. A row that fails is missing in the views above, too.
+    fn doubt(&self, mut doubtful: BTreeSet<RelationId>, after: &Arc<Published>, deltas: &mut Deltas) {
+        doubtful.extend(self.readers_of(&doubtful));
+        let mut errors: BTreeMap<RelationId, SqlError> = BTreeMap::new();
+        for (id, state) in self.current.iter() {
+            if let Some(error) = &state.error {
+                for view in self.readers_of(&BTreeSet::from([*id])).into_iter().chain([*id]) {
+                    errors.entry(view).or_insert_with(|| error.clone().into());
+                }
+            }
+        }
+        let views = doubtful.into_iter().map(|id| (id, errors.remove(&id))).collect();
+        let state = Published { views: self.current.clone(), ..Published::clone(after) };
+        deltas.doubt(views, Arc::new(state));
     }
 
     /// How many rows of a truncated table are taken back one by one: more where somebody watches.
@@ -313,7 +337,7 @@ impl ViewWorker {
         self.fill_anew(readers);
     }
 
-    /// Takes one view through a group. An error is why its rows are not those of the group's time.
+    /// Takes one view through a group; whether other rows of it fail than before. An error is why it has none any more.
     fn follow(
         &mut self,
         id: RelationId,
@@ -322,15 +346,15 @@ impl ViewWorker {
         read_by_others: bool,
         changes: &mut BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
         deltas: &mut Deltas,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         match &mut view.progress {
             Progress::Waiting | Progress::Failed => {}
             Progress::Hydrating(_) if view.since == self.time() => {}
             Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
             Progress::Ready => {
-                let Some(flow) = &mut view.flow else { return Ok(()) };
+                let Some(flow) = &mut view.flow else { return Ok(false) };
                 let started = Instant::now();
-                let budget_bytes = self.around.settings.view_memory_bytes();
+                let budget_bytes = self.around.settings.view_memory.bytes();
                 if let Err(error) = flow.apply(&mut self.worker, [Feed::Group(group)], budget_bytes) {
                     self.fail(id, view, error.clone());
                     return Err(error);
@@ -351,16 +375,14 @@ impl ViewWorker {
                         changes.insert(id, Arc::new(rows));
                     }
                 }
-                let error = flow.error();
+                let errors_changed = flow.take_errors_changed();
                 let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
                 self.current.set(id, state);
-                if let Some(error) = error {
-                    return Err(error.into());
-                }
                 deltas.push(id, fresh, ordered);
+                return Ok(errors_changed);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn follow_catalog(&mut self) {
@@ -551,7 +573,7 @@ impl ViewWorker {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
         if let Some(feed) = hydration.next_chunk()? {
             let started = Instant::now();
-            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory_bytes())?;
+            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory.bytes())?;
             hydration.chunk_took(started.elapsed());
             flow.take_fresh();
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
@@ -561,7 +583,7 @@ impl ViewWorker {
             // Several at once, or a view that looks at large groups would never catch up with its writers.
             let (groups, started) = (hydration.next_groups(), Instant::now());
             let groups = groups.into_iter().map(Feed::Group);
-            flow.apply(&mut self.worker, groups, self.around.settings.view_memory_bytes())?;
+            flow.apply(&mut self.worker, groups, self.around.settings.view_memory.bytes())?;
             hydration.groups_took(started.elapsed());
             flow.take_fresh();
             return Ok(());

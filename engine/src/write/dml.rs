@@ -13,8 +13,8 @@ use crate::reader::Reader;
 use crate::shape::TableShape;
 use crate::transaction::Isolation;
 use planner::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan};
-use repr::{Datum, Row, RowKey};
 use repr::hash::HashSet;
+use repr::{Datum, Row, RowKey};
 use std::sync::Arc;
 
 /// What a write did.

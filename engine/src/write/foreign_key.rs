@@ -11,8 +11,8 @@ use crate::reader::Reader;
 use crate::shape::{Referrer, TableShape};
 use crate::transaction::Transaction;
 use planner::catalog::{ForeignKey, ReferentialAction};
-use repr::{ColumnIndex, Datum, Id, RelationId, RowKey, key};
 use repr::hash::HashMap;
+use repr::{ColumnIndex, Datum, Id, RelationId, RowKey, key};
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.

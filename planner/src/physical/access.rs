@@ -11,6 +11,7 @@ use crate::mir::expr;
 use crate::plan::{Access, Lookup, MatchKind, Plan};
 use crate::scalar::func::Comparison;
 use crate::scalar::{Mfp, ScalarExpr};
+use crate::system::{self, SystemRelation};
 use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType};
 
@@ -65,7 +66,8 @@ impl Planner<'_> {
         let all = || predicates.iter().map(|predicate| (*predicate).clone()).collect();
         let looked_up = !predicates.is_empty() && !self.maintained;
         let Some(table) = self.catalog.table(relation).filter(|_| looked_up) else {
-            return Found { access: Access::Scan, residual: all() };
+            let range = if self.maintained { None } else { numbered_range(relation, &predicates) };
+            return Found { access: range.unwrap_or(Access::Scan), residual: all() };
         };
         let ordered = self.forms.ordered(relation);
         let fixed = fixed_columns(table, predicates.iter().copied(), ordered);
@@ -409,13 +411,65 @@ fn equal_values(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, V
     None
 }
 
+/// The range of a catalog relation's numbers that predicates leave. They stay as predicates.
+fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Access> {
+    let relation = system::find_by_id(relation).filter(|relation| relation.is_numbered)?;
+    let (mut lower, mut upper) = (None, None);
+    for predicate in predicates {
+        if let Some((left, right)) = shape::equality(predicate) {
+            let sides = column_and_constant(relation, left, right);
+            if let Some((0, value)) = sides.or_else(|| column_and_constant(relation, right, left)) {
+                (lower, upper) = (Some((value.clone(), true)), Some((value.clone(), true)));
+                break;
+            }
+        }
+        let Some(Bound { column: 0, comparison, value }) = bounded_column(relation, predicate) else { continue };
+        match comparison {
+            Comparison::Greater | Comparison::GreaterOrEqual => {
+                lower.get_or_insert((value, comparison == Comparison::GreaterOrEqual));
+            }
+            Comparison::Less | Comparison::LessOrEqual => {
+                upper.get_or_insert((value, comparison == Comparison::LessOrEqual));
+            }
+            Comparison::Equal | Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => {}
+        }
+    }
+    let found = lower.is_some() || upper.is_some();
+    found.then_some(Access::Range {
+        lookup: Lookup::PrimaryKey,
+        prefix: Vec::new(),
+        lower,
+        upper,
+        reverse: false,
+        in_order: false,
+    })
+}
+
+/// What has columns of certain types.
+trait Columns {
+    /// One column's.
+    fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType>;
+}
+
+impl Columns for Table {
+    fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType> {
+        Some(&self.columns.get(column)?.column_type.scalar)
+    }
+}
+
+impl Columns for SystemRelation {
+    fn scalar(&self, column: ColumnIndex) -> Option<&ScalarType> {
+        Some(&self.columns.get(column)?.scalar)
+    }
+}
+
 fn column_and_constant<'e>(
-    table: &Table,
+    relation: &impl Columns,
     column: &ScalarExpr,
     value: &'e ScalarExpr,
 ) -> Option<(ColumnIndex, &'e ScalarExpr)> {
     let ScalarExpr::Column(column) = shape::relabelled(column) else { return None };
-    let column_type = &table.columns.get(*column)?.column_type.scalar;
+    let column_type = relation.scalar(*column)?;
     let value = shape::relabelled(value);
     if !expr::is_constant(value) || expr::is_volatile(value) || is_null_literal(value) {
         return None;
@@ -423,7 +477,7 @@ fn column_and_constant<'e>(
     same_class(column_type, &value.scalar_type(&|_| ScalarType::Unknown)).then_some((*column, value))
 }
 
-fn bounded_column(table: &Table, predicate: &ScalarExpr) -> Option<Bound> {
+fn bounded_column(relation: &impl Columns, predicate: &ScalarExpr) -> Option<Bound> {
     let (comparison, left, right) = shape::compared(predicate)?;
     let ordered = match comparison {
         Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => true,
@@ -432,9 +486,9 @@ fn bounded_column(table: &Table, predicate: &ScalarExpr) -> Option<Bound> {
     if !ordered {
         return None;
     }
-    if let Some((column, value)) = column_and_constant(table, left, right) {
+    if let Some((column, value)) = column_and_constant(relation, left, right) {
         return Some(Bound { column, comparison, value: value.clone() });
     }
-    let (column, value) = column_and_constant(table, right, left)?;
+    let (column, value) = column_and_constant(relation, right, left)?;
     Some(Bound { column, comparison: comparison.commuted(), value: value.clone() })
 }

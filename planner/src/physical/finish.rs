@@ -7,7 +7,8 @@ use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
 use crate::plan::{Access, Finishing, Lookup, Plan};
 use crate::scalar::{Mfp, Order, ScalarExpr};
-use repr::{ColumnIndex, Datum};
+use crate::system;
+use repr::{ColumnIndex, Datum, RelationId};
 
 /// Moves the order and limit of an outermost TopK without groups to the finishing, if that has no other.
 pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing) {
@@ -38,6 +39,12 @@ pub(super) fn order_from_access(
     forms: &dyn KeyForms,
 ) -> (Plan, Finishing) {
     let Plan::Get { relation, access, with_key, mfp } = plan else { return (plan, finishing) };
+    if system::find_by_id(relation).is_some_and(|system| system.is_numbered) {
+        // Numbers are like a primary key of the first column.
+        let range = from_all(&access, Lookup::PrimaryKey);
+        let ordered = range.and_then(|range| in_key_order(range, &[0], &finishing.order_by, &mfp));
+        return with_order(relation, access, ordered, with_key, mfp, finishing);
+    }
     let Some(table) = catalog.table(relation).filter(|table| table.is_stored()) else {
         return (Plan::Get { relation, access, with_key, mfp }, finishing);
     };
@@ -49,6 +56,18 @@ pub(super) fn order_from_access(
         let access = from_all(&access, Lookup::PrimaryKey)?;
         in_key_order(access, key, &finishing.order_by, &mfp)
     });
+    with_order(relation, access, ordered, with_key, mfp, finishing)
+}
+
+/// The relation read in the order that is asked for, if it can be.
+fn with_order(
+    relation: RelationId,
+    access: Access,
+    ordered: Option<Access>,
+    with_key: bool,
+    mfp: Mfp,
+    finishing: Finishing,
+) -> (Plan, Finishing) {
     match ordered {
         Some(access) => {
             (Plan::Get { relation, access, with_key, mfp }, Finishing { order_by: Vec::new(), ..finishing })

@@ -226,18 +226,7 @@ impl Resolver<'_> {
                 origin: column.origin,
             })
             .collect();
-        (
-            hir,
-            Binding {
-                name: cte.name,
-                schema: None,
-                hidden_name: None,
-                relation: None,
-                columns,
-                row_key: None,
-                is_scalar: false,
-            },
-        )
+        (hir, Binding::of(cte.name, columns))
     }
 }
 

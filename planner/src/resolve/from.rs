@@ -308,15 +308,7 @@ impl Resolver<'_> {
                         origin: output.origin,
                     })
                     .collect();
-                let binding = Binding {
-                    name: String::new(),
-                    schema: None,
-                    hidden_name: None,
-                    relation: None,
-                    columns,
-                    row_key: None,
-                    is_scalar: false,
-                };
+                let binding = Binding::of("", columns);
                 Ok(FromItem::single(hir, aliased(binding, Some(alias))?))
             }
             TableFactor::Function { name, args, with_ordinality, alias, .. } => {
@@ -331,15 +323,7 @@ impl Resolver<'_> {
                 match alias {
                     None => Ok(item),
                     Some(alias) => {
-                        let binding = Binding {
-                            name: String::new(),
-                            schema: None,
-                            hidden_name: None,
-                            relation: None,
-                            columns: item.columns,
-                            row_key: None,
-                            is_scalar: false,
-                        };
+                        let binding = Binding::of("", item.columns);
                         Ok(FromItem::single(item.hir, aliased(binding, Some(alias))?))
                     }
                 }
@@ -363,15 +347,8 @@ impl Resolver<'_> {
             Relation::View(view) => {
                 let hir = self.expand_view(&view)?;
                 let columns = view_columns(&view, &hir.types);
-                let binding = Binding {
-                    name: view.name.clone(),
-                    schema: Some("public"),
-                    hidden_name: None,
-                    relation: Some(view.id),
-                    columns,
-                    row_key: None,
-                    is_scalar: false,
-                };
+                let binding =
+                    Binding { schema: Some("public"), relation: Some(view.id), ..Binding::of(&view.name, columns) };
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Cte(index) => {
@@ -380,15 +357,7 @@ impl Resolver<'_> {
             }
             Relation::Sequence(sequence) => {
                 let (hir, columns) = self.sequence_row(&sequence)?;
-                let binding = Binding {
-                    name: sequence.name.clone(),
-                    schema: Some("public"),
-                    hidden_name: None,
-                    relation: None,
-                    columns,
-                    row_key: None,
-                    is_scalar: false,
-                };
+                let binding = Binding { schema: Some("public"), ..Binding::of(&sequence.name, columns) };
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Stored { id, schema, name, columns, types, is_system } => {
@@ -398,15 +367,8 @@ impl Resolver<'_> {
                 }
                 let with_key = self.with_row_keys && is_table;
                 let row_key = with_key.then_some(types.len());
-                let binding = Binding {
-                    name,
-                    schema: Some(schema),
-                    hidden_name: None,
-                    relation: Some(id),
-                    columns,
-                    row_key,
-                    is_scalar: false,
-                };
+                let binding =
+                    Binding { schema: Some(schema), relation: Some(id), row_key, ..Binding::of(name, columns) };
                 Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
             }
         }

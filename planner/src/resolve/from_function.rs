@@ -55,15 +55,7 @@ impl Resolver<'_> {
                 origin: None,
             })
             .collect();
-        let binding = Binding {
-            name: function,
-            schema: None,
-            hidden_name: None,
-            relation: None,
-            columns,
-            row_key: None,
-            is_scalar,
-        };
+        let binding = Binding { is_scalar, ..Binding::of(function, columns) };
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 
@@ -237,15 +229,7 @@ impl Resolver<'_> {
         }
         let hir =
             Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
-        let binding = Binding {
-            name: "unnest".to_owned(),
-            schema: None,
-            hidden_name: None,
-            relation: None,
-            columns,
-            row_key: None,
-            is_scalar: false,
-        };
+        let binding = Binding::of("unnest", columns);
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }
 }

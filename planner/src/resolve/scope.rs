@@ -147,6 +147,21 @@ pub(super) struct Binding {
     pub(super) is_scalar: bool,
 }
 
+impl Binding {
+    /// Columns under a name, of no relation that is stored.
+    pub(super) fn of(name: impl Into<String>, columns: Vec<Visible>) -> Binding {
+        Binding {
+            name: name.into(),
+            schema: None,
+            hidden_name: None,
+            relation: None,
+            columns,
+            row_key: None,
+            is_scalar: false,
+        }
+    }
+}
+
 /// A column that can be named.
 #[derive(Clone, Debug)]
 pub(super) struct Visible {

@@ -159,6 +159,58 @@ static BUILT_INS: [BuiltIn; 32] = [
 ];
 
 impl ScalarType {
+    /// Whether this is so for the type, or for one that it is made of.
+    pub fn any_part(&self, is: impl Fn(&ScalarType) -> bool + Copy) -> bool {
+        let of_parts = match self {
+            ScalarType::Array(element) => element.any_part(is),
+            ScalarType::Record(fields) => fields.iter().any(|(_, field)| field.any_part(is)),
+            // The others are made of nothing else.
+            _ => false,
+        };
+        of_parts || is(self)
+    }
+
+    /// Whether values are written as names, which stand in the catalog.
+    pub fn names_things(&self) -> bool {
+        self.any_part(|part| match part {
+            // Labels come from the catalog.
+            ScalarType::Enum(_)
+            | ScalarType::Regclass
+            | ScalarType::Regtype
+            | ScalarType::Regproc
+            | ScalarType::Regnamespace => true,
+            ScalarType::Array(_)
+            | ScalarType::Record(_)
+            | ScalarType::Bool
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Int8
+            | ScalarType::Oid
+            | ScalarType::Float4
+            | ScalarType::Float8
+            | ScalarType::Numeric
+            | ScalarType::Text
+            | ScalarType::Varchar
+            | ScalarType::Bpchar
+            | ScalarType::Name
+            | ScalarType::Char
+            | ScalarType::Bytea
+            | ScalarType::Date
+            | ScalarType::Time
+            | ScalarType::Timestamp
+            | ScalarType::Timestamptz
+            | ScalarType::Interval
+            | ScalarType::Uuid
+            | ScalarType::Json
+            | ScalarType::Jsonb
+            | ScalarType::Int2Vector
+            | ScalarType::OidVector
+            | ScalarType::Xid
+            | ScalarType::Void
+            | ScalarType::Unknown => false,
+        })
+    }
+
     fn built_in(&self) -> Option<&'static BuiltIn> {
         let place = match self {
             ScalarType::Bool => 0,

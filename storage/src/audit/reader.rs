@@ -1,6 +1,6 @@
 //! Reading the log: by range, by person, and the receipts.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 
 use repr::MicroDbId;
 
@@ -30,13 +30,20 @@ pub struct StoredReceipt {
 const MALFORMED: StorageError = StorageError::Malformed { entry: Entry::Audit };
 
 impl Snapshot {
-    /// The records from a number on, in order.
-    pub fn audit(&self, from: u64) -> impl Iterator<Item = Result<AuditRecord, StorageError>> + Send + use<> {
-        let from = from.to_be_bytes();
-        let lower = Bound::Included(from.as_slice());
-        let cursor = Cursor::range(self, Family::Audit, log::RECORDS, lower, Bound::Unbounded, Direction::Forward);
-        cursor
+    /// The records of these numbers, in order or from the last to the first.
+    pub fn audit(
+        &self,
+        numbers: RangeInclusive<u64>,
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<AuditRecord, StorageError>> + Send + use<> {
+        self.numbered(log::RECORDS, numbers, reverse)
             .entries("read the audit log", |key, body| AuditRecord::decode(log::number_of(key).ok_or(MALFORMED)?, body))
+    }
+
+    fn numbered(&self, prefix: &[u8], numbers: RangeInclusive<u64>, reverse: bool) -> Cursor {
+        let (first, last) = (numbers.start().to_be_bytes(), numbers.end().to_be_bytes());
+        let (lower, upper) = (Bound::Included(first.as_slice()), Bound::Included(last.as_slice()));
+        Cursor::range(self, Family::Audit, prefix, lower, upper, Direction::of(reverse))
     }
 
     /// One record.
@@ -70,21 +77,15 @@ impl Snapshot {
         Ok(Some((head.sequence, head.hash)))
     }
 
-    /// All receipts, in order.
-    pub fn receipts(&self) -> impl Iterator<Item = Result<StoredReceipt, StorageError>> + Send + use<> {
-        self.receipts_after(0)
-    }
-
-    /// The receipts after a number, in order.
-    pub fn receipts_after(
+    /// The receipts of these numbers, in order or from the last to the first.
+    pub fn receipts(
         &self,
-        number: u64,
+        numbers: RangeInclusive<u64>,
+        reverse: bool,
     ) -> impl Iterator<Item = Result<StoredReceipt, StorageError>> + Send + use<> {
         let store = self.store().clone();
-        let after = number.to_be_bytes();
-        let lower = Bound::Excluded(after.as_slice());
-        let cursor = Cursor::range(self, Family::Audit, log::RECEIPTS, lower, Bound::Unbounded, Direction::Forward);
-        cursor.entries("read receipts", move |key, value| parse(&store, log::number_of(key).ok_or(MALFORMED)?, value))
+        self.numbered(log::RECEIPTS, numbers, reverse)
+            .entries("read receipts", move |key, value| parse(&store, log::number_of(key).ok_or(MALFORMED)?, value))
     }
 
     /// A receipt by its public id.

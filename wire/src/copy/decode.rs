@@ -179,9 +179,11 @@ impl CopyDecoder {
         Ok(Some(start..self.buffer.len()))
     }
 
-    fn more_needed(&self, start: usize) -> Result<Option<Range<usize>>, SqlError> {
+    fn more_needed(&mut self, start: usize) -> Result<Option<Range<usize>>, SqlError> {
         if self.buffer.len() - start > MESSAGE_BYTES_MAX {
-            return Err(SqlError::new("54000", format!("a line of more than {MESSAGE_BYTES_MAX} bytes is not taken")));
+            self.line += 1 + self.inner_lines;
+            let message = format!("a line of more than {MESSAGE_BYTES_MAX} bytes is not taken");
+            return Err(SqlError::new("54000", message).hint("A row can be written in that many bytes at most."));
         }
         Ok(None)
     }

@@ -31,7 +31,7 @@ impl Handler<'_> {
             let frame = self.copy_frame()?;
             match frame.kind {
                 b'd' => {
-                    decoder.feed(frame.body());
+                    decoder.feed(frame.body()?);
                     self.push_rows(&mut *copy, &mut decoder, false, &context)?;
                 }
                 b'c' => {
@@ -39,7 +39,7 @@ impl Handler<'_> {
                     return Ok(copy.finish(&mut self.session)?);
                 }
                 b'f' => {
-                    let reason = Body::new(frame.body()).string()?.to_string();
+                    let reason = Body::new(frame.body()?).string()?.to_string();
                     return Err(SqlError::new("57014", format!("COPY from stdin failed: {reason}")).into());
                 }
                 // libpq sends a Sync right behind Execute, before it knows that it is to copy.

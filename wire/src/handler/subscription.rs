@@ -10,7 +10,6 @@ use bytes::{BufMut, BytesMut};
 use engine::protocol::{Changed, CopyFormat, OutputColumn, Readiness, Subscribed, Told};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::CopyOutResponse;
-use repr::ScalarType;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -79,7 +78,7 @@ struct ChangeEncoder<'a> {
 impl<'a> ChangeEncoder<'a> {
     fn new(subscribed: &Subscribed, format: &'a CopyFormat, context: TextContext) -> Self {
         let columns: &[OutputColumn] = subscribed.columns();
-        let shareable = !columns.iter().any(|column| names_things(&column.column_type.scalar));
+        let shareable = !columns.iter().any(|column| column.column_type.scalar.names_things());
         ChangeEncoder { lines: CopyEncoder::new(columns, format), format, context, shareable }
     }
 
@@ -102,46 +101,6 @@ impl<'a> ChangeEncoder<'a> {
             changed.leave(|| Lines { format: self.format.clone(), context, bytes });
         }
         Ok(())
-    }
-}
-
-/// Whether values of this type are written as names, which the session's catalog knows.
-fn names_things(scalar: &ScalarType) -> bool {
-    match scalar {
-        ScalarType::Array(element) => names_things(element),
-        ScalarType::Record(_)
-        | ScalarType::Enum(_)
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regnamespace => true,
-        ScalarType::Bool
-        | ScalarType::Int2
-        | ScalarType::Int4
-        | ScalarType::Int8
-        | ScalarType::Oid
-        | ScalarType::Float4
-        | ScalarType::Float8
-        | ScalarType::Numeric
-        | ScalarType::Text
-        | ScalarType::Varchar
-        | ScalarType::Bpchar
-        | ScalarType::Name
-        | ScalarType::Char
-        | ScalarType::Bytea
-        | ScalarType::Date
-        | ScalarType::Time
-        | ScalarType::Timestamp
-        | ScalarType::Timestamptz
-        | ScalarType::Interval
-        | ScalarType::Uuid
-        | ScalarType::Json
-        | ScalarType::Jsonb
-        | ScalarType::Int2Vector
-        | ScalarType::OidVector
-        | ScalarType::Xid
-        | ScalarType::Void
-        | ScalarType::Unknown => false,
     }
 }
 

@@ -182,3 +182,43 @@ SELECT x, g, id FROM t WHERE x % 10 = 4 ORDER BY id DESC
 eventually SELECT count(*) < 3, sum(bytes + dataflow_bytes) <= 1048576 FROM dogwood.views
 ----
 t | t
+
+=== what waits for all subscribers together is bounded, and whoever has most of it is cut first
+CREATE TABLE t (id INT PRIMARY KEY, g INT, body TEXT)
+
+@small BEGIN; DECLARE c CURSOR FOR SUBSCRIBE (SELECT id, body FROM t WHERE g = 2); FETCH ALL c WITH (timeout = '100ms')
+
+@large BEGIN; DECLARE c CURSOR FOR SUBSCRIBE (SELECT id, body FROM t WHERE g = 1); FETCH ALL c WITH (timeout = '100ms')
+
+SET dogwood.subscription_memory = '1MB'
+
+SELECT bytes_max FROM dogwood.memory WHERE part = 'subscription queues'
+----
+1048576
+
+INSERT INTO t SELECT n, 2, repeat('x', 1000) FROM generate_series(1, 300) n
+
+INSERT INTO t SELECT n, 1, repeat('x', 1000) FROM generate_series(1001, 1600) n
+
+eventually SELECT queued_changes, queued_bytes > 300000, message FROM dogwood.subscriptions ORDER BY id
+----
+300 | t | NULL
+600 | t | NULL
+
+INSERT INTO t SELECT n, 1, repeat('x', 1000) FROM generate_series(2001, 2600) n
+
+eventually SELECT queued_changes, queued_bytes, message FROM dogwood.subscriptions WHERE message IS NOT NULL
+----
+0 | 0 | the subscription was cut: its changes were not taken in time
+
+@large FETCH ALL c WITH (timeout = '1s')
+----
+error 53400 the subscription was cut: its changes were not taken in time; More than dogwood.subscription_memory (1048576 bytes) …
+
+@small FETCH ALL c WITH (timeout = '1s')
+
+SELECT bytes FROM dogwood.memory WHERE part = 'subscription queues'
+----
+0
+
+RESET dogwood.subscription_memory

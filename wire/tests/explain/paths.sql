@@ -296,3 +296,148 @@ SELECT count(*) FROM t WHERE g = 4 AND x % 7 = 2
 SELECT count(*) FROM t WHERE g = 2 AND x % 7 = 4
 ----
 14
+
+=== a UNION whose branches ask for different keys
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); CREATE TABLE u (id INT PRIMARY KEY, h INT, x INT);
+INSERT INTO t SELECT n, n % 10, n % 6 FROM generate_series(1, 100) n;
+INSERT INTO u SELECT n, n % 10, n % 4 FROM generate_series(1, 100) n
+
+PREPARE q (int, int) AS SELECT x FROM t WHERE g = $1 UNION SELECT x FROM u WHERE h = $2 ORDER BY x
+
+EXECUTE q (4, 5)
+---- five times
+
+EXECUTE q (4, 5)
+----
+0
+1
+2
+3
+4
+
+EXECUTE q (3, NULL)
+----
+1
+3
+5
+
+EXPLAIN EXECUTE q (4, 5)
+----
+Finish order by #0 output (#0)
+  Distinct
+    Read view auto_1 by expression = $1 and expression = 0 or expression = $2 and expression = 1
+      Union
+        Scan t …
+        Scan u …
+Path: automatic view "auto_1" keyed by (expression, expression)
+
+PREPARE r (int, int) AS SELECT x FROM (SELECT g, x FROM t WHERE g = $1 UNION SELECT h, x FROM u WHERE h = $2) b ORDER BY x DESC LIMIT 4
+
+EXECUTE r (4, 6)
+---- five times
+
+EXPLAIN EXECUTE r (4, 6)
+----
+Finish order by #1 desc limit 4::bigint output (#1)
+  Distinct
+    Read view …
+      Union
+        Scan t …
+        Scan u …
+Path: automatic view …
+
+EXECUTE r (4, 6)
+----
+4
+2
+2
+0
+
+EXECUTE r (4, 4)
+----
+4
+2
+0
+
+EXPLAIN SELECT count(*) FROM (SELECT x FROM t WHERE g = 4 UNION SELECT x FROM u WHERE h = 5) b
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Each row keep ()
+      Distinct (#0)
+        Union
+          Scan t …
+          Scan u …
+Path: one-shot
+Why not a view: no column must equal a parameter or a literal, …
+
+PREPARE s (int, int) AS SELECT count(*) FROM (SELECT x FROM t WHERE g = $1 UNION SELECT x FROM u WHERE h = $2) b
+
+EXPLAIN EXECUTE s (4, 5)
+----
+Finish output (#0)
+  Reduce by () to (count(*))
+    Each row keep ()
+      Distinct (#0)
+        Union
+          Scan t …
+          Scan u …
+Path: one-shot
+Why not a view: branches of a UNION ask for different keys
+
+=== the audit log is read by number, from either end
+CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY); INSERT INTO users SELECT n FROM generate_series(1, 5) n
+
+GDPR FORGET users 1
+
+GDPR FORGET users 2
+
+GDPR FORGET users 3
+
+GDPR FORGET users 4
+
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT number FROM dogwood.audit ORDER BY number DESC LIMIT 2
+----
+Finish limit 2 output (#0) (actual rows=2 loops=1)
+  Range dogwood.audit using primary key backwards keep (#0) (actual rows=2 loops=1)
+Path: one-shot
+Why not a view: it reads a catalog relation
+
+SELECT number FROM dogwood.audit ORDER BY number DESC LIMIT 2 OFFSET 1
+----
+3
+2
+
+SELECT number FROM dogwood.receipts WHERE number > 1 AND number <= 3 ORDER BY number
+----
+2
+3
+
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT number, operation FROM dogwood.audit WHERE 4 <= number
+----
+Finish output (#0, #1) (actual rows=1 loops=1)
+  Range dogwood.audit using primary key >= … where … (actual rows=1 loops=1)
+Path: one-shot
+Why not a view: it reads a catalog relation
+
+SELECT number FROM dogwood.audit WHERE number = 2
+----
+2
+
+SELECT number FROM dogwood.audit WHERE number < 1 OR number > 3
+----
+4
+
+SELECT number FROM dogwood.audit WHERE number < -1
+
+SELECT count(*) FROM dogwood.audit WHERE number > NULL
+----
+0
+
+SELECT a.number FROM dogwood.audit a JOIN dogwood.receipts r ON r.number = a.number WHERE a.number > 3
+----
+4
+
+SELECT number FROM dogwood.audit ORDER BY operation, number DESC LIMIT 1
+----
+4

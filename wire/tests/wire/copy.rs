@@ -82,3 +82,19 @@ fn a_cancel_request_ends_a_copy_that_waits_for_its_client() {
     client.write(&[data("1\n"), done()].concat());
     assert_eq!(client.rows("SELECT count(*) FROM wire_copy_wait"), ["0"]);
 }
+
+#[test]
+fn a_message_that_is_too_long_costs_its_statement_and_the_client_reads_why() {
+    let mut client = connect();
+    client.rows("CREATE TABLE wire_copy_long (id int PRIMARY KEY, note text)");
+    let long = data(&format!("1\t{}\n", "x".repeat(65 << 20)));
+    // All of it is sent before anything is read, as drivers do.
+    let seen = copy_in(&mut client, "COPY wire_copy_long FROM STDIN", &[data("2\tb\n"), long, data("3\tc\n"), done()]);
+    assert!(seen[0] == "G" && seen[1].starts_with("E 54000") && seen[2] == "Z I", "{seen:?}");
+    assert_eq!(client.rows("SELECT count(*) FROM wire_copy_long"), ["0"]);
+    client.send(b'Q', format!("SELECT '{}'\0", "x".repeat(65 << 20)).as_bytes());
+    let seen = client.until_ready();
+    assert_eq!((seen[0].code().as_str(), seen[0].field(b'S').as_deref(), seen.len()), ("54000", Some("ERROR"), 2));
+    assert!(seen[0].field(b'H').is_some());
+    assert_eq!(client.rows("SELECT 1"), ["1"]);
+}

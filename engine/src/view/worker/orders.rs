@@ -33,7 +33,7 @@ impl ViewWorker {
     /// A group goes through those whose tables it changed.
     pub(super) fn follow_ordered(&mut self, layers: &[Arc<Overlay>]) {
         let started = Instant::now();
-        let became = self.ordered.follow(layers, &self.state, self.around.settings.view_memory_bytes());
+        let became = self.ordered.follow(layers, &self.state, self.around.settings.view_memory.bytes());
         for (id, state) in became {
             self.around.statistics.view(id, started.elapsed());
             self.current.set(id, state);
@@ -42,7 +42,7 @@ impl ViewWorker {
 
     /// One chunk of one that is being filled.
     pub(super) fn fill_ordered(&mut self) {
-        let budget_bytes = self.around.settings.view_memory_bytes();
+        let budget_bytes = self.around.settings.view_memory.bytes();
         if let Some((id, state)) = self.ordered.fill(&self.state, budget_bytes) {
             let under_way = matches!(state.stage, Stage::Hydrating { .. });
             self.current.set(id, state);

@@ -216,42 +216,7 @@ fn is_iso_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
     }
 }
 
+/// Whether values of this type are read and written by the session: as names in its catalog, in its time zone.
 fn depends_on_session(scalar: &ScalarType) -> bool {
-    match scalar {
-        ScalarType::Timestamptz
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regnamespace => true,
-        ScalarType::Array(element) => depends_on_session(element),
-        ScalarType::Record(fields) => fields.iter().any(|(_, field)| depends_on_session(field)),
-        // Labels come from the catalog.
-        ScalarType::Enum(_) => true,
-        ScalarType::Bool
-        | ScalarType::Int2
-        | ScalarType::Int4
-        | ScalarType::Int8
-        | ScalarType::Oid
-        | ScalarType::Float4
-        | ScalarType::Float8
-        | ScalarType::Numeric
-        | ScalarType::Text
-        | ScalarType::Varchar
-        | ScalarType::Bpchar
-        | ScalarType::Name
-        | ScalarType::Char
-        | ScalarType::Bytea
-        | ScalarType::Date
-        | ScalarType::Time
-        | ScalarType::Timestamp
-        | ScalarType::Interval
-        | ScalarType::Uuid
-        | ScalarType::Json
-        | ScalarType::Jsonb
-        | ScalarType::Int2Vector
-        | ScalarType::OidVector
-        | ScalarType::Xid
-        | ScalarType::Void
-        | ScalarType::Unknown => false,
-    }
+    scalar.any_part(|part| *part == ScalarType::Timestamptz || part.names_things())
 }

@@ -317,19 +317,22 @@ const WRITING: &str = "writing to a String does not fail";
 /// Appends a JSON string literal, escaped as PostgreSQL escapes it.
 pub(crate) fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => write!(out, "\\u{:04x}", control as u32).expect(WRITING),
-            other => out.push(other),
+    let mut rest = text;
+    while let Some(place) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        out.push_str(&rest[..place]);
+        match rest.as_bytes()[place] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x08 => out.push_str("\\b"),
+            0x0c => out.push_str("\\f"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => write!(out, "\\u{control:04x}").expect(WRITING),
         }
+        rest = &rest[place + 1..];
     }
+    out.push_str(rest);
     out.push('"');
 }
 

@@ -16,7 +16,11 @@ impl fmt::Display for Numeric {
             Numeric::NegativeInfinity => return f.write_str("-Infinity"),
         };
         if scale == 0 {
-            return write!(f, "{unscaled}");
+            // Nearly all: without the memory that digits of any number take.
+            return match i64::try_from(unscaled) {
+                Ok(small) => write!(f, "{small}"),
+                Err(_) => write!(f, "{unscaled}"),
+            };
         }
         let digits = unscaled.magnitude().to_string();
         if unscaled.sign() == Sign::Minus {

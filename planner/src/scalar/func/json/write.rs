@@ -104,7 +104,7 @@ pub(crate) fn to_jsonb(value: &Datum, scalar: &ScalarType, context: &TextContext
             Jsonb::Number(format(value, scalar, context).parse()?)
         }
         (Datum::Text(text), ScalarType::Json) => text.parse()?,
-        (Datum::Text(text), _) => Jsonb::string(text),
+        (Datum::Text(text), _) => Jsonb::String(text.clone()),
         (Datum::Jsonb(document), _) => document.clone(),
         (Datum::Array(array), _) => {
             let element = scalar.element().unwrap_or(ScalarType::Text);

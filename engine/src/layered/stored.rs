@@ -1,0 +1,104 @@
+//! What is stored below all layers: read from the snapshot, or recalled where the reader recalls.
+
+use super::{Layered, Located};
+use crate::SqlError;
+use crate::overlay::Owners;
+use crate::recall::Recall;
+use crate::shape::TableShape;
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::sync::Arc;
+use storage::StorageError;
+
+impl Layered {
+    /// What is read is kept in `recall`, or is there from earlier readers of the same state.
+    #[must_use]
+    pub fn recalling(mut self, recall: Arc<Recall>) -> Self {
+        assert!(recall.time() == self.base.time, "what is recalled is of this state");
+        self.recall = Some(recall);
+        self
+    }
+
+    /// Recalls a person's rows of all tables from here on: they lie together, and are read so.
+    pub fn recall_microdb(&self, microdb: MicroDbId) -> Result<(), SqlError> {
+        let Some(recall) = &self.recall else { return Ok(()) };
+        for relation in self.base.schema.order() {
+            for item in self.microdb(*relation, microdb) {
+                let (row_key, row) = item?;
+                recall.keep_locator(*relation, row_key.clone(), microdb);
+                recall.keep_row(*relation, row_key, Some(row));
+            }
+        }
+        Ok(())
+    }
+
+    /// A person's rows of one table.
+    pub fn microdb(
+        &self,
+        relation: RelationId,
+        microdb: MicroDbId,
+    ) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> + use<> {
+        self.base.snapshot.scan_microdb(relation, microdb).map(|item| item.map_err(SqlError::from))
+    }
+
+    /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows
+    /// in the overlay.
+    pub(super) fn stored_row(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(None) };
+        let read = |locator: Option<MicroDbId>| {
+            let snapshot = &self.base.snapshot;
+            match locator {
+                Some(microdb) => {
+                    let row = snapshot.get_copy(relation, row_key, microdb)?;
+                    row.map(Some).ok_or(StorageError::CopyMissing { relation })
+                }
+                None if stored.table().data_subject => snapshot.get_subject(relation, row_key),
+                None if stored.personal => self.base.personal(relation, row_key),
+                None => snapshot.get_impersonal(relation, row_key),
+            }
+        };
+        Ok(match &self.recall {
+            Some(recall) => recall.row(relation, row_key, read)?,
+            None => read(None)?,
+        })
+    }
+
+    /// Whether a row is there, without opening its seal.
+    pub(super) fn stored_exists(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.subject(relation, row_key)?.is_some()
+        } else if stored.personal {
+            self.base.holds_personal(relation, row_key)?
+        } else {
+            snapshot.holds_impersonal(relation, row_key)?
+        })
+    }
+
+    /// A personal row's owners.
+    pub(super) fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        let read = || self.base.owners(relation, row_key);
+        let Some(recall) = &self.recall else { return Ok(read()?) };
+        if self.base.schema.shape(relation).is_some_and(|shape| shape.one_owner)
+            && let Some(owner) = recall.locator(relation, row_key)
+        {
+            // The copy that was found is the only one.
+            return Ok(vec![(owner, 1)]);
+        }
+        Ok(recall.owners(relation, row_key, read)?)
+    }
+
+    /// The rows that a canonical value leads to in a hashed index.
+    pub(super) fn stored_located(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<Located>, SqlError> {
+        let read = || self.base.index_rows(index, &self.store.hash_index(index, value));
+        Ok(match &self.recall {
+            Some(recall) => recall.located(shape.id(), index, value, read)?,
+            None => read()?,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! What was read from one state, kept for whoever asks again: an erasure's rules, owners and writing meet the same rows.
+//!
+//! Holds rows in clear, like a transaction's overlay, and no longer than the statement that fills it. Never says what
+//! another state holds: a reader over another one starts anew.
+
+use crate::layered::Located;
+use crate::overlay::Owners;
+use parking_lot::Mutex;
+use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::collections::HashMap;
+
+/// Reads of the state of one commit.
+pub struct Recall {
+    time: CommitTime,
+    // One lock for all: one thread asks.
+    read: Mutex<Read>,
+}
+
+#[derive(Default)]
+struct Read {
+    rows: HashMap<RelationId, HashMap<RowKey, Option<Row>>>,
+    owners: HashMap<RelationId, HashMap<RowKey, Owners>>,
+    located: HashMap<IndexId, HashMap<Vec<u8>, Vec<Located>>>,
+    /// The copies that index entries lead to.
+    locators: HashMap<RelationId, HashMap<RowKey, MicroDbId>>,
+}
+
+impl Recall {
+    /// Nothing read yet.
+    pub fn new(time: CommitTime) -> Recall {
+        Recall { time, read: Mutex::default() }
+    }
+
+    /// The state's commit.
+    pub fn time(&self) -> CommitTime {
+        self.time
+    }
+
+    /// A row's content.
+    pub fn row<E>(
+        &self,
+        relation: RelationId,
+        row_key: &RowKey,
+        read: impl FnOnce(Option<MicroDbId>) -> Result<Option<Row>, E>,
+    ) -> Result<Option<Row>, E> {
+        let known = self.read.lock();
+        if let Some(row) = known.rows.get(&relation).and_then(|rows| rows.get(row_key)) {
+            return Ok(row.clone());
+        }
+        let locator = known.locators.get(&relation).and_then(|rows| rows.get(row_key)).copied();
+        drop(known);
+        let row = read(locator)?;
+        self.keep_row(relation, row_key.clone(), row.clone());
+        Ok(row)
+    }
+
+    /// Keeps a row that was read otherwise.
+    pub fn keep_row(&self, relation: RelationId, row_key: RowKey, row: Option<Row>) {
+        self.read.lock().rows.entry(relation).or_default().insert(row_key, row);
+    }
+
+    /// The owner whose copy an index entry leads to, if one did.
+    pub fn locator(&self, relation: RelationId, row_key: &RowKey) -> Option<MicroDbId> {
+        self.read.lock().locators.get(&relation)?.get(row_key).copied()
+    }
+
+    /// Keeps whose copy of a row there is.
+    pub fn keep_locator(&self, relation: RelationId, row_key: RowKey, owner: MicroDbId) {
+        self.read.lock().locators.entry(relation).or_default().insert(row_key, owner);
+    }
+
+    /// A row's owners.
+    pub fn owners<E>(
+        &self,
+        relation: RelationId,
+        row_key: &RowKey,
+        read: impl FnOnce() -> Result<Owners, E>,
+    ) -> Result<Owners, E> {
+        if let Some(owners) = self.read.lock().owners.get(&relation).and_then(|rows| rows.get(row_key)) {
+            return Ok(owners.clone());
+        }
+        let owners = read()?;
+        self.read.lock().owners.entry(relation).or_default().insert(row_key.clone(), owners.clone());
+        Ok(owners)
+    }
+
+    /// The rows of a table that a canonical value leads to.
+    pub fn located<E>(
+        &self,
+        relation: RelationId,
+        index: IndexId,
+        value: &[u8],
+        read: impl FnOnce() -> Result<Vec<Located>, E>,
+    ) -> Result<Vec<Located>, E> {
+        if let Some(located) = self.read.lock().located.get(&index).and_then(|values| values.get(value)) {
+            return Ok(located.clone());
+        }
+        let located = read()?;
+        let mut known = self.read.lock();
+        let locators = known.locators.entry(relation).or_default();
+        for (row_key, locator) in &located {
+            locators.extend(locator.map(|locator| (row_key.clone(), locator)));
+        }
+        known.located.entry(index).or_default().insert(value.to_vec(), located.clone());
+        Ok(located)
+    }
+}
