@@ -41,7 +41,9 @@ class Place:
 
     def bench(self, *arguments, binary=BINARY, inside=()):
         environment = dict(os.environ, TMPDIR=str(self.root), BENCH_JSON=str(self.root / "results.json"), DOGWOOD=binary)
-        return subprocess.Popen([*inside, BENCH, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        # A shell's background jobs ignore Ctrl-C, and would hand that down.
+        listening = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen([*inside, BENCH, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=listening)
 
     def left(self):
         """What still runs or stands of it."""
