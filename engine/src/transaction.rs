@@ -73,7 +73,7 @@ pub struct Transaction {
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
     recall: Option<Arc<Recall>>,
-    /// What COMMIT will hand over, if nothing comes between.
+    /// What COMMIT hands over, if it was prepared and is waited for.
     prepared: Option<Prepared>,
     /// The session that it is of.
     holder: Arc<Holder>,
@@ -293,21 +293,21 @@ impl Transaction {
         Err(kept_changing())
     }
 
-    /// The first half of COMMIT. Whether the other half can be left to the pipeline: nothing but the client waits for it.
-    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<bool, SqlError> {
+    /// The first half of COMMIT, if the other half can be left to the pipeline: nothing but the client waits for it. Else
+    /// it is kept for `commit`, as far as it was done.
+    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<Prepared>, SqlError> {
         if self.overlay.changes_schema()
             || self.overlay.len() > commit::REDERIVE_ROWS_MAX
             || !self.is_to_be_committed(patience)?
         {
-            return Ok(false);
+            return Ok(None);
         }
         self.prepared = self.prepare()?;
-        Ok(self.prepared.as_ref().is_some_and(|prepared| prepared.erasures.is_empty()))
+        Ok(self.prepared.take_if(|prepared| prepared.erasures.is_empty()))
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
-    pub fn hand_over(mut self, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
-        let Some(prepared) = self.prepared.take() else { return hear(Ok(Committed::default())) };
+    pub fn hand_over(self, prepared: Prepared, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
             drop(self);

@@ -8,13 +8,14 @@
 
 use super::{Active, Session};
 use crate::SqlError;
-use crate::commit::Committed;
+use crate::commit::{Committed, Prepared};
 use crate::transaction::Transaction;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// A transaction that is ready for the pipeline.
 pub struct Apart<'a> {
     transaction: Transaction,
+    prepared: Prepared,
     under_way: &'a mut Option<UnderWay>,
 }
 
@@ -50,7 +51,7 @@ impl Apart<'_> {
         // An unbounded one would make room for thirty more.
         let (session, settled) = sync_channel(1);
         *self.under_way = Some(settled);
-        self.transaction.hand_over(move |outcome| tell(Answered { outcome: Some(outcome), session }));
+        self.transaction.hand_over(self.prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
     }
 }
 
@@ -69,8 +70,8 @@ impl Session {
         let patience = self.patience();
         match self.active.take() {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
-                if transaction.prepare_apart(&patience)? {
-                    return Ok(Some(Apart { transaction, under_way: &mut self.under_way }));
+                if let Some(prepared) = transaction.prepare_apart(&patience)? {
+                    return Ok(Some(Apart { transaction, prepared, under_way: &mut self.under_way }));
                 }
                 self.active = Some(Active { transaction, block: false, failed: false });
             }

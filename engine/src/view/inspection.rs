@@ -1,6 +1,7 @@
 //! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
 
 use super::dataflow::ViewDataflow;
+use crate::commit::shutting_down;
 use crate::SqlError;
 use crate::commit::ViewRequest;
 use crate::database::Database;
@@ -44,7 +45,7 @@ pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec
             Ok(inspected) => return Ok(inspected),
             Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(SqlError::new("57P01", "the server is shutting down").fatal());
+                return Err(shutting_down());
             }
         }
     }

@@ -23,8 +23,16 @@ const CACHE: &str = "memcached";
 /// How long one view may take to be filled.
 const FILLED_MAX: Duration = Duration::from_secs(300);
 /// Parts of `dogwood.memory` that say who holds the bytes. The others are wholes, or what nobody explains.
-const EXPLAINED: [&str; 6] =
-    ["block cache", "write buffers", "data keys", "view arrangements", "view dataflows", "subscription queues"];
+const EXPLAINED: [&str; 8] = [
+    "block cache",
+    "write buffers",
+    "data keys",
+    "data subjects",
+    "view arrangements",
+    "view dataflows",
+    "ordered indexes",
+    "subscription queues",
+];
 const MEGA: f64 = 1e6;
 
 /// Fills both, makes the views one after the other, and caches the same rows.
