@@ -5,6 +5,7 @@
 //! mfp table_function lookup_join union                    stateless: update in, updates out
 //! rendered arrangement_log                                which operators stand for which plan, and what they hold
 //! join reduce top_k window recursive                      arranged by `repr::key` bytes
+//! inner ordered                                           groups of times in total order: one operator each
 //! finish                                                  ORDER BY, LIMIT, projection, outside the dataflow
 //! ```
 //!
@@ -17,6 +18,7 @@ pub mod arrangement_log;
 pub mod context;
 pub mod delta;
 pub mod finish;
+pub mod inner;
 pub mod join;
 pub mod leaf;
 pub mod lookup_join;

@@ -163,8 +163,10 @@ impl RowDiff for isize {
     type Column = Vec<isize>;
 }
 
-type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
-type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
+/// How rows by key are sorted.
+pub type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
+/// How batches of them are made.
+pub type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
 /// A batch of rows by key.
 pub type RowBatch<T, R> = Rc<OrdValBatch<RowLayout<T, R>>>;
 /// The trace of rows by key.
@@ -200,6 +202,14 @@ pub fn arrange<'s, T: RenderTime, R: RowDiff>(
 pub fn metered(meter: &Meter, key: Vec<u8>, row: Row) -> (Key, Row) {
     meter.count(key.len() + row.bytes().len());
     (Key(key.into_boxed_slice()), row)
+}
+
+/// Rows packed one behind the other are one packed row.
+pub fn concatenate(left: &[u8], right: &[u8]) -> Row {
+    let mut bytes = Vec::with_capacity(left.len() + right.len());
+    bytes.extend_from_slice(left);
+    bytes.extend_from_slice(right);
+    Row::from_bytes(bytes.into_boxed_slice())
 }
 
 /// One group as `reduce` shows it: values in byte order with what they add up to, never zero.

@@ -9,7 +9,7 @@
 //! A NULL in a key matches nothing unless the join is null-safe; such rows never enter an arrangement.
 //! Differential's join yields after some two million pairs, so cross joins stay interruptible.
 
-use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, distinct_keys, metered, split};
+use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, distinct_keys, metered, split};
 use super::context::{Bundle, Context, Errors, Rows, both, split_operator};
 use super::meter::Meter;
 use super::{RenderTime, mfp};
@@ -63,14 +63,6 @@ pub fn render<'s, T: RenderTime>(
         }
     };
     joined.with_errs(errs)
-}
-
-/// Rows packed one behind the other are one packed row.
-fn concatenate(left: &[u8], right: &[u8]) -> Row {
-    let mut bytes = Vec::with_capacity(left.len() + right.len());
-    bytes.extend_from_slice(left);
-    bytes.extend_from_slice(right);
-    Row::from_bytes(bytes.into_boxed_slice())
 }
 
 /// Arranges one side by its key.

@@ -76,6 +76,11 @@ impl Meter {
         self.keyed_bytes.set(self.keyed_bytes.get() + bytes);
     }
 
+    /// Bytes of all records so far.
+    pub fn made_bytes(&self) -> usize {
+        self.keyed_bytes.get()
+    }
+
     /// An estimate of what so many records hold.
     pub fn bytes(&self, records: usize) -> usize {
         let mean = self.keyed_bytes.get() / self.keyed_records.get().max(1);

@@ -5,104 +5,165 @@
 //! here                      logic pulls rows from the merged batches until it has what it wants, before and after
 //! ```
 //! The first rows of a group of a million then cost as much as those of a group of ten, and groups are held once.
-//! Needs times in total order, where a group changes at the times of its updates only; nested times take
-//! differential's reduce.
+//! One operator makes the keys, arranges and reduces. Needs times in total order, where a group changes at the times of
+//! its updates only; nested times take differential's operators.
 
 use super::RenderTime;
-use super::arrangement::{Bytes, Key, Outcome, RowBatch, RowDiff, RowsByKey, reduce, split};
-use super::context::Bundle;
+use super::arrangement::{Bytes, Outcome, RowBatch, RowBuilder, RowDiff, RowSpine, arrange, reduce};
+use super::context::{Bundle, Context, Rows, both, split_operator};
+use super::inner::{InnerArrangement, Update};
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate_updates;
-use differential_dataflow::lattice::antichain_join_into;
 use differential_dataflow::trace::cursor::{CursorList, cursor_list};
 use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::{BatchReader, Cursor, Navigable, TraceReader};
+use repr::{Row, ValueError};
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::Operator;
-use timely::progress::Antichain;
+use timely::dataflow::operators::ToStream;
+use timely::dataflow::operators::generic::OutputBuilder;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::progress::operate::FrontierInterest;
 
 /// A group's rows in byte order with what they add up to, never zero.
-pub type Rows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
+pub type GroupRows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
+
+/// What is grouped, and how.
+pub struct Grouping<K, R, T> {
+    /// As the operator is called.
+    pub name: &'static str,
+    /// Gives rows their keys, and the errors of those that cannot be given one.
+    pub keyed: K,
+    /// What is there from the beginning.
+    pub phantom: Option<Update<T, R>>,
+}
 
 /// Each group's outcomes, from as many of its first rows as `logic` asks for.
-pub fn reduce_in_order<'s, T: RenderTime, R: RowDiff>(
-    arranged: RowsByKey<'s, T, R>,
-    name: &str,
-    mut logic: impl FnMut(Rows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
-) -> Bundle<'s, T> {
+pub fn reduce_in_order<'s, T, R, K>(
+    context: &Context<'s, T>,
+    rows: Rows<'s, T>,
+    grouping: Grouping<K, R, T>,
+    mut logic: impl FnMut(GroupRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
+) -> Bundle<'s, T>
+where
+    T: RenderTime,
+    R: RowDiff,
+    K: FnMut(&mut Vec<(Row, T, isize)>, &mut Vec<Update<T, R>>, &mut Vec<(ValueError, T, isize)>) + 'static,
+{
+    let Grouping { name, mut keyed, phantom } = grouping;
     if !T::IN_TOTAL_ORDER {
-        return reduce(arranged, name, move |rows, output| logic(&mut rows.iter().cloned(), output));
+        let keyed = split_operator(rows, "GroupKey", keyed);
+        let grouped = match phantom {
+            Some(phantom) => keyed.oks.concat(Some(phantom).to_stream(context.scope).as_collection()),
+            None => keyed.oks,
+        };
+        let arranged = arrange(&context.meter, grouped, "ArrangeGroups");
+        let reduced = reduce(arranged, name, move |rows, output| logic(&mut rows.iter().cloned(), output));
+        return Bundle { oks: reduced.oks, errs: both(reduced.errs, Some(keyed.errs)) };
     }
-    let mut trace = arranged.trace;
-    let outcomes = arranged.stream.unary_frontier(Pipeline, name, move |_capability, _info| {
-        let mut upper = Antichain::from_elem(T::minimum());
-        move |(input, frontier), output| {
-            let lower = upper.clone();
-            let (mut earliest, mut batches) = (None, Vec::new());
-            input.for_each(|capability, some| {
-                // They come in the order of their times.
-                earliest.get_or_insert_with(|| capability.retain(0));
-                for batch in some.drain(..) {
-                    upper.clone_from(batch.upper());
-                    batches.push(batch);
+    let mut builder = OperatorBuilder::new(name.to_owned(), context.scope);
+    let operator = builder.operator_info();
+    let mut input = builder.new_input(rows.inner, Pipeline);
+    builder.set_notify_for(0, FrontierInterest::IfCapability);
+    let (oks_output, oks) = builder.new_output::<Vec<(Row, T, isize)>>();
+    let (errs_output, errs) = builder.new_output::<Vec<(ValueError, T, isize)>>();
+    let mut oks_output = OutputBuilder::from(oks_output);
+    let mut errs_output = OutputBuilder::from(errs_output);
+    let (mut inner, mut trace) =
+        InnerArrangement::<T, R, RowSpine<T, R>, RowBuilder<T, R>>::new(&context.scope, operator);
+    context.meter.watch(&trace);
+    builder.build(move |at_first| {
+        let mut held = None;
+        if let Some(phantom) = phantom {
+            inner.push(&T::minimum(), &mut vec![phantom]);
+            held = Some(at_first);
+        }
+        let (mut updates, mut oks, mut errs) = (Vec::new(), Vec::new(), Vec::new());
+        move |frontiers| {
+            let mut oks_handle = oks_output.activate();
+            let mut errs_handle = errs_output.activate();
+            input.for_each(|capability, rows| {
+                keyed(rows, &mut updates, &mut errs);
+                if !errs.is_empty() {
+                    errs_handle.session(&capability).give_container(&mut errs);
+                    errs.clear();
+                }
+                if !updates.is_empty() {
+                    if inner.earliest().is_none_or(|earliest| capability.time() < earliest) {
+                        held = Some(vec![capability.retain(0), capability.retain(1)]);
+                    }
+                    inner.push(capability.time(), &mut updates);
+                    updates.clear();
                 }
             });
-            trace.advance_upper(&mut upper);
-            let mut complete = Antichain::new();
-            antichain_join_into(&upper.borrow()[..], &frontier.frontier()[..], &mut complete);
-            upper = complete;
-            if upper == lower {
-                return;
-            }
-            if let Some(capability) = earliest {
-                let before = trace.batches_through(lower.borrow()).expect("nothing was compacted beyond here");
-                let mut updates = changes(before, batches, &mut logic);
-                if !updates.is_empty() {
-                    output.session(&capability).give_container(&mut updates);
+            let frontier = frontiers[0].frontier();
+            if let Some(batch) = inner.seal(frontier) {
+                let mut before = Vec::new();
+                trace.map_batches(|batch| {
+                    if batch.len() > 0 {
+                        before.push(batch.clone());
+                    }
+                });
+                changes(before, batch.clone(), &mut logic, &mut oks, &mut errs);
+                inner.insert(batch);
+                if let Some([of_oks, of_errs]) = held.as_deref() {
+                    if !oks.is_empty() {
+                        oks_handle.session(of_oks).give_container(&mut oks);
+                        oks.clear();
+                    }
+                    if !errs.is_empty() {
+                        errs_handle.session(of_errs).give_container(&mut errs);
+                        errs.clear();
+                    }
+                }
+                match inner.earliest() {
+                    Some(time) => held.iter_mut().flatten().for_each(|capability| capability.downgrade(time)),
+                    None => held = None,
                 }
             }
-            trace.set_logical_compaction(upper.borrow());
-            trace.set_physical_compaction(upper.borrow());
+            trace.set_logical_compaction(frontier);
+            trace.set_physical_compaction(frontier);
         }
     });
-    split(outcomes.as_collection())
+    Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
 }
 
 type RowCursor<T, R> = CursorList<<RowBatch<T, R> as Navigable>::Cursor>;
 
-/// What the outcomes of all groups become that have updates in `batches`, over what they were `before`.
+/// What the outcomes of all groups become that have updates in `batch`, over what they were `before`.
 fn changes<T: RenderTime, R: RowDiff>(
     before: Vec<RowBatch<T, R>>,
-    batches: Vec<RowBatch<T, R>>,
-    logic: &mut impl FnMut(Rows<'_, R>, &mut Vec<(Outcome, isize)>),
-) -> Vec<(Outcome, T, isize)> {
-    let all = before.iter().chain(&batches).cloned().collect();
-    let (mut rows_before, before) = cursor_list(before);
-    let (mut rows_after, all) = cursor_list(all);
-    let (mut changed, batches) = cursor_list(batches);
-    let mut updates = Vec::new();
-    while let Some(key) = changed.get_key(&batches) {
-        let times = times(&mut changed, &batches);
-        let key = Key(key.0.into());
-        let mut of_key = Vec::new();
-        let mut outcomes = Vec::new();
-        let mut rows = UpTo { rows: &mut rows_before, storage: &before, time: None };
-        if rows.seek(&key) {
-            logic(&mut rows, &mut outcomes);
+    batch: RowBatch<T, R>,
+    logic: &mut impl FnMut(GroupRows<'_, R>, &mut Vec<(Outcome, isize)>),
+    oks: &mut Vec<(Row, T, isize)>,
+    errs: &mut Vec<(ValueError, T, isize)>,
+) {
+    let (mut old, before) = cursor_list(before);
+    let (mut new, batch) = cursor_list(vec![batch]);
+    let (mut of_key, mut outcomes) = (Vec::new(), Vec::new());
+    while let Some(key) = new.get_key(&batch) {
+        let times = times(&mut new, &batch);
+        // Keys come in their order.
+        old.seek_key(&before, key);
+        let was_there = old.get_key(&before) == Some(key);
+        if was_there {
+            logic(&mut GroupAt { old: Some(Side::of(&mut old, &before)), new: None }, &mut outcomes);
         }
         for time in times {
             of_key.extend(outcomes.drain(..).map(|(outcome, count): (Outcome, isize)| (outcome, time.clone(), -count)));
-            let mut rows = UpTo { rows: &mut rows_after, storage: &all, time: Some(&time) };
-            if rows.seek(&key) {
-                logic(&mut rows, &mut outcomes);
-            }
+            let side = was_there.then(|| Side::of(&mut old, &before));
+            logic(&mut GroupAt { old: side, new: Some((Side::of(&mut new, &batch), &time)) }, &mut outcomes);
             of_key.extend(outcomes.iter().map(|(outcome, count)| (outcome.clone(), time.clone(), *count)));
         }
+        outcomes.clear();
         consolidate_updates(&mut of_key);
-        updates.append(&mut of_key);
-        changed.step_key(&batches);
+        for (outcome, time, diff) in of_key.drain(..) {
+            match outcome {
+                Ok(row) => oks.push((row, time, diff)),
+                Err(error) => errs.push((error, time, diff)),
+            }
+        }
+        new.step_key(&batch);
     }
-    updates
 }
 
 /// The times at which a key changes, once each, in their order.
@@ -117,42 +178,62 @@ fn times<T: RenderTime, R: RowDiff>(changed: &mut RowCursor<T, R>, storage: &Vec
     times
 }
 
-/// The rows of a key, as of a time or as of all.
-struct UpTo<'r, T: RenderTime, R: RowDiff> {
+/// Some batches at a key.
+struct Side<'r, T: RenderTime, R: RowDiff> {
     rows: &'r mut RowCursor<T, R>,
-    storage: &'r Vec<RowBatch<T, R>>,
-    time: Option<&'r T>,
+    batches: &'r Vec<RowBatch<T, R>>,
 }
 
-impl<T: RenderTime, R: RowDiff> UpTo<'_, T, R> {
-    /// Goes to the first row of a key, which comes after those that were asked for before or is the last of them.
-    fn seek(&mut self, key: &Key) -> bool {
-        self.rows.seek_key(self.storage, Bytes(&key.0));
-        self.rows.rewind_vals(self.storage);
-        self.rows.get_key(self.storage) == Some(Bytes(&key.0))
+impl<'r, T: RenderTime, R: RowDiff> Side<'r, T, R> {
+    /// From the first row of the key.
+    fn of(rows: &'r mut RowCursor<T, R>, batches: &'r Vec<RowBatch<T, R>>) -> Self {
+        rows.rewind_vals(batches);
+        Side { rows, batches }
+    }
+
+    fn row(&self) -> Option<Bytes<'r>> {
+        self.rows.get_val(self.batches)
+    }
+
+    /// Adds what its row comes to, up to a time if there is one, and goes on.
+    fn add(&mut self, until: Option<&T>, sum: &mut Option<R>) {
+        self.rows.map_times(self.batches, |time, diff| {
+            if until.is_none_or(|until| time.less_equal(until)) {
+                let diff = R::Column::into_owned(diff);
+                match sum {
+                    None => *sum = Some(diff),
+                    Some(sum) => sum.plus_equals(&diff),
+                }
+            }
+        });
+        self.rows.step_val(self.batches);
     }
 }
 
-impl<'r, T: RenderTime, R: RowDiff> Iterator for UpTo<'r, T, R> {
+/// The rows of a key: what they were, and what is new up to a time.
+struct GroupAt<'r, T: RenderTime, R: RowDiff> {
+    old: Option<Side<'r, T, R>>,
+    new: Option<(Side<'r, T, R>, &'r T)>,
+}
+
+impl<'r, T: RenderTime, R: RowDiff> Iterator for GroupAt<'r, T, R> {
     type Item = (Bytes<'r>, R);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some(row) = self.rows.get_val(self.storage) {
-            let mut sum: Option<R> = None;
-            self.rows.map_times(self.storage, |time, diff| {
-                if self.time.is_none_or(|until| time.less_equal(until)) {
-                    let diff = R::Column::into_owned(diff);
-                    match &mut sum {
-                        None => sum = Some(diff),
-                        Some(sum) => sum.plus_equals(&diff),
-                    }
-                }
-            });
-            self.rows.step_val(self.storage);
+        loop {
+            let old = self.old.as_ref().and_then(Side::row);
+            let new = self.new.as_ref().and_then(|(side, _)| side.row());
+            let row = old.into_iter().chain(new).min()?;
+            let mut sum = None;
+            if let Some(side) = self.old.as_mut().filter(|_| old == Some(row)) {
+                side.add(None, &mut sum);
+            }
+            if let Some((side, until)) = self.new.as_mut().filter(|_| new == Some(row)) {
+                side.add(Some(until), &mut sum);
+            }
             if let Some(sum) = sum.filter(|sum| !sum.is_zero()) {
                 return Some((row, sum));
             }
         }
-        None
     }
 }

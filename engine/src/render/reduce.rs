@@ -16,9 +16,9 @@ mod extreme;
 mod totals;
 
 use super::RenderTime;
-use super::arrangement::{arrange, metered};
+use super::arrangement::{concatenate, metered};
 use super::context::{Bundle, Context, both};
-use super::ordered::reduce_in_order;
+use super::ordered::{Grouping, reduce_in_order};
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;
@@ -70,19 +70,21 @@ fn together<'s, T: RenderTime>(
     let positions: Vec<Vec<usize>> = parts.iter().map(|(_, positions)| positions.clone()).collect();
     let mut tagged = Vec::new();
     for (number, (part, _)) in parts.into_iter().enumerate() {
-        let meter = context.meter.clone();
-        let mut datums = Vec::new();
-        tagged.push(part.oks.map(move |row| {
-            row.unpack_into(&mut datums);
-            let key = key::encode_all(&datums[..keys]);
-            let number = Datum::Int4(i32::try_from(number).expect("a node has few calls"));
-            metered(&meter, key, Row::pack(std::iter::once(&number).chain(&datums)))
-        }));
+        let number = Row::pack(&[Datum::Int4(i32::try_from(number).expect("a node has few calls"))]);
+        tagged.push(part.oks.map(move |row| concatenate(number.bytes(), row.bytes())));
     }
     let mut tagged = tagged.into_iter();
     let first = tagged.next().expect("a node has calls");
     let tagged = first.concatenate(tagged);
-    reduce_in_order(arrange(&context.meter, tagged, "ArrangeParts"), "ReduceParts", move |rows, output| {
+    let (mut datums, meter) = (Vec::new(), context.meter.clone());
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
+            row.unpack_into(&mut datums);
+            updates.push((metered(&meter, key::encode_all(&datums[1..=keys]), row), time, diff));
+        }
+    };
+    let grouping = Grouping { name: "ReduceParts", keyed, phantom: None };
+    reduce_in_order(context, tagged, grouping, move |rows, output| {
         let mut row: Vec<Option<Datum>> = vec![None; keys + positions.iter().map(Vec::len).sum::<usize>()];
         for (bytes, _) in rows {
             let mut datums = RowIter::over(bytes.0);

@@ -7,8 +7,6 @@
 use super::arrangement::{Bytes, Key, RowLayout};
 use super::meter::batch_bytes;
 use differential_dataflow::trace::cursor::{Cursor, Navigable};
-use differential_dataflow::trace::implementations::ContainerChunker;
-use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
 use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
 use differential_dataflow::trace::{Batch, BatchReader, Builder, Description, Merger};
@@ -144,10 +142,6 @@ impl<B: Builder> Builder for SharedBuilder<B> {
 }
 
 type ViewLayout = RowLayout<u64, isize>;
-/// How updates become chunks of a view's batches.
-pub type ViewChunker = ContainerChunker<Vec<((Key, Row), u64, isize)>>;
-/// How they are sorted.
-pub type ViewBatcher = MergeBatcher<VecMerger<(Key, Row), u64, isize>>;
 /// How batches are made.
 pub type ViewBuilder = SharedBuilder<OrdValBuilder<ViewLayout, Vec<((Key, Row), u64, isize)>>>;
 /// A batch of a view.

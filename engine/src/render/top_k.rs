@@ -4,9 +4,9 @@
 //! how long the row is. Codes are prefix-free, so bytes sort like the ORDER BY, ties by the row's bytes.
 
 use super::RenderTime;
-use super::arrangement::{Bytes, FlatBytes, arrange, metered};
+use super::arrangement::{Bytes, FlatBytes, metered};
 use super::context::{Bundle, Context};
-use super::ordered::reduce_in_order;
+use super::ordered::{Grouping, reduce_in_order};
 use crate::SqlError;
 use crate::one_shot::watch::Ticker;
 use planner::scalar::{EvalContext, Order, ScalarExpr};
@@ -92,13 +92,17 @@ pub fn render<'s, T: RenderTime>(
     let offset = offset(offset_expression, &context.eval)?;
     let (keys, order, meter) = (keys.to_vec(), order.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
-    let keyed = input.oks.map(move |row| {
-        row.unpack_into(&mut datums);
-        metered(&meter, group_key(&keys, &datums), OrderedRow::make(&order, &datums, &row))
-    });
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
+            row.unpack_into(&mut datums);
+            let ordered = OrderedRow::make(&order, &datums, &row);
+            updates.push((metered(&meter, group_key(&keys, &datums), ordered), time, diff));
+        }
+    };
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
-    let mut bundle = reduce_in_order(arrange(&context.meter, keyed, "ArrangeTopK"), "TopK", move |rows, output| {
+    let grouping = Grouping { name: "TopK", keyed, phantom: None };
+    let mut bundle = reduce_in_order(context, input.oks, grouping, move |rows, output| {
         if ticker.stops(&watch) {
             return;
         }
@@ -135,16 +139,17 @@ pub fn render_at_most_one<'s, T: RenderTime>(
 ) -> Bundle<'s, T> {
     let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
-    let keyed = input.oks.map(move |row| {
-        row.unpack_into(&mut datums);
-        metered(&meter, group_key(&keys, &datums), row)
-    });
-    reduce_in_order(arrange(&context.meter, keyed, "ArrangeAtMostOne"), "AtMostOne", |rows, output| {
-        match (rows.next(), rows.next()) {
-            (None, _) => {}
-            (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
-            _ => output.push((Err(more_than_one_row()), 1)),
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
+            row.unpack_into(&mut datums);
+            updates.push((metered(&meter, group_key(&keys, &datums), row), time, diff));
         }
+    };
+    let grouping = Grouping { name: "AtMostOne", keyed, phantom: None };
+    reduce_in_order(context, input.oks, grouping, |rows, output| match (rows.next(), rows.next()) {
+        (None, _) => {}
+        (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
+        _ => output.push((Err(more_than_one_row()), 1)),
     })
     .with_errs(input.errs)
 }

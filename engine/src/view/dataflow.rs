@@ -19,13 +19,13 @@ use crate::render::arrangement::metered;
 use crate::render::arrangement_log::ArrangementLog;
 use crate::render::context::{Bundle, Context, Follow, NodeId};
 use crate::render::delta::{self, Feed};
+use crate::render::inner::InnerArrangement;
 use crate::render::meter::{Arranged, Meter};
 use crate::render::rendered::{OperatorLog, Rendered};
-use crate::render::shared::{ViewBatch, ViewBatcher, ViewBuilder, ViewChunker, ViewSpine};
+use crate::render::shared::{ViewBatch, ViewBuilder, ViewSpine};
 use crate::render::top_k::{OrderedRow, group_key};
 use crate::render::{children, render};
 use differential_dataflow::operators::arrange::TraceAgent;
-use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::trace::{BatchReader, TraceReader};
 use planner::catalog::{Catalog, Table};
 use planner::delta::{Entry, Pipeline, pipelines};
@@ -42,8 +42,12 @@ use timely::dataflow::InputHandle;
 use timely::dataflow::channels::pact::Pipeline as Local;
 use timely::dataflow::operators::Input;
 use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::progress::Antichain;
 use timely::worker::Worker;
+
+/// A tick that makes no more than this is not looked after before its end.
+const SMALL_TICK_BYTES: usize = 1 << 20;
 
 /// What a view is.
 #[derive(Clone)]
@@ -112,8 +116,8 @@ pub struct Logs {
 struct Arranging {
     by: ArrangedBy,
     trace: TraceAgent<ViewSpine>,
-    /// The numbers of its operators.
-    operators: Range<usize>,
+    /// The number of its operator.
+    operator: usize,
 }
 
 impl ViewDataflow {
@@ -223,11 +227,14 @@ impl ViewDataflow {
         feeds.into_iter().for_each(|feed| self.feeds.send(feed));
         self.tick += 1;
         self.feeds.advance_to(self.tick);
+        let made_bytes = self.meter.made_bytes();
         while !self.is_done() {
             worker.step();
             self.watch.check()?;
             // An explosion is noticed while it grows: one tick may be all of it.
-            self.check_budget()?;
+            if self.meter.made_bytes() - made_bytes > SMALL_TICK_BYTES {
+                self.check_budget()?;
+            }
         }
         let now = Antichain::from_elem(self.tick);
         for arranging in &mut self.arrangements {
@@ -277,7 +284,7 @@ impl ViewDataflow {
     /// The published batches, if that is what an operator makes.
     pub(super) fn published(&self, operator: usize) -> Option<Arranged> {
         let held = self.logs.arrangements.within(operator..operator + 1);
-        let arranging = self.arrangements.iter().find(|arranging| arranging.operators.contains(&operator))?;
+        let arranging = self.arrangements.iter().find(|arranging| arranging.operator == operator)?;
         (!held.is_empty()).then(|| arranging.published())
     }
 
@@ -348,27 +355,34 @@ fn arrange<'s>(
     by: &ArrangedBy,
     fresh: Option<Rc<RefCell<Vec<ViewBatch>>>>,
 ) -> Arranging {
-    let first = context.scope.worker().peek_identifier();
     let ArrangedBy { key, order, .. } = by.clone();
     let meter = context.meter.clone();
-    let mut datums = Vec::new();
-    let keyed = bundle.oks.clone().map(move |row| {
-        row.unpack_into(&mut datums);
-        let bytes = if order.is_empty() { row } else { OrderedRow::make(&order, &datums, &row) };
-        metered(&meter, group_key(&key, &datums), bytes)
-    });
-    let arranged =
-        arrange_core::<_, _, ViewChunker, ViewBatcher, ViewBuilder, ViewSpine>(keyed.inner, Local, "ArrangeView");
-    if let Some(fresh) = fresh {
-        // Batches are here when they are sealed: a step passes on at once what an operator has made.
-        arranged.stream.sink(Local, "ViewBatches", move |(input, _frontier)| {
-            input.for_each(|_time, batches| {
-                fresh.borrow_mut().extend(batches.drain(..).filter(|batch| batch.len() > 0));
+    let mut builder = OperatorBuilder::new("ArrangeView".to_owned(), context.scope);
+    let operator = builder.operator_info();
+    let number = operator.global_id;
+    let mut input = builder.new_input(bundle.oks.clone().inner, Local);
+    let (mut inner, trace) = InnerArrangement::<u64, isize, ViewSpine, ViewBuilder>::new(&context.scope, operator);
+    builder.build(move |_| {
+        let (mut datums, mut updates) = (Vec::new(), Vec::new());
+        move |frontiers| {
+            input.for_each(|capability, rows| {
+                for (row, time, diff) in rows.drain(..) {
+                    row.unpack_into(&mut datums);
+                    let bytes = if order.is_empty() { row } else { OrderedRow::make(&order, &datums, &row) };
+                    updates.push((metered(&meter, group_key(&key, &datums), bytes), time, diff));
+                }
+                inner.push(capability.time(), &mut updates);
+                updates.clear();
             });
-        });
-    }
-    let operators = first..context.scope.worker().peek_identifier();
-    Arranging { by: by.clone(), trace: arranged.trace, operators }
+            if let Some(batch) = inner.seal(frontiers[0].frontier()) {
+                if let Some(fresh) = fresh.as_ref().filter(|_| batch.len() > 0) {
+                    fresh.borrow_mut().push(batch.clone());
+                }
+                inner.insert(batch);
+            }
+        }
+    });
+    Arranging { by: by.clone(), trace, operator: number }
 }
 
 fn count_errors(

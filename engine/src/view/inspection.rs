@@ -1,9 +1,9 @@
 //! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
 
 use super::dataflow::ViewDataflow;
-use crate::commit::shutting_down;
 use crate::SqlError;
 use crate::commit::ViewRequest;
+use crate::commit::shutting_down;
 use crate::database::Database;
 use crate::render::arrangement_log::Held;
 use crate::render::meter::Arranged;

@@ -16,9 +16,9 @@ Reduce by (#0) to (count(*), max(#1)) | t | t
 
 SELECT name, renders, rows >= 10 AS rows, batches > 0 AS batches, bytes > 100 AS bytes FROM dogwood.arrangements WHERE view = 'v' ORDER BY operator
 ----
-ArrangeAccumulate | Reduce by (#0) to (count(*), max(#1)) | t | t | t
-ArrangeExtreme | Reduce by (#0) to (count(*), max(#1)) | t | t | t
-ArrangeParts | Reduce by (#0) to (count(*), max(#1)) | t | t | t
+ReduceAccumulable | Reduce by (#0) to (count(*), max(#1)) | t | t | t
+ReduceExtreme | Reduce by (#0) to (count(*), max(#1)) | t | t | t
+ReduceParts | Reduce by (#0) to (count(*), max(#1)) | t | t | t
 ArrangeView | the view's rows | t | t | t
 
 SELECT sum(a.bytes) = min(v.bytes + v.dataflow_bytes) FROM dogwood.arrangements a JOIN dogwood.views v ON v.name = a.view WHERE a.view = 'v'

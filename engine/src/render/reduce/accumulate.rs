@@ -3,22 +3,20 @@
 //! DISTINCT is the case without aggregates.
 
 use super::super::RenderTime;
-use super::super::arrangement::{Bytes, Key, arrange};
-use super::super::context::{Bundle, Context, both, split_operator};
-use super::super::ordered::reduce_in_order;
+use super::super::arrangement::{Bytes, Key};
+use super::super::context::{Bundle, Context};
+use super::super::ordered::{Grouping, reduce_in_order};
 use super::totals::Totals;
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::Ticker;
-use differential_dataflow::AsCollection;
 use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::Contribution;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key};
 use std::collections::{BTreeMap, HashMap};
-use timely::dataflow::operators::ToStream;
 
 /// The node's expressions, and buffers that are reused from row to row.
 struct Accumulator {
@@ -106,8 +104,8 @@ pub fn render<'s, T: RenderTime>(
         group_row: Vec::new(),
     };
     let mut groups: Groups<T> = HashMap::new();
-    let split = split_operator(input.oks, "Accumulate", move |updates, oks, errs| {
-        for (row, time, diff) in updates.drain(..) {
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
                 return;
             }
@@ -120,31 +118,25 @@ pub fn render<'s, T: RenderTime>(
             for (time, totals) in totals {
                 let sums_bytes = size_of::<Totals>() + size_of_val(totals.sums.as_slice());
                 meter.count(key.0.len() + row.bytes().len() + sums_bytes);
-                oks.push(((key.clone(), row.clone()), time, totals));
+                updates.push(((key.clone(), row.clone()), time, totals));
             }
         }
+    };
+    let phantom = scalar.then(|| {
+        let totals = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
+        ((Key::default(), Row::default()), T::minimum(), totals)
     });
-    let mut sums = split.oks;
-    if scalar {
-        let phantom = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
-        let phantom = Some(((Key::default(), Row::default()), T::minimum(), phantom));
-        sums = sums.concat(phantom.to_stream(context.scope).as_collection());
-    }
     let calls = aggregates.to_vec();
-    let bundle = reduce_in_order(
-        arrange(&context.meter, sums, "ArrangeAccumulate"),
-        "ReduceAccumulable",
-        move |rows, output| {
-            if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
-                output.push((outcome, 1));
-            }
-        },
-    );
-    let errs = if can_fail(keys, aggregates) { both(Some(split.errs), input.errs) } else { input.errs };
-    Bundle { oks: bundle.oks, errs: if aggregates.is_empty() { errs } else { both(bundle.errs, errs) } }
+    let grouping = Grouping { name: "ReduceAccumulable", keyed, phantom };
+    let bundle = reduce_in_order(context, input.oks, grouping, move |rows, output| {
+        if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
+            output.push((outcome, 1));
+        }
+    });
+    if can_fail(keys, aggregates) { bundle.with_errs(input.errs) } else { Bundle { oks: bundle.oks, errs: input.errs } }
 }
 
-/// Whether reading rows can give errors: DISTINCT over columns and `count(*)` cannot.
+/// Whether there can be errors: DISTINCT over columns and `count(*)` give none.
 fn can_fail(keys: &[ScalarExpr], aggregates: &[AggregateCall]) -> bool {
     let computes = |expression: &ScalarExpr| !matches!(expression, ScalarExpr::Column(_));
     keys.iter().any(computes) || aggregates.iter().any(|call| call.filter.is_some() || !call.args.is_empty())

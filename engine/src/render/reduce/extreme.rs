@@ -1,15 +1,13 @@
 //! `min` and `max`: the first row of a group whose rows are arranged by the argument.
 
 use super::super::RenderTime;
-use super::super::arrangement::{FlatBytes, arrange, metered};
-use super::super::context::{Bundle, Context, both, split_operator};
-use super::super::ordered::reduce_in_order;
+use super::super::arrangement::{FlatBytes, metered};
+use super::super::context::{Bundle, Context};
+use super::super::ordered::{Grouping, reduce_in_order};
 use super::super::top_k::OrderedRow;
 use crate::one_shot::watch::Ticker;
-use differential_dataflow::AsCollection;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};
 use repr::{Datum, Row, ValueError, key};
-use timely::dataflow::operators::ToStream;
 
 /// Whether a call is one of these. DISTINCT is nothing to them.
 pub fn is_extreme(call: &AggregateCall) -> bool {
@@ -30,12 +28,14 @@ pub fn render<'s, T: RenderTime>(
     // The argument stands behind the keys; NULL, which counts for nothing, comes last.
     let descending = call.function.prefers_greater == Some(true);
     let order = [Order { column: keys.len(), descending, nulls_first: false }];
-    let phantom = vec![Datum::Null; keys.len() + 1];
-    let phantom =
-        (metered(&meter, Vec::new(), OrderedRow::make(&order, &phantom, &Row::pack(&phantom))), T::minimum(), 1);
+    let phantom = scalar.then(|| {
+        let nulls = vec![Datum::Null; keys.len() + 1];
+        let row = OrderedRow::make(&order, &nulls, &Row::pack(&nulls));
+        (metered(&meter, Vec::new(), row), T::minimum(), 1)
+    });
     let (keys, call) = (keys.to_vec(), call.clone());
-    let split = split_operator(input.oks, "GroupKey", move |updates, oks, errs| {
-        for (row, time, diff) in updates.drain(..) {
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
                 return;
             }
@@ -44,17 +44,14 @@ pub fn render<'s, T: RenderTime>(
                 Ok(()) => {
                     let key = key::encode_all(&value[..keys.len()]);
                     let row = OrderedRow::make(&order, &value, &Row::pack(&value));
-                    oks.push((metered(&meter, key, row), time, diff));
+                    updates.push((metered(&meter, key, row), time, diff));
                 }
                 Err(error) => errs.push((error, time, diff)),
             }
         }
-    });
-    let mut keyed = split.oks;
-    if scalar {
-        keyed = keyed.concat(Some(phantom).to_stream(context.scope).as_collection());
-    }
-    let bundle = reduce_in_order(arrange(&context.meter, keyed, "ArrangeExtreme"), "ReduceExtreme", |rows, output| {
+    };
+    let grouping = Grouping { name: "ReduceExtreme", keyed, phantom };
+    let bundle = reduce_in_order(context, input.oks, grouping, |rows, output| {
         // A negative count is a transient of incremental input; such a row is not there.
         for (bytes, count) in rows {
             if count > 0 {
@@ -63,7 +60,7 @@ pub fn render<'s, T: RenderTime>(
             }
         }
     });
-    bundle.with_errs(both(Some(split.errs), input.errs))
+    bundle.with_errs(input.errs)
 }
 
 /// Fills `value` with the keys and the argument.
