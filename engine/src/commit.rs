@@ -197,12 +197,13 @@ impl Pipeline {
         let ViewThread { statistics, settings, subscriptions, automatic } = views;
         let flusher = Flusher {
             store: store.clone(),
-            published,
             line: line.clone(),
             views: to_views.clone(),
             forgotten_at,
             subscriptions: subscriptions.clone(),
             statistics: statistics.clone(),
+            told: 0,
+            untold: 0,
         };
         let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
         let committer = Committer {

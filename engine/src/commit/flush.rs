@@ -5,7 +5,8 @@
 //!                               └─▶ fdatasync ──────────────────────────────────────────────┴─▶ publish, answer
 //! ```
 //! One flush serves many groups, and so does one pass through a view: nobody reads a state between two flushes. An
-//! erasure keeps its own time in subscriptions, so its group goes alone.
+//! erasure keeps its own time in subscriptions, so its group goes alone. Of a group that wrote nothing that a view
+//! reads the view thread is not told.
 
 use super::stage::Worker;
 use super::{Committed, Flushes, Outcome, Reply};
@@ -17,13 +18,15 @@ use crate::view::message::Message;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::{Deltas, Subscriptions};
-use arc_swap::ArcSwap;
 use repr::{CommitTime, MicroDbId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use storage::Store;
+
+/// After so many groups that do not concern it the view thread is told of one: it holds the state of the last.
+const UNTOLD_MAX: u64 = 256;
 
 /// What the commit stage hands on, in its order.
 pub(super) enum Work {
@@ -58,12 +61,15 @@ pub(super) struct GroupChanges {
 /// See the module.
 pub(super) struct Flusher {
     pub(super) store: Store,
-    pub(super) published: Arc<ArcSwap<Published>>,
     pub(super) line: Arc<Line>,
     pub(super) views: SyncSender<Message>,
     pub(super) forgotten_at: Arc<AtomicU64>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) statistics: Arc<Statistics>,
+    /// Messages to the view thread.
+    pub(super) told: u64,
+    /// Groups since then of which it was not told.
+    pub(super) untold: u64,
 }
 
 impl Worker for Flusher {
@@ -85,11 +91,13 @@ impl Worker for Flusher {
 }
 
 impl Flusher {
-    fn tell_views(&self, message: Message) {
+    fn tell_views(&mut self, message: Message) {
+        self.told += 1;
+        self.untold = 0;
         self.views.send(message).expect("the view thread outlives the flush stage or aborts the process");
     }
 
-    fn flush(&self, mut groups: Vec<Written>) {
+    fn flush(&mut self, mut groups: Vec<Written>) {
         let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
         let followed = self.have_followed(&mut groups);
@@ -98,7 +106,7 @@ impl Flusher {
         let mut flushed = self.store.flush();
         flushes.log = started.elapsed();
         self.statistics.flush.record(flushes.log);
-        let (views, deltas) = self.views_at(followed);
+        let (views, mut deltas) = self.views_at(followed);
         self.statistics.wait_for_views.record(started.elapsed().saturating_sub(flushes.log));
         if flushed.is_ok() && !destroyed.is_empty() {
             // Before the keys go: who reads older snapshots is told so, and who comes now waits for the new one.
@@ -112,7 +120,10 @@ impl Flusher {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
             std::process::abort();
         }
-        self.line.publish(Published { views, ..Published::clone(&last) });
+        self.line.publish(&last, views);
+        if self.untold > 0 && self.subscriptions.are_followed() {
+            deltas.push((last.time, Deltas::default()));
+        }
         self.subscriptions.tell(deltas);
         for group in groups {
             for (reply, erasures) in group.replies {
@@ -121,17 +132,22 @@ impl Flusher {
         }
     }
 
-    /// Tells the view thread of these groups. The time up to which it follows them.
-    fn have_followed(&self, groups: &mut [Written]) -> Option<CommitTime> {
+    /// Tells the view thread of those of these groups that concern it. The time of the last of them.
+    fn have_followed(&mut self, groups: &mut [Written]) -> Option<CommitTime> {
         let mut followed = None;
         let mut together: Option<Message> = None;
         for group in groups {
             let Some(GroupChanges { before, layer, changes_schema }) = group.changes.take() else { continue };
             let after = group.state.clone();
-            followed = Some(after.time);
             let alone = changes_schema
                 || layer.subjects().any(|(_, microdb)| microdb.is_none())
                 || layer.tables().any(|(_, changes)| changes.truncated);
+            let concerns = || self.line.concerns(self.told, layer.tables().map(|(relation, _)| relation));
+            if !alone && self.untold < UNTOLD_MAX && together.is_none() && !concerns() {
+                self.untold += 1;
+                continue;
+            }
+            followed = Some(after.time);
             if !alone && let Some(Message::Group { after: last, layers, .. }) = &mut together {
                 *last = after;
                 layers.push(layer);
@@ -149,15 +165,11 @@ impl Flusher {
         followed
     }
 
-    /// The views as of a time, and what changed in them since the last one.
-    fn views_at(&self, followed: Option<CommitTime>) -> (Views, Vec<(CommitTime, Deltas)>) {
-        let Some(time) = followed else {
-            return (self.published.load().views.clone(), Vec::new());
-        };
-        let mut views = Views::default();
-        let mut deltas = Vec::new();
-        for made in self.line.fetch(time) {
-            views = made.views;
+    /// The views as of a time, if it is told of, and what changed in them since the last one.
+    fn views_at(&self, followed: Option<CommitTime>) -> (Option<Views>, Vec<(CommitTime, Deltas)>) {
+        let (mut views, mut deltas) = (None, Vec::new());
+        for made in followed.into_iter().flat_map(|time| self.line.fetch(time)) {
+            views = Some(made.views);
             deltas.push((made.time, made.deltas));
         }
         (views, deltas)

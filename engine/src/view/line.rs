@@ -5,23 +5,31 @@
 //!        └────────▶ view thread: dataflows ──▶ Line ──────┴─▶ publish (leaves, views) at one time
 //! ```
 //!
-//! A group is published once both are done. What a view thread finishes between commits (a hydration) is
-//! published at the time that it was made for, if that is still the latest.
+//! A group is published once both are done. What a view thread finishes between commits (a hydration) is published at
+//! the time that it was made for, or where nothing that views read was written since.
+//!
+//! The other way the line carries which relations views read: of groups that wrote none of them the view thread is not
+//! told, if what it said last is its answer to all that it was told.
 
 use super::published::Views;
 use super::subscription::Deltas;
 use crate::published::Published;
 use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
-use repr::CommitTime;
-use std::collections::VecDeque;
+use repr::{CommitTime, RelationId};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
 pub struct Line {
     published: Arc<ArcSwap<Published>>,
     made: Mutex<VecDeque<Made>>,
     arrived: Condvar,
+    /// Messages that the view thread is done with.
+    heard: AtomicU64,
+    /// What views and ordered indexes read after them.
+    read: ArcSwap<BTreeSet<RelationId>>,
 }
 
 /// What views became by one commit group.
@@ -37,7 +45,29 @@ pub struct Made {
 impl Line {
     /// A line that ends in this pointer.
     pub fn new(published: Arc<ArcSwap<Published>>) -> Self {
-        Line { published, made: Mutex::new(VecDeque::new()), arrived: Condvar::new() }
+        Line {
+            published,
+            made: Mutex::new(VecDeque::new()),
+            arrived: Condvar::new(),
+            heard: AtomicU64::new(0),
+            read: ArcSwap::default(),
+        }
+    }
+
+    /// The view thread is done with one more message, or with none yet; what is read, if that may have changed.
+    pub fn heard(&self, messages: u64, read: Option<BTreeSet<RelationId>>) {
+        if let Some(read) = read {
+            self.read.store(Arc::new(read));
+        }
+        self.heard.store(messages, Ordering::Release);
+    }
+
+    /// Whether views may read one of these relations, for someone who has told the view thread so much.
+    pub fn concerns(&self, told: u64, mut written: impl Iterator<Item = RelationId>) -> bool {
+        self.heard.load(Ordering::Acquire) != told || {
+            let read = self.read.load();
+            written.any(|relation| read.contains(&relation))
+        }
     }
 
     /// A group is through all views.
@@ -55,9 +85,10 @@ impl Line {
         }
         // Under the lock, so that no group is published in between.
         let published = self.published.load_full();
-        if published.time == time {
+        if published.time >= time {
+            // Nobody was told of the groups in between, or they had waited for this thread.
             self.published.store(Arc::new(Published { views, ..Published::clone(&published) }));
-        } else if published.time < time {
+        } else {
             made.push_back(Made { time, views, deltas: Deltas::default() });
         }
     }
@@ -75,16 +106,14 @@ impl Line {
         taken
     }
 
-    /// Publishes; views that have become others since they were fetched, too.
-    pub fn publish(&self, mut state: Published) {
+    /// Publishes a state with the views that followed it, or with those of before; views that have become others
+    /// since, too.
+    pub fn publish(&self, state: &Published, followed: Option<Views>) {
         let mut made = self.made.lock();
+        let mut views = followed.unwrap_or_else(|| self.published.load().views.clone());
         while made.front().is_some_and(|made| made.time <= state.time) {
-            if let Some(late) = made.pop_front()
-                && late.time == state.time
-            {
-                state.views = late.views;
-            }
+            views = made.pop_front().map_or(views, |late| late.views);
         }
-        self.published.store(Arc::new(state));
+        self.published.store(Arc::new(Published { views, ..Published::clone(state) }));
     }
 }

@@ -106,6 +106,11 @@ impl OrderedIndexes {
         became
     }
 
+    /// The tables that they are of.
+    pub fn read(&self) -> impl Iterator<Item = RelationId> {
+        self.0.values().map(|index| index.by.table.id)
+    }
+
     /// Whether one is being filled.
     pub fn is_filling(&self) -> bool {
         self.0.values().any(OrderedIndex::is_filling)

@@ -244,6 +244,11 @@ impl Subscriptions {
         }
     }
 
+    /// Whether somebody is to hear of commits that change nothing for anybody.
+    pub fn are_followed(&self) -> bool {
+        !self.followers.lock().is_empty()
+    }
+
     /// Waits until the queues and histories hold all that was told before.
     fn settle(&self) {
         let (done, settled) = channel();
@@ -587,7 +592,9 @@ impl Subscription {
 
     /// A time up to which all changes have been queued.
     pub fn frontier(&self) -> CommitTime {
-        CommitTime(self.subscriptions.frontier.load(Ordering::Acquire))
+        let frontier = CommitTime(self.subscriptions.frontier.load(Ordering::Acquire));
+        // Of commits that changed nothing for anybody nobody had to hear before this began.
+        self.queue.begun.get().map_or(frontier, |begun| frontier.max(begun.since))
     }
 }
 

@@ -75,6 +75,8 @@ pub struct ViewWorker {
     ordered: OrderedIndexes,
     /// None after it has changed.
     overview: Option<Rc<Overview>>,
+    /// What views and ordered indexes read is said on the line.
+    is_read_said: bool,
     /// As of `state`.
     current: Views,
     /// A group is under way: `current` is that of its beginning for views that it has not reached.
@@ -97,6 +99,7 @@ impl ViewWorker {
             views: BTreeMap::new(),
             ordered: OrderedIndexes::default(),
             overview: None,
+            is_read_said: false,
             current: Views::default(),
             amid_group: false,
             state,
@@ -107,6 +110,8 @@ impl ViewWorker {
     pub fn run(mut self, messages: &Receiver<Message>) {
         self.follow_catalog();
         self.republish();
+        let mut heard = 0;
+        self.say_what_is_read(heard);
         loop {
             let message = if self.ordered.is_filling() || !self.overview().hydrating.is_empty() {
                 match messages.try_recv() {
@@ -120,6 +125,7 @@ impl ViewWorker {
                     Err(RecvError) => return,
                 }
             };
+            let is_told = message.is_some();
             match message {
                 Some(Message::Group { before, after, layers }) => self.group(&before, after, &layers),
                 Some(Message::Create(definition, state)) => {
@@ -135,6 +141,7 @@ impl ViewWorker {
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
                     self.ordered.remove(view);
+                    self.overview = None;
                     if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
                         flow.end(&mut self.worker);
                     }
@@ -159,12 +166,25 @@ impl ViewWorker {
                     self.hydrate();
                 }
             }
+            if is_told {
+                heard += 1;
+                self.say_what_is_read(heard);
+            }
         }
     }
 
+    /// After so many messages: whoever sends the next may look at this first.
+    fn say_what_is_read(&mut self, heard: u64) {
+        let overview = self.overview();
+        let anew = !std::mem::replace(&mut self.is_read_said, true);
+        let read = anew.then(|| overview.readers.keys().copied().chain(self.ordered.read()).collect());
+        self.around.line.heard(heard, read);
+    }
+
     fn overview(&mut self) -> Rc<Overview> {
-        let views = &self.views;
+        let (views, is_read_said) = (&self.views, &mut self.is_read_said);
         let make = || {
+            *is_read_said = false;
             let mut overview = Overview { readers: BTreeMap::new(), waiting: Vec::new(), hydrating: Vec::new() };
             for (id, view) in views {
                 view.reads().for_each(|read| overview.readers.entry(read).or_default().push(*id));

@@ -12,6 +12,7 @@ use std::time::Instant;
 impl ViewWorker {
     pub(super) fn create_ordered(&mut self, id: RelationId, by: OrderedBy) {
         let catalog = self.state.catalog().clone();
+        self.overview = None;
         if self.ordered.create(id, by, &catalog) {
             self.around.statistics.created(id);
             self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
@@ -24,6 +25,7 @@ impl ViewWorker {
     /// Those whose tables have become others end.
     pub(super) fn end_ordered(&mut self, catalog: &Catalog) {
         for id in self.ordered.follow_catalog(catalog) {
+            self.overview = None;
             self.current.remove(id);
             self.around.statistics.dropped(id);
             self.around.automatic.ended(id);
