@@ -7,10 +7,12 @@
 use super::arrangement::{Bytes, Key, RowLayout};
 use super::meter::batch_bytes;
 use differential_dataflow::trace::cursor::{Cursor, Navigable};
-use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
+use differential_dataflow::trace::implementations::containers::BatchContainer;
+use differential_dataflow::trace::implementations::ord_neu::val_batch::{OrdValBatch, OrdValBuilder, OrdValStorage};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
 use differential_dataflow::trace::{Batch, BatchReader, Builder, Description, Merger};
 use repr::Row;
+use std::ops::Range;
 use std::sync::Arc;
 use timely::progress::{Antichain, frontier::AntichainRef};
 
@@ -176,37 +178,50 @@ fn total(cursor: &mut ViewCursor, batch: &ViewBatch) -> isize {
     total
 }
 
+/// Where the rows of one key stand in a batch, those that are still to come.
+struct OfKey<'b> {
+    storage: &'b OrdValStorage<ViewLayout>,
+    rows: Range<usize>,
+}
+
+impl<'b> OfKey<'b> {
+    fn find(batch: &'b ViewBatch, key: &[u8]) -> Option<Self> {
+        let storage = &batch.0.storage;
+        let at = storage.keys.advance(0, storage.keys.len(), |found| found < Bytes(key));
+        let (first, end) = (storage.keys.get(at)? == Bytes(key)).then(|| storage.vals.bounds(at))?;
+        Some(OfKey { storage, rows: first..end })
+    }
+
+    fn row(&self) -> Option<Bytes<'b>> {
+        (!self.rows.is_empty()).then(|| self.storage.vals.get_abs(self.rows.start))
+    }
+
+    /// What the row's updates add up to; goes on to the next.
+    fn take(&mut self) -> isize {
+        let (first, end) = self.storage.upds.bounds(self.rows.start);
+        self.rows.start += 1;
+        self.storage.upds.diffs[first..end].iter().sum()
+    }
+}
+
 /// The rows of one key, in byte order, each with what the batches add up to (never zero). `visit` says
 /// whether to go on.
 pub fn for_key(batches: &[ViewBatch], key: &[u8], mut visit: impl FnMut(&[u8], isize) -> bool) {
-    let mut found: Vec<(ViewCursor, &ViewBatch)> = Vec::with_capacity(batches.len());
-    for batch in batches {
-        let mut cursor = batch.cursor();
-        cursor.seek_key(batch, Bytes(key));
-        if cursor.get_key(batch) == Some(Bytes(key)) {
-            found.push((cursor, batch));
-        }
-    }
-    if let [(cursor, batch)] = found.as_mut_slice() {
-        while let Some(row) = cursor.get_val(batch) {
-            let total = total(cursor, batch);
+    let mut found: Vec<OfKey<'_>> = Vec::with_capacity(batches.len());
+    found.extend(batches.iter().filter_map(|batch| OfKey::find(batch, key)));
+    if let [only] = found.as_mut_slice() {
+        while let Some(row) = only.row() {
+            let total = only.take();
             if total != 0 && !visit(row.0, total) {
                 return;
             }
-            cursor.step_val(batch);
         }
         return;
     }
-    loop {
-        let Some(least) = found.iter().filter_map(|(cursor, batch)| cursor.get_val(batch)).min() else { return };
-        let mut sum = 0;
-        for (cursor, batch) in &mut found {
-            if cursor.get_val(batch) == Some(least) {
-                sum += total(cursor, batch);
-                cursor.step_val(batch);
-            }
-        }
-        if sum != 0 && !visit(least.0, sum) {
+    while let Some(least) = found.iter().filter_map(OfKey::row).min() {
+        let here = found.iter_mut().filter(|of_key| of_key.row() == Some(least));
+        let total: isize = here.map(OfKey::take).sum();
+        if total != 0 && !visit(least.0, total) {
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! Values as text, through `repr::text`, under the session's time zone and float settings.
 //!
-//! What is printed most (integers, booleans, text) is written straight into the connection's buffer.
+//! What is printed most (integers, booleans, text) is written straight into the connection's buffer, its length first.
 
 pub use repr::text::TextContext;
 
@@ -11,12 +11,45 @@ use repr::{ColumnType, Datum, ScalarType};
 
 /// Appends a value that is not NULL, without its length.
 pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
+    written(datum, scalar, context, |text| {
+        out.put_slice(text);
+        Ok(())
+    })
+}
+
+/// Appends a value with its length before it; NULL is -1.
+pub fn encode_with_length(
+    datum: &Datum,
+    scalar: &ScalarType,
+    context: &TextContext,
+    out: &mut BytesMut,
+) -> Result<(), SqlError> {
+    if matches!(datum, Datum::Null) {
+        out.put_i32(-1);
+        return Ok(());
+    }
+    written(datum, scalar, context, |text| {
+        let length = i32::try_from(text.len()).map_err(|_| SqlError::new("54000", "value is too large"))?;
+        out.reserve(text.len() + 4);
+        out.put_i32(length);
+        out.put_slice(text);
+        Ok(())
+    })
+}
+
+/// A value that is not NULL, as text.
+fn written(
+    datum: &Datum,
+    scalar: &ScalarType,
+    context: &TextContext,
+    take: impl FnOnce(&[u8]) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
     match datum {
-        Datum::Bool(value) => out.put_u8(if *value { b't' } else { b'f' }),
-        Datum::Int2(value) => integer(i64::from(*value), out),
-        Datum::Int4(value) => integer(i64::from(*value), out),
-        Datum::Int8(value) => integer(*value, out),
-        Datum::Text(value) | Datum::Bpchar(value) => out.put_slice(value.as_bytes()),
+        Datum::Bool(value) => take(if *value { b"t" } else { b"f" }),
+        Datum::Int2(value) => integer(i64::from(*value), take),
+        Datum::Int4(value) => integer(i64::from(*value), take),
+        Datum::Int8(value) => integer(*value, take),
+        Datum::Text(value) | Datum::Bpchar(value) => take(value.as_bytes()),
         Datum::Null
         | Datum::Oid(_)
         | Datum::Float4(_)
@@ -32,12 +65,11 @@ pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &m
         | Datum::Jsonb(_)
         | Datum::Enum { .. }
         | Datum::Array(_)
-        | Datum::Record(_) => out.put_slice(repr::text::format(datum, scalar, context).as_bytes()),
+        | Datum::Record(_) => take(repr::text::format(datum, scalar, context).as_bytes()),
     }
-    Ok(())
 }
 
-fn integer(value: i64, out: &mut BytesMut) {
+fn integer<R>(value: i64, take: impl FnOnce(&[u8]) -> R) -> R {
     // The longest is -9223372036854775808.
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -54,26 +86,7 @@ fn integer(value: i64, out: &mut BytesMut) {
         at -= 1;
         digits[at] = b'-';
     }
-    out.put_slice(&digits[at..]);
-}
-
-/// Appends a value with its length before it; NULL is -1.
-pub fn encode_with_length(
-    datum: &Datum,
-    scalar: &ScalarType,
-    context: &TextContext,
-    out: &mut BytesMut,
-) -> Result<(), SqlError> {
-    if matches!(datum, Datum::Null) {
-        out.put_i32(-1);
-        return Ok(());
-    }
-    let start = out.len();
-    out.put_i32(0);
-    encode(datum, scalar, context, out)?;
-    let length = i32::try_from(out.len() - start - 4).map_err(|_| SqlError::new("54000", "value is too large"))?;
-    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-    Ok(())
+    take(&digits[at..])
 }
 
 /// Reads a value that a client sent as text.
@@ -100,9 +113,7 @@ mod tests {
     #[test]
     fn integers_print_as_in_sql() {
         for value in [0, 7, -7, 10, 1_000_000, i64::MAX, i64::MIN] {
-            let mut out = BytesMut::new();
-            integer(value, &mut out);
-            assert_eq!(out, value.to_string().as_bytes());
+            assert_eq!(integer(value, <[u8]>::to_vec), value.to_string().as_bytes());
         }
     }
 }
