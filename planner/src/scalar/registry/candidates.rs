@@ -36,6 +36,13 @@ pub(super) fn choose<'a>(
     as_array: bool,
 ) -> Result<Chosen, Failure> {
     let signatures: Vec<&Signature> = signatures.into_iter().collect();
+    // Most calls: nothing is to be chosen.
+    if !as_array
+        && let Some(index) = signatures.iter().position(|signature| signature.takes_exactly(types))
+        && let Some(args) = signatures[index].expanded(types.len(), false)
+    {
+        return finish(signatures[index], Candidate { index, args, plain: true }, types);
+    }
     let mut candidates: Vec<Candidate> = Vec::new();
     for (index, signature) in signatures.iter().enumerate() {
         if let Some(args) = signature.expanded(types.len(), as_array) {

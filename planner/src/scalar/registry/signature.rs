@@ -110,6 +110,16 @@ impl Signature {
             && self.args.iter().zip(types).all(|(arg, given)| matches!(arg, Pattern::Exact(exact) if exact == given))
     }
 
+    /// Whether it takes arguments of these types as they are, one by one; those that are left out may be.
+    pub(super) fn takes_exactly(&self, types: &[ScalarType]) -> bool {
+        let (given, declared) = (types.len(), self.args.len());
+        let exact = |(arg, given): (&Pattern, &ScalarType)| matches!(arg, Pattern::Exact(exact) if exact == given);
+        !self.variadic
+            && given <= declared
+            && given + self.optional >= declared
+            && self.args.iter().zip(types).all(exact)
+    }
+
     /// The first result's type.
     pub(super) fn result(&self, binding: &Binding) -> Option<ScalarType> {
         self.results[0].1.bound(binding)
