@@ -6,6 +6,7 @@
 use crate::hir::{OutputColumn, RowLock};
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
+use std::sync::Arc;
 
 /// A relation to be computed.
 #[derive(Clone, Debug, PartialEq)]
@@ -278,7 +279,7 @@ pub struct InsertPlan {
     /// Into which table.
     pub table: RelationId,
     /// Gives one value per physical column, defaults and casts applied (dropped and generated: NULL).
-    pub source: Query,
+    pub source: Arc<Query>,
     /// What rows must pass.
     pub checks: RowChecks,
     /// ON CONFLICT.
@@ -317,7 +318,7 @@ pub struct UpdatePlan {
     /// Which table.
     pub table: RelationId,
     /// The rows and the context of each.
-    pub source: Query,
+    pub source: Arc<Query>,
     /// Over the source's columns.
     pub assignments: Vec<(ColumnIndex, ScalarExpr)>,
     /// What the new rows must pass.
@@ -332,7 +333,7 @@ pub struct DeletePlan {
     /// Which table.
     pub table: RelationId,
     /// The rows.
-    pub source: Query,
+    pub source: Arc<Query>,
     /// Over the source's columns.
     pub returning: Option<Returning>,
 }

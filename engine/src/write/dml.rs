@@ -46,13 +46,18 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) 
     Ok(written)
 }
 
-fn run(source: &Query, view: Layered, writer: &Writer<'_>, limits: &QueryLimits) -> Result<Vec<Vec<Datum>>, SqlError> {
+fn run(
+    source: &Arc<Query>,
+    view: Layered,
+    writer: &Writer<'_>,
+    limits: &QueryLimits,
+) -> Result<Vec<Vec<Datum>>, SqlError> {
     let database = writer.transaction.database();
     // Of this snapshot: a statement that waited for locks is computed anew over a later one.
     let limits = QueryLimits { ended: database.ended_since(view.time()), ..limits.clone() };
     let system = Arc::new(crate::system::Catalogs::new(database, view.catalog(), &writer.context));
     one_shot::run_with_system(
-        Arc::new(source.clone()),
+        source.clone(),
         Arc::new(view),
         writer.context.clone(),
         limits,
@@ -255,7 +260,7 @@ fn execute_delete(writer: &mut Writer<'_>, plan: &DeletePlan, limits: &QueryLimi
 fn target_rows(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
-    source: &Query,
+    source: &Arc<Query>,
     limits: &QueryLimits,
 ) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
     writer.lock_table(shape.id())?;

@@ -8,13 +8,14 @@ use crate::physical::KeyForms;
 use crate::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan};
 use crate::scalar::ScalarExpr;
 use repr::ColumnIndex;
+use std::sync::Arc;
 
 /// Plans INSERT, UPDATE and DELETE.
 pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> Result<WritePlan, PlanError> {
     Ok(match write {
         WriteHir::Insert(insert) => WritePlan::Insert(InsertPlan {
             table: insert.table,
-            source: super::plan_query(&insert.source, catalog, forms)?,
+            source: Arc::new(super::plan_query(&insert.source, catalog, forms)?),
             checks: plan_checks(&insert.checks)?,
             on_conflict: match &insert.on_conflict {
                 None => None,
@@ -33,14 +34,14 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
         }),
         WriteHir::Update(update) => WritePlan::Update(UpdatePlan {
             table: update.table,
-            source: super::plan_query(&update.source, catalog, forms)?,
+            source: Arc::new(super::plan_query(&update.source, catalog, forms)?),
             assignments: assignments(&update.assignments)?,
             checks: plan_checks(&update.checks)?,
             returning: returning(update.returning.as_ref())?,
         }),
         WriteHir::Delete(delete) => WritePlan::Delete(DeletePlan {
             table: delete.table,
-            source: super::plan_query(&delete.source, catalog, forms)?,
+            source: Arc::new(super::plan_query(&delete.source, catalog, forms)?),
             returning: returning(delete.returning.as_ref())?,
         }),
     })
