@@ -101,3 +101,7 @@ CREATE TABLE "Quoted ""name""" AS SELECT 1 AS "Odd col";
 SELECT * FROM "Quoted ""name""";
 -- who one is
 SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user;
+
+-- a list behind IN whose first element is in parentheses
+SELECT 1 IN ((SELECT 2), 1, 3), 2 NOT IN ((SELECT count(*) FROM e), 1), 3 IN ((SELECT 1) + 2, 5), 4 IN ((4), 5), 1 IN ((SELECT 1)), 2 IN ((SELECT 1) UNION SELECT 2);
+SELECT (1, 2) IN ((1, 2), (3, 4)), 1 NOT IN ((SELECT 1 WHERE 1 IN ((SELECT 1), 2)), NULL), 1 IN (((SELECT 1))), 2 IN ((SELECT 1) ORDER BY 1 LIMIT 1);

@@ -116,6 +116,9 @@ impl Dialect for DogwoodDialect {
         POSTGRES.parse_prefix(parser)
     }
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+        if let Some(negated) = list_in_parentheses(parser) {
+            return Some(list(parser, expr, negated));
+        }
         match quantifier(parser) {
             Some(tokens) => Some(quantified(parser, expr, precedence, tokens)),
             None => POSTGRES.parse_infix(parser, expr, precedence),
@@ -173,6 +176,56 @@ impl Dialect for DogwoodDialect {
     ) -> bool {
         POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
+}
+
+/// What goes on with a query that stands in parentheses.
+const AFTER_QUERY: [Keyword; 8] = [
+    Keyword::UNION,
+    Keyword::INTERSECT,
+    Keyword::EXCEPT,
+    Keyword::ORDER,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::FETCH,
+    Keyword::FOR,
+];
+
+/// Whether `[NOT] IN` is next with a list whose first element is in parentheses, which sqlparser would take for a query; and
+/// whether with NOT.
+fn list_in_parentheses(parser: &Parser) -> Option<bool> {
+    let is_word = |token: &Token, keywords: &[Keyword]| matches!(token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword));
+    let negated = is_word(&parser.peek_token_ref().token, &[Keyword::NOT]);
+    let first = usize::from(negated);
+    let opened = |place: usize| parser.peek_nth_token_ref(place).token == Token::LParen;
+    if !is_word(&parser.peek_nth_token_ref(first).token, &[Keyword::IN]) || !opened(first + 1) || !opened(first + 2) {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut tokens = (parser.index()..)
+        .map(|place| &parser.token_at(place).token)
+        .filter(|token| !matches!(token, Token::Whitespace(_)))
+        .skip(first + 2);
+    let closed = tokens.by_ref().take_while(|token| **token != Token::EOF).any(|token| {
+        match token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let after = tokens.next().filter(|_| closed)?;
+    (*after != Token::RParen && !is_word(after, &AFTER_QUERY)).then_some(negated)
+}
+
+fn list(parser: &mut Parser, left: &Expr, negated: bool) -> Result<Expr, ParserError> {
+    if negated {
+        parser.expect_keyword_is(Keyword::NOT)?;
+    }
+    parser.expect_keyword_is(Keyword::IN)?;
+    parser.expect_token(&Token::LParen)?;
+    let list = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::InList { expr: Box::new(left.clone()), list, negated })
 }
 
 const QUANTIFIERS: [Keyword; 3] = [Keyword::ANY, Keyword::SOME, Keyword::ALL];
