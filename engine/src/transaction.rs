@@ -40,6 +40,7 @@ struct Savepoint {
     name: String,
     mark: Mark,
     deferred: usize,
+    cursors: usize,
 }
 
 /// REPEATABLE READ's snapshot.
@@ -78,6 +79,8 @@ pub struct Transaction {
     /// The session that it is of.
     holder: Arc<Holder>,
     savepoints: Vec<Savepoint>,
+    /// Names of the cursors that it has declared, in order; some may be closed.
+    pub cursors: Vec<String>,
     /// Constraint checks put off to COMMIT.
     pub deferred: Vec<DeferredCheck>,
     /// Referenced rows that it keeps from going.
@@ -106,6 +109,7 @@ impl Transaction {
             snapshot: OneSnapshot::Open,
             holder: holder.clone(),
             savepoints: Vec::new(),
+            cursors: Vec::new(),
             deferred: Vec::new(),
             parents: KeptParents::default(),
             constraint_modes: Vec::new(),
@@ -236,7 +240,8 @@ impl Transaction {
 
     /// SAVEPOINT
     pub fn savepoint(&mut self, name: String) {
-        self.savepoints.push(Savepoint { name, mark: self.overlay.mark(), deferred: self.deferred.len() });
+        let (mark, deferred, cursors) = (self.overlay.mark(), self.deferred.len(), self.cursors.len());
+        self.savepoints.push(Savepoint { name, mark, deferred, cursors });
     }
     /// RELEASE SAVEPOINT
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
@@ -244,14 +249,14 @@ impl Transaction {
         self.savepoints.truncate(position);
         Ok(())
     }
-    /// ROLLBACK TO SAVEPOINT
-    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+    /// ROLLBACK TO SAVEPOINT. The cursors declared since, which go with it.
+    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<Vec<String>, SqlError> {
         let position = self.find_savepoint(name)?;
-        let (mark, deferred) = (self.savepoints[position].mark, self.savepoints[position].deferred);
+        let Savepoint { mark, deferred, cursors, .. } = self.savepoints[position];
         self.roll_back_to(mark);
         self.deferred.truncate(deferred);
         self.savepoints.truncate(position + 1);
-        Ok(())
+        Ok(self.cursors.split_off(cursors))
     }
     fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
         self.savepoints

@@ -105,3 +105,19 @@ SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM p
 -- a list behind IN whose first element is in parentheses
 SELECT 1 IN ((SELECT 2), 1, 3), 2 NOT IN ((SELECT count(*) FROM e), 1), 3 IN ((SELECT 1) + 2, 5), 4 IN ((4), 5), 1 IN ((SELECT 1)), 2 IN ((SELECT 1) UNION SELECT 2);
 SELECT (1, 2) IN ((1, 2), (3, 4)), 1 NOT IN ((SELECT 1 WHERE 1 IN ((SELECT 1), 2)), NULL), 1 IN (((SELECT 1))), 2 IN ((SELECT 1) ORDER BY 1 LIMIT 1);
+-- a cursor that is declared behind a savepoint goes with it, and no other
+BEGIN;
+CREATE TABLE cur_sp (id INT PRIMARY KEY);
+DECLARE c1 CURSOR FOR SELECT 1 AS one;
+SAVEPOINT s;
+INSERT INTO cur_sp VALUES (1);
+DECLARE c2 CURSOR WITH HOLD FOR SELECT id FROM cur_sp;
+CLOSE c1;
+DECLARE c1 CURSOR FOR SELECT 2 AS two;
+ROLLBACK TO s;
+DECLARE c1 CURSOR FOR SELECT 3 AS three;
+SAVEPOINT t;
+RELEASE t;
+FETCH ALL c1;
+FETCH ALL c2;
+ROLLBACK;

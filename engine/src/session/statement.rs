@@ -316,6 +316,7 @@ impl Session {
         let rows = self.query_rows(query, params)?;
         let columns = query.columns.as_slice().into();
         let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
+        self.transaction().cursors.push(declare.name.clone());
         self.cursors.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
@@ -336,6 +337,7 @@ impl Session {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         let subscribed = self.subscribe(plan, params)?;
+        self.transaction().cursors.push(declare.name.clone());
         self.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }

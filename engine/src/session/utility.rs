@@ -79,7 +79,10 @@ impl Session {
                 complete("RELEASE")
             }
             Statement::RollbackToSavepoint(name) => {
-                self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
+                for cursor in self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)? {
+                    self.cursors.remove(&cursor);
+                    self.subscribed.remove(&cursor);
+                }
                 if let Some(active) = &mut self.active {
                     active.failed = false;
                 }
