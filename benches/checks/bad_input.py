@@ -265,6 +265,13 @@ def protocol(tally, server):
             raw = Raw(server)
     raw.states(query(b"SELECT 1"))
     tally.equal(raw.states(query(b"SELECT 1")), [], "the connection still answers")
+    # COMMIT and ROLLBACK without a block end what has been done since the last Sync.
+    steps = [b"INSERT INTO t VALUES (7300, 'kept')", b"COMMIT", b"INSERT INTO t VALUES (7301, 'undone')", b"ROLLBACK", b"INSERT INTO t VALUES (7302, 'undone')", b"SELECT 1 / 0"]
+    tally.equal(raw.states(*[parse(sql) + bind([]) + EXECUTE for sql in steps], SYNC), ["22012"], "COMMIT without a block")
+    with server.connect() as connection:
+        kept = connection.execute("SELECT id FROM t WHERE id BETWEEN 7300 AND 7302").fetchall()
+        tally.equal(kept, [(7300,)], "what COMMIT without a block has acknowledged")
+        connection.execute("DELETE FROM t WHERE id = 7300")
     raw.close()
     # These end their connection.
     for name, data in [

@@ -121,3 +121,11 @@ RELEASE t;
 FETCH ALL c1;
 FETCH ALL c2;
 ROLLBACK;
+-- COMMIT and ROLLBACK without a block end what the string has done so far
+CREATE TABLE string_ends (id INT);
+INSERT INTO string_ends VALUES (1); COMMIT; INSERT INTO string_ends VALUES (2); ROLLBACK; INSERT INTO string_ends VALUES (3);
+SELECT * FROM string_ends;
+INSERT INTO string_ends VALUES (4); COMMIT AND CHAIN;
+INSERT INTO string_ends VALUES (5); COMMIT; SELECT 1 / 0;
+INSERT INTO string_ends VALUES (6); ROLLBACK AND CHAIN;
+SELECT * FROM string_ends;

@@ -263,10 +263,14 @@ impl Session {
     }
 
     fn finish_block(&mut self, commit: bool, chain: bool, tag: &str) -> Result<Response, SqlError> {
-        let Some(active) = self.active.take().filter(|active| active.block) else {
+        if !self.active.as_ref().is_some_and(|active| active.block) {
+            if chain {
+                return Err(SqlError::new("25P01", format!("{tag} AND CHAIN can only be used in transaction blocks")));
+            }
             self.notice("WARNING", "25P01", "there is no transaction in progress");
-            return complete(tag);
-        };
+        }
+        // Without a block, what statements before it in the same string or before the next Sync have done is ended all the same.
+        let Some(active) = self.active.take() else { return complete(tag) };
         let modes = active.transaction.modes;
         let committed = self.end(active, commit)?;
         if chain {
