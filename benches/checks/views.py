@@ -195,7 +195,7 @@ class Check:
                 self.define(connection, name, query)
             for number in range(self.options.random):
                 self.define(connection, f"r{number}", random_definition(self.dice), must=False)
-        for case in (self.rounds, self.own_writes, self.whole_commits, self.hydration_amid_writes, self.schema_changes, self.stop_and_kill):
+        for case in (self.rounds, self.own_writes, self.whole_commits, self.hydration_amid_writes, self.endless, self.schema_changes, self.stop_and_kill):
             self.round = case.__name__
             began = time.monotonic()
             self.tally.case(case)
@@ -382,6 +382,50 @@ class Check:
             for name in ("large_sum", "large_join", "large_outer", "large_top"):
                 self.definitions.pop(name)
             connection.execute("DROP TABLE large CASCADE")
+
+    def endless(self):
+        """A recursion that comes to no end: nobody waits for it for long, it is given up, and comes back."""
+        with self.server.connect() as connection, self.server.connect() as other:
+            one = connection.execute
+            one("CREATE TABLE parts (id INT PRIMARY KEY, whole INT)")
+            one("INSERT INTO parts VALUES (1, NULL), (2, 1), (3, 2), (4, 3)")
+            one("CREATE TABLE aside (id INT PRIMARY KEY, n INT)")
+            one("CREATE MATERIALIZED VIEW aside_sum AS SELECT count(*) AS n FROM aside")
+            below = """WITH RECURSIVE below(id) AS (SELECT id FROM parts WHERE id = 2
+                UNION ALL SELECT parts.id FROM below JOIN parts ON parts.whole = below.id) SELECT id FROM below"""
+            one(f"CREATE MATERIALIZED VIEW below AS {below}")
+            self.tally.equal(sorted(rows(connection, "SELECT id FROM below")), [(2,), (3,), (4,)], "a recursion")
+            began = time.monotonic()
+            one("UPDATE parts SET whole = 4 WHERE id = 2")
+            self.tally.that(time.monotonic() - began < 40, "a commit waits for a view so long at most", time.monotonic() - began)
+            stage, row = self.stages(connection)["below"]
+            self.tally.that(stage == "failed" and "too long" in row["message"], "a view that comes to no end is given up", row)
+            one("SET statement_timeout = '1s'")
+            self.tally.equal(state_of(rows, connection, "SELECT id FROM below"), "57014", "who reads it computes it")
+            one("UPDATE parts SET whole = 1 WHERE id = 2")
+            self.tally.equal(sorted(rows(connection, "SELECT id FROM below")), [(2,), (3,), (4,)], "without the circle")
+            one("SET statement_timeout = '30s'")
+            one("REFRESH MATERIALIZED VIEW below")
+            self.tally.equal(self.stages(connection)["below"][0], "ready", "REFRESH brings it back")
+            one("UPDATE parts SET whole = 1 WHERE id = 3")
+            self.tally.equal(sorted(rows(connection, "SELECT id FROM below")), [(2,)], "it follows again")
+            # One that has no end from the beginning holds nobody up.
+            one("SET statement_timeout = '1s'")
+            for query in ("SELECT 1 UNION ALL SELECT n FROM t", "SELECT 1 UNION ALL SELECT n + 1 FROM t"):
+                one(f"CREATE MATERIALIZED VIEW endless AS WITH RECURSIVE t(n) AS ({query}) SELECT count(*) AS n FROM t")
+                longest = 0
+                for key in range(20):
+                    began = time.monotonic()
+                    other.execute("INSERT INTO aside VALUES (%s, 1) ON CONFLICT (id) DO UPDATE SET n = aside.n + 1", (key,))
+                    longest = max(longest, time.monotonic() - began)
+                self.tally.that(longest < 8, f"writers beside an endless view: {query}", longest)
+                self.tally.equal(rows(connection, "SELECT n FROM aside_sum"), [(20,)], "other views follow")
+                one("SET statement_timeout = '20s'")
+                self.tally.equal(state_of(one, "DROP MATERIALIZED VIEW endless"), "", "DROP of an endless view")
+                one("SET statement_timeout = '1s'")
+            one("RESET statement_timeout")
+            one("DROP TABLE parts CASCADE")
+            one("DROP TABLE aside CASCADE")
 
     def schema_changes(self):
         tally, writer = self.tally, Writer(self.dice)

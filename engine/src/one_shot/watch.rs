@@ -28,6 +28,8 @@ pub struct Watch {
     limits: QueryLimits,
     /// As in `limits`, unless it was changed since.
     memory_bytes_max: AtomicUsize,
+    /// Beside that in `limits`.
+    patience_until: Mutex<Option<Instant>>,
     /// Charged by sorts and materialised parts.
     held_bytes: AtomicUsize,
     stopped: AtomicBool,
@@ -39,6 +41,7 @@ impl Watch {
     pub fn new(limits: QueryLimits) -> Self {
         Watch {
             memory_bytes_max: AtomicUsize::new(limits.memory_bytes_max),
+            patience_until: Mutex::new(None),
             limits,
             held_bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -49,6 +52,11 @@ impl Watch {
     /// Changes what may be held from here on.
     pub fn set_memory_bytes_max(&self, bytes: usize) {
         self.memory_bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Work that goes on past this is ended (54000).
+    pub fn set_patience_until(&self, until: Option<Instant>) {
+        *self.patience_until.lock() = until;
     }
 
     /// Whether the query is over; cheap, and never the first to notice.
@@ -67,7 +75,7 @@ impl Watch {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Looks at every limit. Errors are 57014, 53200, or why the snapshot ended.
+    /// Looks at every limit. Errors are 57014, 53200, 54000, or why the snapshot ended.
     pub fn check(&self) -> Result<(), SqlError> {
         let error = if let Some(error) = self.failure.lock().clone() {
             error
@@ -75,6 +83,8 @@ impl Watch {
             SqlError::new("57014", "canceling statement due to user request")
         } else if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             SqlError::new("57014", "canceling statement due to statement timeout")
+        } else if self.patience_until.lock().is_some_and(|until| Instant::now() >= until) {
+            SqlError::new("54000", "the work takes too long")
         } else if let Some(error) = (self.limits.ended)() {
             error
         } else if self.is_stopped() {

@@ -53,6 +53,16 @@ pub enum Feed {
     Rows(Arc<Chunk>),
 }
 
+impl Feed {
+    /// How many rows it brings.
+    pub fn rows(&self) -> usize {
+        match self {
+            Feed::Group(group) => group.changes.values().map(|rows| rows.len()).sum(),
+            Feed::Rows(chunk) => chunk.rows.len(),
+        }
+    }
+}
+
 /// Rows to hydrate with.
 pub struct Chunk {
     /// Which chain of the view.

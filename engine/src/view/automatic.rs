@@ -308,7 +308,7 @@ impl AutomaticViews {
             });
             let failed = failure.is_some();
             // Too much by itself.
-            let exploded = failure == Some("53200");
+            let exploded = matches!(failure, Some("53200" | "54000"));
             let over = exploded || (total > memory_bytes_max && bytes(view) > 0);
             if (over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, view, over) {
                 total = total.saturating_sub(bytes(view));

@@ -37,6 +37,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::InputHandle;
 use timely::dataflow::channels::pact::Pipeline as Local;
@@ -75,6 +76,11 @@ pub struct ArrangedBy {
     pub order: Vec<Order>,
 }
 
+/// So long those who commit wait for a view at most, and longer by so much for each row that they changed: a recursion
+/// that comes to no end would hold them for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_A_ROW: Duration = Duration::from_millis(1);
+
 /// A running view.
 pub struct ViewDataflow {
     /// What it is.
@@ -85,6 +91,8 @@ pub struct ViewDataflow {
     pub reads: BTreeSet<RelationId>,
     feeds: InputHandle<u64, CapacityContainerBuilder<Vec<Feed>>>,
     tick: u64,
+    /// What had been made when it was last fed.
+    made_before_bytes: usize,
     /// No error of an earlier tick can come any more.
     errors_until: Rc<Cell<u64>>,
     /// Its number among the worker's dataflows.
@@ -195,6 +203,7 @@ impl ViewDataflow {
             reads,
             feeds,
             tick: 0,
+            made_before_bytes: 0,
             errors_until,
             dataflow,
             operators: first..worker.peek_identifier(),
@@ -209,30 +218,57 @@ impl ViewDataflow {
         })
     }
 
-    /// Feeds it, in one tick, and steps the worker until that has gone through. 53200 if it holds more than the budget.
-    pub fn apply(
+    /// Feeds it, in one tick, and steps the worker until that has gone through. 53200 if it holds more than the budget,
+    /// 54000 if it takes longer than it may: those who commit wait for it.
+    pub fn apply(&mut self, worker: &mut Worker, feeds: Vec<Feed>, budget_bytes: usize) -> Result<(), SqlError> {
+        let rows = feeds.iter().map(Feed::rows).sum::<usize>();
+        let patience = PATIENCE + PATIENCE_A_ROW * u32::try_from(rows).unwrap_or(u32::MAX);
+        self.feed(feeds);
+        let until = Instant::now() + patience;
+        while !self.advance(worker, None, until, budget_bytes)? {}
+        Ok(())
+    }
+
+    /// Feeds it, in one tick.
+    pub fn feed(&mut self, feeds: impl IntoIterator<Item = Feed>) {
+        feeds.into_iter().for_each(|feed| self.feeds.send(feed));
+        self.tick += 1;
+        self.feeds.advance_to(self.tick);
+        self.made_before_bytes = self.meter.made_bytes();
+    }
+
+    /// Steps the worker until what was fed has gone through (true) or the slice is over. No step goes on past `until`,
+    /// nor longer than others would wait for it: 54000. 53200 if it holds more than the budget.
+    pub fn advance(
         &mut self,
         worker: &mut Worker,
-        feeds: impl IntoIterator<Item = Feed>,
+        slice: Option<Duration>,
+        until: Instant,
         budget_bytes: usize,
-    ) -> Result<(), SqlError> {
+    ) -> Result<bool, SqlError> {
         self.watch.set_memory_bytes_max(budget_bytes);
-        self.step_through(worker, feeds).map_err(|error| match error.code {
+        let through = self.step_through(worker, slice, until);
+        // In the turns of others it may be stepped, too.
+        self.watch.set_patience_until(None);
+        through.map_err(|error| match error.code {
             "53200" => over_budget(&self.definition.name, budget_bytes),
+            "54000" => too_slow(&self.definition.name),
             _ => error,
         })
     }
 
-    fn step_through(&mut self, worker: &mut Worker, feeds: impl IntoIterator<Item = Feed>) -> Result<(), SqlError> {
-        feeds.into_iter().for_each(|feed| self.feeds.send(feed));
-        self.tick += 1;
-        self.feeds.advance_to(self.tick);
-        let made_bytes = self.meter.made_bytes();
+    fn step_through(&mut self, worker: &mut Worker, slice: Option<Duration>, until: Instant) -> Result<bool, SqlError> {
+        let started = Instant::now();
+        // Others have their turn after a slice, but not within a step.
+        self.watch.set_patience_until(Some(slice.map_or(until, |_| until.min(started + PATIENCE))));
         while !self.is_done() {
+            if slice.is_some_and(|slice| started.elapsed() >= slice) {
+                return Ok(false);
+            }
             worker.step();
             self.watch.check()?;
             // An explosion is noticed while it grows: one tick may be all of it.
-            if self.meter.made_bytes() - made_bytes > SMALL_TICK_BYTES {
+            if self.meter.made_bytes() - self.made_before_bytes > SMALL_TICK_BYTES {
                 self.check_budget()?;
             }
         }
@@ -241,7 +277,8 @@ impl ViewDataflow {
             arranging.trace.set_logical_compaction(now.borrow());
             arranging.trace.set_physical_compaction(now.borrow());
         }
-        self.check_budget()
+        self.check_budget()?;
+        Ok(true)
     }
 
     /// Whether the last tick has gone through.
@@ -347,6 +384,13 @@ pub(super) fn over_budget(view: &str, budget_bytes: usize) -> SqlError {
         format!("view \"{view}\" needs more memory than dogwood.view_memory allows ({budget_bytes} bytes)"),
     )
     .hint("Narrow its query, or raise dogwood.view_memory and REFRESH the view.")
+}
+
+/// Why a view that does not get through its changes is given up.
+fn too_slow(view: &str) -> SqlError {
+    SqlError::new("54000", format!("view \"{view}\" takes too long to keep up to date"))
+        .detail("A recursion in it may come to no end, or one row may bring too many others.")
+        .hint("Change its query or its rows, then REFRESH the view; until then it is computed by those who read it.")
 }
 
 fn arrange<'s>(

@@ -18,8 +18,11 @@ const CHUNK_READ_MAX: Duration = Duration::from_millis(1);
 /// Groups of a backlog that are applied together. Two at least, or a view would never catch up with its writers.
 const BACKLOG_GROUPS_MIN: usize = 2;
 const BACKLOG_GROUPS_MAX: usize = 256;
-/// As much is fed at a time as takes this long in the dataflow: one row may bring thousands.
-const AIM: Duration = Duration::from_millis(2);
+/// As much is fed at a time as takes this long in the dataflow: one row may bring thousands. What takes longer is
+/// interrupted for those who commit.
+pub const AIM: Duration = Duration::from_millis(2);
+/// Whatever is fed has gone through the dataflow when it had so much time, or the view is given up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A hydration under way.
 pub struct Hydration {
@@ -35,6 +38,17 @@ pub struct Hydration {
     pub rows: u64,
     /// Groups that wait.
     pub backlog: VecDeque<Arc<Group>>,
+    /// What is on its way through the dataflow.
+    pub under_way: Option<UnderWay>,
+}
+
+/// What was fed and has not gone through the dataflow yet.
+#[derive(Clone, Copy)]
+pub struct UnderWay {
+    /// Groups of the backlog, not rows of tables.
+    pub groups: bool,
+    /// The time that it had so far.
+    pub took: Duration,
 }
 
 /// How much comes next, by what the last ones took: a line through them, of which the newest counts most.
@@ -119,22 +133,18 @@ impl Hydration {
             groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
             rows: 0,
             backlog: VecDeque::new(),
+            under_way: None,
         }
     }
 
-    /// So long the last chunk took in the dataflow.
-    pub fn chunk_took(&mut self, took: Duration) {
-        self.chunk_rows.took(took);
+    /// What was fed has gone through the dataflow.
+    pub fn has_gone_through(&mut self, fed: UnderWay) {
+        if fed.groups { self.groups.took(fed.took) } else { self.chunk_rows.took(fed.took) }
     }
 
     /// The next groups of the backlog.
     pub fn next_groups(&mut self) -> Vec<Arc<Group>> {
         self.backlog.drain(..self.groups.next.min(self.backlog.len())).collect()
-    }
-
-    /// So long they took.
-    pub fn groups_took(&mut self, took: Duration) {
-        self.groups.took(took);
     }
 
     /// The next rows to feed; none once all are read.

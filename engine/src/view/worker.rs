@@ -14,7 +14,7 @@ mod orders;
 use super::automatic::AutomaticViews;
 use super::below::{SourceChange, change, is_truncated, table_changes};
 use super::dataflow::{Definition, Logs, ViewDataflow};
-use super::hydrate::Hydration;
+use super::hydrate::{self, Hydration, UnderWay};
 use super::inspection::Inspected;
 use super::line::{Line, Made};
 use super::maintained::{Maintained, Overview, Progress, definition};
@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use storage::Store;
 use timely::WorkerConfig;
 use timely::communication::Allocator;
@@ -375,7 +375,7 @@ impl ViewWorker {
                 let Some(flow) = &mut view.flow else { return Ok(false) };
                 let started = Instant::now();
                 let budget_bytes = self.around.settings.view_memory.bytes();
-                if let Err(error) = flow.apply(&mut self.worker, [Feed::Group(group)], budget_bytes) {
+                if let Err(error) = flow.apply(&mut self.worker, vec![Feed::Group(group)], budget_bytes) {
                     self.fail(id, view, error.clone());
                     return Err(error);
                 }
@@ -591,21 +591,34 @@ impl ViewWorker {
 
     fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
         let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
-        if let Some(feed) = hydration.next_chunk()? {
+        let fed = match hydration.under_way.take() {
+            Some(fed) => Some(fed),
+            None => {
+                if let Some(feed) = hydration.next_chunk()? {
+                    flow.feed([feed]);
+                    Some(UnderWay { groups: false, took: Duration::ZERO })
+                } else if !hydration.backlog.is_empty() {
+                    // Several at once, or a view that looks at large groups would never catch up with its writers.
+                    flow.feed(hydration.next_groups().into_iter().map(Feed::Group));
+                    Some(UnderWay { groups: true, took: Duration::ZERO })
+                } else {
+                    None
+                }
+            }
+        };
+        if let Some(mut fed) = fed {
             let started = Instant::now();
-            flow.apply(&mut self.worker, [feed], self.around.settings.view_memory.bytes())?;
-            hydration.chunk_took(started.elapsed());
-            flow.take_fresh();
-            self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
-            return Ok(());
-        }
-        if !hydration.backlog.is_empty() {
-            // Several at once, or a view that looks at large groups would never catch up with its writers.
-            let (groups, started) = (hydration.next_groups(), Instant::now());
-            let groups = groups.into_iter().map(Feed::Group);
-            flow.apply(&mut self.worker, groups, self.around.settings.view_memory.bytes())?;
-            hydration.groups_took(started.elapsed());
-            flow.take_fresh();
+            let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
+            let budget_bytes = self.around.settings.view_memory.bytes();
+            let through = flow.advance(&mut self.worker, Some(hydrate::AIM), until, budget_bytes)?;
+            fed.took += started.elapsed();
+            if through {
+                hydration.has_gone_through(fed);
+                flow.take_fresh();
+                self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
+            } else {
+                hydration.under_way = Some(fed);
+            }
             return Ok(());
         }
         flow.take_fresh();
