@@ -296,19 +296,35 @@ class Check:
             keyed = "SELECT id, whole / parts FROM shares WHERE id = %d"
             concerned = [self.subscribe(keyed % 3, form) for form in ("copy", "cursor")]
             others = [self.subscribe(keyed % 1, form) for form in ("copy", "cursor")]
+            # Of a view below, too, only those of the row's key; and whoever joins it, once that row is asked for.
+            keyed_below = "SELECT id, part FROM parted WHERE id = %d"
+            concerned.append(self.subscribe(keyed_below % 3))
+            below = [self.subscribe(keyed_below % 1, form) for form in ("copy", "cursor")]
+            connection.execute("CREATE TABLE links (id INT PRIMARY KEY, k INT, share INT)")
+            connection.execute("INSERT INTO links VALUES (1, 1, 1)")
+            linking = "SELECT links.id, parted.part FROM links JOIN parted ON parted.id = links.share WHERE links.k = 1"
+            linked = self.subscribe(linking)
             connection.execute("INSERT INTO shares VALUES (3, 7, 0), (4, 8, 2)")
             for subscriber in concerned:
                 self.ended(subscriber, "22012", f"its row fails: {subscriber.query}", "division by zero")
             connection.execute("UPDATE shares SET whole = 20 WHERE id = 1")
             for subscriber in others:
                 self.tally.that(subscriber.wait_for(lambda told: (1, ("1", "10")) in told_within(told)), "a row of another key fails", subscriber.error)
-            self.ended(self.subscribe(keyed % 3), "22012", "one that begins while its row fails", "division by zero")
+            below.append(self.subscribe(keyed_below % 1))
+            for subscriber in below:
+                self.tally.that(subscriber.wait_for(lambda told: (1, ("1", "10")) in told_within(told)), "a row of another key fails in a view below", subscriber.error)
+            if self.tally.that(linked.wait_for(lambda told: (1, ("1", "10")) in told_within(told)), "a row fails that is not joined", linked.error):
+                connection.execute("INSERT INTO links VALUES (2, 1, 3)")
+                self.ended(linked, "22012", "the row that fails is joined", "division by zero")
+            for query in (keyed % 3, keyed_below % 3, linking):
+                self.ended(self.subscribe(query), "22012", f"one that begins while its row fails: {query}", "division by zero")
             others.append(self.subscribe(keyed % 2))
             connection.execute("UPDATE shares SET parts = 0 WHERE id = 2")
             self.ended(others.pop(), "22012", "one row more fails", "division by zero")
-            for subscriber in others:
+            for subscriber in others + below:
                 self.tally.equal(subscriber.error, None, "rows of other keys fail")
                 subscriber.end()
+            connection.execute("DROP TABLE links")
             connection.execute("UPDATE shares SET whole = 10 WHERE id = 1")
             connection.execute("UPDATE shares SET parts = 3 WHERE id = 2")
             for subscriber in subscribers[:-2]:

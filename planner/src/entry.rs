@@ -80,6 +80,7 @@ pub enum MaintainedViews {
 }
 
 /// SUBSCRIBE, ready to run.
+#[derive(Clone)]
 pub struct SubscribePlan {
     /// What is watched, and which keys of it.
     pub lifted: Lifted,
@@ -95,6 +96,8 @@ pub struct SubscribePlan {
     pub text: String,
     /// The query by itself, whose rows are what is watched.
     pub query: Arc<Query>,
+    /// The same over tables alone, if it reads maintained views: for when rows of these cannot be evaluated.
+    pub expanded: Option<Arc<SubscribePlan>>,
 }
 
 /// COPY FROM, ready to run.
@@ -144,7 +147,24 @@ pub fn plan_statement(
     let session = SessionInfo { views, ..SessionInfo::default() };
     let (resolved, params, views) = resolve_reads(parsed, catalog, &session, param_types)?;
     let params = params.into_iter().map(|column_type| column_type.scalar).collect();
-    Ok(PlannedStatement { planned: plan_resolved(resolved, catalog)?, params, views: views.into_iter().collect() })
+    let mut planned = plan_resolved(resolved, catalog)?;
+    if let Some(plan) = subscribe_plan(&mut planned).filter(|_| !views.is_empty()) {
+        let session = SessionInfo { views: ViewUse::Expand, ..SessionInfo::default() };
+        let (resolved, _, _) = resolve_reads(parsed, catalog, &session, param_types)?;
+        let mut expanded = plan_resolved(resolved, catalog)?;
+        let expanded = subscribe_plan(&mut expanded).cloned();
+        Arc::make_mut(plan).expanded = expanded;
+    }
+    Ok(PlannedStatement { planned, params, views: views.into_iter().collect() })
+}
+
+/// SUBSCRIBE's plan, in whatever it stands.
+fn subscribe_plan(planned: &mut Planned) -> Option<&mut Arc<SubscribePlan>> {
+    match planned {
+        Planned::Subscribe(plan) | Planned::SubscribeCursor(_, plan) => Some(plan),
+        Planned::CopyOut(what, _) => subscribe_plan(what),
+        _ => None,
+    }
 }
 
 fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanError> {
@@ -173,7 +193,9 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::Subscribe { query, snapshot, progress, as_of, text } => {
             let (lifted, columns) = subscribe(&query, catalog)?;
             let query = Arc::new(plan_query(&query, catalog, &forms)?);
-            Planned::Subscribe(Arc::new(SubscribePlan { lifted, columns, snapshot, progress, as_of, text, query }))
+            let expanded = None;
+            let plan = SubscribePlan { lifted, columns, snapshot, progress, as_of, text, query, expanded };
+            Planned::Subscribe(Arc::new(plan))
         }
         Resolved::Gdpr { request, table, key } => {
             Planned::Gdpr(request, table, key.iter().map(plan_expr).collect::<Result<_, _>>()?)

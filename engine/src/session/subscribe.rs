@@ -97,6 +97,7 @@ pub enum Readiness {
 /// What a subscription watches, as a query that can be asked by itself.
 struct Looked {
     database: Weak<Database>,
+    /// Over tables alone: a row that fails in a view below is missing there.
     query: Arc<Query>,
     context: EvalContext,
     view: RelationId,
@@ -112,7 +113,6 @@ impl Looked {
     fn check(&self, state: &Arc<Published>) -> Result<(), SqlError> {
         // Nobody is told any more.
         let Some(database) = self.database.upgrade() else { return Ok(()) };
-        // A row that fails in a view below is missing in both.
         if !is_readable(state, &self.reads, self.view)? {
             return Err(gone());
         }
@@ -160,16 +160,19 @@ impl Session {
         let database = self.database.clone();
         let catalog = self.catalog();
         let context = self.eval_context(params, &catalog);
-        let keys = read::keys(&plan.lifted, &context)?;
-        let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
-        let shape = PlannedShape::new(Arc::new(plan.lifted.clone()), &catalog);
         for _ in 0..ATTEMPTS_MAX {
+            // While rows fail in a view below, a view is made of the tables, in which the failing rows have keys.
+            let below = plan.expanded.as_ref().filter(|_| fails_below(&database.latest(), &plan.lifted.reads));
+            let plan = below.map_or(plan, |expanded| expanded);
+            let keys = read::keys(&plan.lifted, &context)?;
+            let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
+            let shape = PlannedShape::new(Arc::new(plan.lifted.clone()), &catalog);
             let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
             let held = Held { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &plan.lifted)? else { continue };
             let watched = Looked {
                 database: Arc::downgrade(&database),
-                query: plan.query.clone(),
+                query: plan.expanded.as_ref().map_or(&plan.query, |expanded| &expanded.query).clone(),
                 context: context.clone(),
                 view,
                 keys: keys.clone(),
@@ -194,6 +197,9 @@ impl Session {
             let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
                 continue;
             };
+            if fails_below(&published, &plan.lifted.reads) {
+                continue;
+            }
             if let Some(error) = &state.error {
                 // Rows of some keys fail: are they these?
                 watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
@@ -268,6 +274,9 @@ impl Session {
             if is_readable(&published, &lifted.reads, view)? {
                 return Ok(Some(published.time));
             }
+            if fails_below(&published, &lifted.reads) {
+                return Ok(None);
+            }
             self.check_patience(&watch)?;
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -284,20 +293,25 @@ impl Session {
     }
 }
 
-/// Whether a view and all views below it can be read; why not, if waiting does not help.
-fn is_readable(published: &Published, reads: &BTreeSet<RelationId>, view: RelationId) -> Result<bool, SqlError> {
+/// The maintained views that these relations are or are made of.
+fn views_below(published: &Published, reads: &BTreeSet<RelationId>) -> impl Iterator<Item = RelationId> {
     let catalog = published.catalog();
     let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-    let below = with_tables_below(catalog, reads.iter().copied());
+    with_tables_below(catalog, reads.iter().copied()).into_iter().filter(maintained)
+}
+
+/// Whether rows of a view below cannot be evaluated.
+fn fails_below(published: &Published, reads: &BTreeSet<RelationId>) -> bool {
+    let fails = |id| published.views.get(id).is_some_and(|state| state.error.is_some());
+    views_below(published, reads).any(fails)
+}
+
+/// Whether a view and all views below it can be read, though rows may fail; why not, if waiting does not help.
+fn is_readable(published: &Published, reads: &BTreeSet<RelationId>, view: RelationId) -> Result<bool, SqlError> {
     let mut readable = true;
-    for id in below.into_iter().filter(maintained).chain([view]) {
+    for id in views_below(published, reads).chain([view]) {
         match published.views.get(id) {
-            Some(state) if matches!(state.stage, Stage::Ready) => {
-                // Of the query's own view the rows of other keys may fail.
-                if let Some(error) = state.error.as_ref().filter(|_| id != view) {
-                    return Err(error.clone().into());
-                }
-            }
+            Some(state) if matches!(state.stage, Stage::Ready) => {}
             Some(state) => {
                 if let Stage::Failed(error) = &state.stage {
                     return Err(error.clone());

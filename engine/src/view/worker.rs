@@ -297,10 +297,11 @@ impl ViewWorker {
             });
             let readers = overview.readers.get(&id);
             match self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
-                Ok(false) => {}
-                Ok(true) => {
+                // What is joined with a view below may ask for other rows of it, and so for one that fails.
+                Ok(changed) if changed || view.reads().count() > 1 && view.reads().any(|read| self.fails(read)) => {
                     doubtful.insert(id);
                 }
+                Ok(_) => {}
                 Err(error) => {
                     failing.insert(id, error);
                 }
@@ -319,6 +320,12 @@ impl ViewWorker {
         if !doubtful.is_empty() {
             self.doubt(doubtful, after, deltas);
         }
+    }
+
+    /// Whether rows of a view, or of one below it, cannot be evaluated.
+    fn fails(&self, id: RelationId) -> bool {
+        self.current.get(id).is_some_and(|state| state.error.is_some())
+            || self.views.get(&id).is_some_and(|view| view.reads().any(|read| self.fails(read)))
     }
 
     /// Rows have come to fail in these views, or fail no more. A row that fails is missing in the views above, too.
