@@ -79,6 +79,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
             database.subscriptions.queued_bytes(),
             Some(database.settings.subscription_memory.bytes()),
         ),
+        ("subscription histories", database.subscriptions.history_bytes(), None),
     ]
 }
 

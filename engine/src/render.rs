@@ -22,6 +22,7 @@ pub mod inner;
 pub mod join;
 pub mod leaf;
 pub mod lookup_join;
+pub mod merging;
 pub mod meter;
 pub mod mfp;
 pub mod ordered;

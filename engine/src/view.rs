@@ -10,6 +10,7 @@
 //! read          answering a query from published batches         reason      why a query is not
 //! below         what became of what a view reads                 history     changes to go on from
 //! ordered       value → row key, for ranges of personal tables   message     what the thread is told
+//! remembered    what filling a view has looked up
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -29,6 +30,7 @@ pub mod ordered;
 pub mod published;
 pub mod read;
 pub mod reason;
+pub mod remembered;
 pub mod statistics;
 pub mod subscription;
 pub mod worker;

@@ -14,6 +14,7 @@ mod random;
 use engine::reader::Reader;
 use engine::render::arrangement_log::ArrangementLog;
 use engine::render::delta::{Feed, Group};
+use engine::render::merging::{Extent, Merging};
 use engine::render::rendered::OperatorLog;
 use engine::view::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
 use engine::view::hydrate::Hydration;
@@ -140,6 +141,7 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
 /// A view and the worker that maintains it.
 struct Maintained {
     worker: Worker,
+    merging: Merging,
     flow: ViewDataflow,
     tables: Tables,
 }
@@ -148,7 +150,9 @@ impl Maintained {
     /// None if the plan's changes cannot be followed.
     fn new(plan: &Plan, tables: Tables) -> Option<Self> {
         let allocator = Allocator::Thread(Thread::default());
-        let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        let (merging, mut config) = (Merging::default(), WorkerConfig::default());
+        merging.configure(&mut config);
+        let mut worker = Worker::new(config, allocator, Some(Instant::now()));
         let logs =
             Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         let by = |index: u32, key: Vec<usize>, order: Vec<Order>| ArrangedBy { index: IndexId(index), key, order };
@@ -162,7 +166,7 @@ impl Maintained {
         };
         let catalog = tables.memory().catalog.clone();
         let flow = ViewDataflow::build(&mut worker, definition, &catalog, context(Vec::new()), logs).ok()?;
-        let mut maintained = Maintained { worker, flow, tables };
+        let mut maintained = Maintained { worker, merging, flow, tables };
         let mut hydration = Hydration::new(maintained.tables.memory(), &maintained.flow.chains);
         while let Some(feed) = hydration.next_chunk().expect("memory can be read") {
             maintained.feed(vec![feed]);
@@ -188,6 +192,12 @@ impl Maintained {
             feeds.push(Feed::Group(Arc::new(group)));
         }
         self.feed(feeds);
+    }
+
+    /// As while no commit comes.
+    fn merge(&mut self, extent: Extent) {
+        let Maintained { worker, merging, flow, .. } = self;
+        while merging.some(worker, extent, || flow.consider_merging()).more {}
     }
 
     fn state(&self) -> ViewState {
@@ -229,6 +239,15 @@ fn what_is_maintained_is_what_is_computed_anew() {
             // One group, or what waits after a view was filled.
             let count = if random.chance(3) { 1 + random.below(5) } else { 1 };
             view.groups(count, &mut random);
+            match random.below(4) {
+                0 => {
+                    view.merge(Extent::All);
+                    let state = view.state();
+                    assert!(state.arrangements.iter().all(|arrangement| arrangement.batches.len() <= 1));
+                }
+                1 => view.merge(Extent::UnderWay),
+                _ => {}
+            }
         }
     }
     assert!(followed >= 400, "{followed} of {} plans are maintained", followed + refused);
@@ -256,6 +275,7 @@ fn the_changes_of_each_group_add_up_to_the_rows() {
             }
             assert_eq!(sums, expected, "seed {seed}, step {step}");
             view.groups(1, &mut random);
+            view.merge(Extent::All);
         }
     }
 }

@@ -6,7 +6,8 @@
 
 use super::RenderTime;
 use super::context::Bundle;
-use super::meter::{HeapBytes, Meter};
+use super::meter::{HeapBytes, Meter, trim_vec};
+use super::shared::{Shared, SharedBuilder};
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
@@ -140,6 +141,10 @@ impl<B> HeapBytes for Flat<B> {
     fn heap_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.heap_bytes()
     }
+    fn trim(&mut self) {
+        trim_vec(&mut self.bytes);
+        self.ends.trim();
+    }
 }
 
 /// Rows by key, their times and differences in flat lists.
@@ -166,9 +171,9 @@ impl RowDiff for isize {
 /// How rows by key are sorted.
 pub type RowBatcher<T, R> = MergeBatcher<VecMerger<(Key, Row), T, R>>;
 /// How batches of them are made.
-pub type RowBuilder<T, R> = RcBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
+pub type RowBuilder<T, R> = SharedBuilder<OrdValBuilder<RowLayout<T, R>, Vec<((Key, Row), T, R)>>>;
 /// A batch of rows by key.
-pub type RowBatch<T, R> = Rc<OrdValBatch<RowLayout<T, R>>>;
+pub type RowBatch<T, R> = Shared<OrdValBatch<RowLayout<T, R>>>;
 /// The trace of rows by key.
 pub type RowSpine<T, R> = Spine<RowBatch<T, R>>;
 /// Rows arranged by key.

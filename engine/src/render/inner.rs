@@ -9,6 +9,7 @@
 
 use super::RenderTime;
 use super::arrangement::{Key, RowBatcher, RowDiff};
+use super::merging;
 use differential_dataflow::logging::DifferentialEventBuilder;
 use differential_dataflow::operators::arrange::{TraceAgent, TraceWriter};
 use differential_dataflow::trace::implementations::ContainerChunker;
@@ -47,7 +48,10 @@ where
     pub fn new(scope: &Scope<'_, T>, operator: OperatorInfo) -> (Self, TraceAgent<Tr>) {
         let logger = scope.worker().logger_for::<DifferentialEventBuilder>("differential/arrange").map(Into::into);
         let activator = scope.activator_for(operator.address.clone());
-        let trace = Tr::new(operator.clone(), logger.clone(), Some(activator));
+        let mut trace = Tr::new(operator.clone(), logger.clone(), Some(activator));
+        if let Some(logic) = merging::logic(scope.worker()) {
+            trace.set_exert_logic(logic);
+        }
         let batcher = Batcher::new(logger.clone(), operator.global_id);
         let (reader, writer) = TraceAgent::new(trace, operator, logger);
         let inner = InnerArrangement {
@@ -94,6 +98,11 @@ where
     /// Takes a batch in, in the order in which they were sealed.
     pub fn insert(&mut self, batch: Tr::Batch) {
         self.writer.insert(batch, None);
+    }
+
+    /// Merges batches if that is allowed now: see `merging`. To be called whenever the operator runs.
+    pub fn merge(&mut self) {
+        self.writer.exert();
     }
 
     /// The earliest update that is in no batch yet.

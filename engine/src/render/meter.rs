@@ -2,6 +2,7 @@
 
 use super::RenderTime;
 use super::arrangement::{RowDiff, RowLayout, RowSpine};
+use super::merging;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::OffsetList;
 use differential_dataflow::trace::implementations::ord_neu::OrdValBatch;
@@ -14,11 +15,24 @@ use timely::progress::Antichain;
 pub trait HeapBytes {
     /// Bytes on the heap.
     fn heap_bytes(&self) -> usize;
+    /// Lets go of room for what is not there.
+    fn trim(&mut self);
+}
+
+/// Lets go of a vector's room that is not in use, if that is worth moving the rest.
+pub fn trim_vec<T>(vec: &mut Vec<T>) {
+    if vec.capacity() - vec.len() > vec.len() / 8 {
+        vec.shrink_to_fit();
+    }
 }
 
 impl HeapBytes for OffsetList {
     fn heap_bytes(&self) -> usize {
         self.smol.capacity() * size_of::<u32>() + self.chonk.capacity() * size_of::<u64>()
+    }
+    fn trim(&mut self) {
+        trim_vec(&mut self.smol);
+        trim_vec(&mut self.chonk);
     }
 }
 
@@ -26,6 +40,9 @@ impl HeapBytes for OffsetList {
 impl HeapBytes for Vec<isize> {
     fn heap_bytes(&self) -> usize {
         self.capacity() * size_of::<isize>()
+    }
+    fn trim(&mut self) {
+        trim_vec(self);
     }
 }
 
@@ -59,7 +76,29 @@ pub struct Meter {
     keyed_records: Cell<usize>,
     keyed_bytes: Cell<usize>,
     /// By the numbers of their operators; none of a one-shot, which lets go of arrangements that it has read.
-    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn Fn() -> Arranged>>>>,
+    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn Watched>>>>,
+}
+
+/// An arrangement that can be read.
+trait Watched {
+    fn read(&self) -> Arranged;
+    fn consider_merging(&mut self);
+}
+
+impl<T: RenderTime, R: RowDiff> Watched for TraceAgent<RowSpine<T, R>> {
+    fn read(&self) -> Arranged {
+        let mut held = Arranged::default();
+        self.map_batches(|batch| {
+            if batch.len() > 0 {
+                held = held.and(Arranged { updates: batch.len(), batches: 1, bytes: batch.bytes() });
+            }
+        });
+        held
+    }
+
+    fn consider_merging(&mut self) {
+        merging::consider(self);
+    }
 }
 
 impl Meter {
@@ -95,27 +134,24 @@ impl Meter {
         // Nobody waits for us: others decide what is merged.
         trace.set_logical_compaction(Antichain::new().borrow());
         trace.set_physical_compaction(Antichain::new().borrow());
-        let read = move || {
-            let mut held = Arranged::default();
-            trace.map_batches(|batch| {
-                if batch.len() > 0 {
-                    held = held.and(Arranged { updates: batch.len(), batches: 1, bytes: batch_bytes(batch) });
-                }
-            });
-            held
-        };
-        arrangements.borrow_mut().insert(operator, Box::new(read));
+        arrangements.borrow_mut().insert(operator, Box::new(trace));
     }
 
     /// What an operator's arrangement holds, if it can be read.
     pub fn arrangement(&self, operator: usize) -> Option<Arranged> {
-        Some(self.arrangements.as_ref()?.borrow().get(&operator)?())
+        Some(self.arrangements.as_ref()?.borrow().get(&operator)?.read())
     }
 
     /// What all arrangements hold that can be read.
     pub fn arranged(&self) -> Arranged {
         let Some(arrangements) = &self.arrangements else { return Arranged::default() };
-        arrangements.borrow().values().map(|read| read()).fold(Arranged::default(), Arranged::and)
+        arrangements.borrow().values().map(|watched| watched.read()).fold(Arranged::default(), Arranged::and)
+    }
+
+    /// Has these arrangements look whether there is something to merge: see `merging`.
+    pub fn consider_merging(&self) {
+        let Some(arrangements) = &self.arrangements else { return };
+        arrangements.borrow_mut().values_mut().for_each(|watched| watched.consider_merging());
     }
 }
 
@@ -128,4 +164,15 @@ pub fn batch_bytes<T: RenderTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R
         + storage.upds.offs.heap_bytes()
         + storage.upds.times.capacity() * size_of::<T>()
         + storage.upds.diffs.heap_bytes()
+}
+
+/// Lets go of room for what is not there.
+pub fn trim_batch<T: RenderTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
+    let storage = &mut batch.storage;
+    storage.keys.trim();
+    storage.vals.vals.trim();
+    storage.vals.offs.trim();
+    storage.upds.offs.trim();
+    trim_vec(&mut storage.upds.times);
+    storage.upds.diffs.trim();
 }

@@ -122,6 +122,7 @@ where
             }
             trace.set_logical_compaction(frontier);
             trace.set_physical_compaction(frontier);
+            inner.merge();
         }
     });
     Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }

@@ -2,10 +2,11 @@
 //!
 //! Differential's batches are immutable; only its `Rc` keeps them on one thread. `Shared` is that `Rc` as an
 //! `Arc`, and works unmodified with arrangements and spines. A reader holds a list of batches, and adds up
-//! what they say of a key: `for_key`. Never changes a batch.
+//! what they say of a key: `for_key`. A merged batch lets go of room that it does not need; it never changes afterwards.
 
-use super::arrangement::{Bytes, Key, RowLayout};
-use super::meter::batch_bytes;
+use super::RenderTime;
+use super::arrangement::{Bytes, Key, RowDiff, RowLayout};
+use super::meter::{batch_bytes, trim_batch};
 use differential_dataflow::trace::cursor::{Cursor, Navigable};
 use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::implementations::ord_neu::val_batch::{OrdValBatch, OrdValBuilder, OrdValStorage};
@@ -42,7 +43,19 @@ impl<B: BatchReader> BatchReader for Shared<B> {
     }
 }
 
-impl<B: Batch> Batch for Shared<B> {
+/// Batches that can let go of room for what is not there.
+pub trait Trim {
+    /// Does so.
+    fn trim(&mut self);
+}
+
+impl<T: RenderTime, R: RowDiff> Trim for OrdValBatch<RowLayout<T, R>> {
+    fn trim(&mut self) {
+        trim_batch(self);
+    }
+}
+
+impl<B: Batch + Trim> Batch for Shared<B> {
     type Merger = SharedMerger<B>;
     fn empty(lower: Antichain<B::Time>, upper: Antichain<B::Time>) -> Self {
         Shared(Arc::new(B::empty(lower, upper)))
@@ -110,7 +123,7 @@ impl<C: Cursor> Cursor for SharedCursor<C> {
 /// A merge of shared batches under way.
 pub struct SharedMerger<B: Batch>(B::Merger);
 
-impl<B: Batch> Merger<Shared<B>> for SharedMerger<B> {
+impl<B: Batch + Trim> Merger<Shared<B>> for SharedMerger<B> {
     fn new(left: &Shared<B>, right: &Shared<B>, frontier: AntichainRef<'_, B::Time>) -> Self {
         SharedMerger(B::begin_merge(&left.0, &right.0, frontier))
     }
@@ -118,7 +131,10 @@ impl<B: Batch> Merger<Shared<B>> for SharedMerger<B> {
         self.0.work(&left.0, &right.0, fuel);
     }
     fn done(self) -> Shared<B> {
-        Shared(Arc::new(self.0.done()))
+        // Room was made for the sum of both.
+        let mut merged = self.0.done();
+        merged.trim();
+        Shared(Arc::new(merged))
     }
 }
 
@@ -151,12 +167,19 @@ pub type ViewBatch = Shared<OrdValBatch<ViewLayout>>;
 /// The trace of a view.
 pub type ViewSpine = Spine<ViewBatch>;
 
-impl ViewBatch {
+impl<T: RenderTime, R: RowDiff> Shared<OrdValBatch<RowLayout<T, R>>> {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         batch_bytes(&self.0)
     }
 
+    /// Whether nobody else holds it.
+    pub fn is_held_once(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+impl ViewBatch {
     /// Every update: key, row and difference.
     pub fn for_each(&self, mut visit: impl FnMut(&[u8], &[u8], isize)) {
         let mut cursor = self.cursor();

@@ -20,6 +20,7 @@ use crate::render::arrangement_log::ArrangementLog;
 use crate::render::context::{Bundle, Context, Follow, NodeId};
 use crate::render::delta::{self, Feed};
 use crate::render::inner::InnerArrangement;
+use crate::render::merging;
 use crate::render::meter::{Arranged, Meter};
 use crate::render::rendered::{OperatorLog, Rendered};
 use crate::render::shared::{ViewBatch, ViewBuilder, ViewSpine};
@@ -281,6 +282,12 @@ impl ViewDataflow {
         Ok(true)
     }
 
+    /// Has its arrangements look whether there is something to merge.
+    pub fn consider_merging(&mut self) {
+        self.arrangements.iter_mut().for_each(|arranging| merging::consider(&mut arranging.trace));
+        self.meter.consider_merging();
+    }
+
     /// Whether the last tick has gone through.
     fn is_done(&mut self) -> bool {
         let tick = self.tick;
@@ -424,6 +431,7 @@ fn arrange<'s>(
                 }
                 inner.insert(batch);
             }
+            inner.merge();
         }
     });
     Arranging { by: by.clone(), trace, operator: number }

@@ -61,6 +61,11 @@ impl History {
         }
     }
 
+    /// Bytes that nothing else holds: until they are merged, changes are the view's own batches.
+    pub fn bytes(&self) -> usize {
+        self.held.iter().map(|held| held.delta.bytes_of_its_own()).sum()
+    }
+
     /// The changes after a time, in commit order; none if some are no longer held.
     pub fn changes_after(&self, time: CommitTime) -> Option<impl Iterator<Item = (CommitTime, &Delta)>> {
         let later = self.held.iter().filter(move |held| held.time > time);

@@ -3,6 +3,7 @@
 //! Every chain is fed the rows of the tables that its pipelines start from; all else is looked up in the same
 //! state. Commit groups that come meanwhile wait in a backlog and are applied after the last row.
 
+use super::remembered::Remembered;
 use crate::SqlError;
 use crate::reader::{Reader, RowIterator};
 use crate::render::delta::{Chunk, Feed, Group};
@@ -34,6 +35,8 @@ pub struct Hydration {
     chunk_rows: Pace,
     /// Groups that are applied next.
     groups: Pace,
+    /// Rows of the last chunk, or groups of it.
+    fed: usize,
     /// Rows read so far.
     pub rows: u64,
     /// Groups that wait.
@@ -51,12 +54,19 @@ pub struct UnderWay {
     pub took: Duration,
 }
 
+/// Chunks of one size before a larger one is tried; twice as many each time that it did not pay.
+const ALIKE: u32 = 8;
+const ALIKE_MAX: u32 = 256;
+
 /// How much comes next, by what the last ones took: a line through them, of which the newest counts most.
 struct Pace {
     next: usize,
     least: usize,
     most: usize,
     line: Line,
+    /// So many were of the size of the next in a row.
+    alike: u32,
+    patience: u32,
 }
 
 /// Sums over (rows, microseconds), halved with each that comes.
@@ -93,16 +103,26 @@ impl Line {
 
 impl Pace {
     fn new(least: usize, most: usize) -> Self {
-        Pace { next: least, least, most, line: Line::default() }
+        Pace { next: least, least, most, line: Line::default(), alike: 0, patience: ALIKE }
     }
 
-    fn took(&mut self, took: Duration) {
-        self.line.add(self.next as f64, took.as_micros().max(1) as f64);
+    /// So many took so long.
+    fn took(&mut self, count: usize, took: Duration) {
+        self.line.add(count.max(1) as f64, took.as_micros().max(1) as f64);
         let (beforehand, a_row) = self.line.costs();
         // Half of the time at least is for rows, or a dear chunk would only be done more often.
         let budget = (AIM.as_micros() as f64 - beforehand).max(beforehand);
         let fitting = if a_row > 0.0 { (budget / a_row) as usize } else { self.most };
-        self.next = fitting.clamp(self.least, self.most.min(self.next * 2).max(self.least));
+        let twice = self.most.min(self.next * 2).max(self.least);
+        let next = fitting.clamp(self.least, twice);
+        self.alike = if next == self.next { self.alike + 1 } else { 0 };
+        self.next = next;
+        // Chunks of one size could be small for ever because each takes long before its first row.
+        if self.alike >= self.patience && next < twice {
+            self.next = twice;
+            self.alike = 0;
+            self.patience = ALIKE_MAX.min(self.patience * 2);
+        }
     }
 }
 
@@ -126,11 +146,12 @@ impl Hydration {
         left.push((0, usize::MAX, None));
         left.reverse();
         Hydration {
-            reader,
+            reader: Remembered::over(reader),
             left,
             current: None,
             chunk_rows: Pace::new(1, CHUNK_ROWS_MAX),
             groups: Pace::new(BACKLOG_GROUPS_MIN, BACKLOG_GROUPS_MAX),
+            fed: 0,
             rows: 0,
             backlog: VecDeque::new(),
             under_way: None,
@@ -139,12 +160,14 @@ impl Hydration {
 
     /// What was fed has gone through the dataflow.
     pub fn has_gone_through(&mut self, fed: UnderWay) {
-        if fed.groups { self.groups.took(fed.took) } else { self.chunk_rows.took(fed.took) }
+        let pace = if fed.groups { &mut self.groups } else { &mut self.chunk_rows };
+        pace.took(self.fed, fed.took);
     }
 
     /// The next groups of the backlog.
     pub fn next_groups(&mut self) -> Vec<Arc<Group>> {
-        self.backlog.drain(..self.groups.next.min(self.backlog.len())).collect()
+        self.fed = self.groups.next.min(self.backlog.len());
+        self.backlog.drain(..self.fed).collect()
     }
 
     /// The next rows to feed; none once all are read.
@@ -162,6 +185,7 @@ impl Hydration {
                 }
                 if !read.is_empty() {
                     self.rows += read.len() as u64;
+                    self.fed = read.len();
                     let (chain, pipeline) = (*chain, *pipeline);
                     return Ok(Some(self.feed(chain, pipeline, read)));
                 }
@@ -169,7 +193,10 @@ impl Hydration {
             }
             let Some((chain, pipeline, relation)) = self.left.pop() else { return Ok(None) };
             match relation {
-                None => return Ok(Some(self.feed(chain, pipeline, Vec::new()))),
+                None => {
+                    self.fed = 0;
+                    return Ok(Some(self.feed(chain, pipeline, Vec::new())));
+                }
                 Some(relation) => {
                     let table = self.reader.catalog().table(relation).cloned().ok_or_else(|| {
                         SqlError::new("42P01", "a table of the view has gone while the view was filled")
@@ -185,5 +212,39 @@ impl Hydration {
 
     fn feed(&self, chain: usize, pipeline: usize, rows: Vec<repr::Row>) -> Feed {
         Feed::Rows(Arc::new(Chunk { chain, pipeline, rows, reader: self.reader.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK_ROWS_MAX, Pace};
+    use std::time::Duration;
+
+    /// Chunks and the largest of them for so many rows, each taking so long before its first row and by the row.
+    fn chunks(rows: usize, beforehand_us: u64, a_row_us: u64) -> (usize, Vec<usize>) {
+        let mut pace = Pace::new(1, CHUNK_ROWS_MAX);
+        let (mut left, mut sizes) = (rows, Vec::new());
+        while left > 0 {
+            let next = pace.next.min(left);
+            left -= next;
+            sizes.push(next);
+            pace.took(next, Duration::from_micros(beforehand_us + a_row_us * next as u64));
+        }
+        (sizes.len(), sizes)
+    }
+
+    #[test]
+    fn what_each_chunk_takes_beforehand_does_not_make_it_small_for_ever() {
+        for beforehand_us in [0, 900, 1_700, 3_000, 20_000] {
+            let (count, _) = chunks(100_000, beforehand_us, 1);
+            assert!(count < 500, "{count} chunks where each takes {beforehand_us} us before its first row");
+        }
+    }
+
+    #[test]
+    fn dear_rows_come_in_small_chunks() {
+        let (count, sizes) = chunks(10_000, 10, 5_000);
+        let large = sizes.iter().filter(|size| **size > 1).count();
+        assert!(sizes.iter().all(|size| *size <= 2) && large * 50 < count, "{large} of {count} chunks have two rows");
     }
 }

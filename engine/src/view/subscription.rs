@@ -91,6 +91,11 @@ impl Delta {
         self.batches.iter().map(ViewBatch::bytes).sum()
     }
 
+    /// Bytes of batches that nobody holds but this.
+    pub fn bytes_of_its_own(&self) -> usize {
+        self.batches.iter().filter(|batch| batch.is_held_once()).map(ViewBatch::bytes).sum()
+    }
+
     /// Its changes of some keys.
     fn for_keys<'k>(&self, key: impl Fn(&[u8]) -> Option<&'k [u8]>) -> HashMap<&'k [u8], Vec<(Row, isize)>> {
         let row = |bytes: &[u8]| Row::from_bytes(if self.ordered { OrderedRow::row(bytes) } else { bytes }.into());
@@ -289,6 +294,11 @@ impl Subscriptions {
     /// What waits in all queues.
     pub fn queued_bytes(&self) -> usize {
         self.queued_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What is held for those who come back.
+    pub fn history_bytes(&self) -> usize {
+        self.hub.lock().values().filter_map(|watched| watched.history.as_ref()).map(History::bytes).sum()
     }
 
     /// Cuts those for whom most waits until no more waits for all together than may.

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! flush thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ Line
-//!                                    └─▶ between groups: one chunk of a hydration
+//!                                    └─▶ between groups: one chunk of a hydration; if there is none, some merging
 //! ```
 //!
 //! A group is fed to the views that read a table it wrote, and to no other. A view that reads views comes
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
+mod merge;
 mod orders;
 
 use super::automatic::AutomaticViews;
@@ -30,8 +31,10 @@ use crate::published::Published;
 use crate::reader::Reader;
 use crate::render::arrangement_log::ArrangementLog;
 use crate::render::delta::{Feed, Group};
+use crate::render::merging::Merging;
 use crate::render::rendered::OperatorLog;
 use crate::settings::server::ServerSettings;
+use merge::Unmerged;
 use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
@@ -73,6 +76,9 @@ pub struct ViewWorker {
     logs: Logs,
     views: BTreeMap<RelationId, Maintained>,
     ordered: OrderedIndexes,
+    merging: Merging,
+    /// Views that may have something to merge.
+    unmerged: BTreeMap<RelationId, Unmerged>,
     /// None after it has changed.
     overview: Option<Rc<Overview>>,
     /// What views and ordered indexes read is said on the line.
@@ -88,7 +94,9 @@ impl ViewWorker {
     /// Over the state that the server starts with.
     pub fn new(store: Store, around: Surroundings, state: Arc<Published>) -> Self {
         let allocator = Allocator::Thread(Thread::default());
-        let worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
+        let (merging, mut config) = (Merging::default(), WorkerConfig::default());
+        merging.configure(&mut config);
+        let worker = Worker::new(config, allocator, Some(Instant::now()));
         let logs =
             Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         ViewWorker {
@@ -98,6 +106,8 @@ impl ViewWorker {
             logs,
             views: BTreeMap::new(),
             ordered: OrderedIndexes::default(),
+            merging,
+            unmerged: BTreeMap::new(),
             overview: None,
             is_read_said: false,
             current: Views::default(),
@@ -113,7 +123,8 @@ impl ViewWorker {
         let mut heard = 0;
         self.say_what_is_read(heard);
         loop {
-            let message = if self.ordered.is_filling() || !self.overview().hydrating.is_empty() {
+            let filling = self.ordered.is_filling() || !self.overview().hydrating.is_empty();
+            let message = if filling || !self.unmerged.is_empty() {
                 match messages.try_recv() {
                     Ok(message) => Some(message),
                     Err(TryRecvError::Empty) => None,
@@ -161,10 +172,11 @@ impl ViewWorker {
                     let _unheard = reply.send(self.inspect());
                 }
                 Some(Message::Stop) => return,
-                None => {
+                None if filling => {
                     self.fill_ordered();
                     self.hydrate();
                 }
+                None => self.merge(),
             }
             if is_told {
                 heard += 1;
@@ -402,6 +414,7 @@ impl ViewWorker {
                         changes.insert(id, Arc::new(rows));
                     }
                 }
+                self.unmerged.entry(id).or_insert(Unmerged::AFTER_A_GROUP);
                 let errors_changed = flow.take_errors_changed();
                 let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
                 self.current.set(id, state);
@@ -631,6 +644,7 @@ impl ViewWorker {
         flow.take_fresh();
         let state = flow.state(Stage::Ready);
         view.progress = Progress::Ready;
+        self.unmerged.insert(id, Unmerged::AFTER_FILLING);
         self.overview = None;
         self.current.set(id, state);
         self.wake_waiting();

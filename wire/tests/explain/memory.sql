@@ -222,3 +222,59 @@ SELECT bytes FROM dogwood.memory WHERE part = 'subscription queues'
 0
 
 RESET dogwood.subscription_memory
+
+=== what is held for those who come back is counted until a person is forgotten
+CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY);
+CREATE TABLE t (id INT PRIMARY KEY, g INT, body TEXT);
+INSERT INTO people VALUES (1)
+
+@watcher BEGIN; DECLARE c CURSOR FOR SUBSCRIBE (SELECT id, body FROM t WHERE g = 1); FETCH ALL c WITH (timeout = '100ms')
+
+SELECT bytes FROM dogwood.memory WHERE part = 'subscription histories'
+----
+0
+
+INSERT INTO t SELECT n, 1, repeat('x', 1000) FROM generate_series(1, 100) n
+
+DELETE FROM t
+
+INSERT INTO t SELECT n, 1, repeat('y', 1000) FROM generate_series(1, 100) n
+
+DELETE FROM t
+
+INSERT INTO t SELECT n, 1, repeat('z', 1000) FROM generate_series(1, 100) n
+
+DELETE FROM t
+
+eventually SELECT bytes BETWEEN 200000 AND 800000 FROM dogwood.memory WHERE part = 'subscription histories'
+----
+t
+
+GDPR FORGET people 1
+
+eventually SELECT bytes FROM dogwood.memory WHERE part = 'subscription histories'
+----
+0
+
+=== what was filled is merged into one batch while no commit comes
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 100, n FROM generate_series(1, 5000) n
+
+CREATE MATERIALIZED VIEW v AS SELECT g, x FROM t; CREATE INDEX ON v (g)
+
+CREATE MATERIALIZED VIEW sums AS SELECT g, sum(x) AS s FROM t GROUP BY g; CREATE INDEX ON sums (g)
+
+eventually SELECT name, updates, batches FROM dogwood.views ORDER BY name
+----
+sums | 100 | 1
+v | 5000 | 1
+
+eventually SELECT max(batches) FROM dogwood.arrangements WHERE view = 'sums' AND name IN ('ReduceAccumulable', 'ArrangeView')
+----
+1
+
+UPDATE t SET x = x + 1 WHERE g = 7
+
+SELECT s FROM sums WHERE g = 7
+----
+122900

@@ -1,7 +1,7 @@
 //! What groups add up to, as differences, and as the few bytes that a batch holds of each.
 
 use super::super::arrangement::RowDiff;
-use super::super::meter::HeapBytes;
+use super::super::meter::{HeapBytes, trim_vec};
 use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
 use differential_dataflow::trace::implementations::OffsetList;
 use differential_dataflow::trace::implementations::containers::BatchContainer;
@@ -105,6 +105,10 @@ impl RowDiff for Totals {
 impl HeapBytes for TotalsColumn {
     fn heap_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.heap_bytes()
+    }
+    fn trim(&mut self) {
+        trim_vec(&mut self.bytes);
+        self.ends.trim();
     }
 }
 
