@@ -1,7 +1,7 @@
 //! A work of many parts, half of it done by a second thread.
 
-/// Fewer parts are done sooner alone.
-pub const SHARED_MIN: usize = 96;
+/// Fewer parts are done sooner alone: a thread may start a millisecond late, where a processor sleeps or both are busy.
+pub const SHARED_MIN: usize = 4_096;
 
 /// Does a work, half of it on another thread if it has many parts. The results are in the order of the parts; of errors the first
 /// one is given.
