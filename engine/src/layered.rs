@@ -3,6 +3,7 @@
 //! The topmost layer that knows a row decides. An earlier transaction's layer in the commit group, then
 //! this transaction's own: the order is the order of `layers`.
 
+mod ahead;
 mod range;
 mod stored;
 
@@ -14,6 +15,7 @@ use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::recall::Recall;
 use crate::shape::{Schema, TableShape};
 use crate::view::published::{Arrangement, Views};
+pub use ahead::Asks;
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
@@ -171,10 +173,12 @@ impl Layered {
 
     /// One row, from where it was located.
     pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
-        match locator {
-            Some(microdb) => Ok(self.base.snapshot.get_copy(shape.id(), row_key, *microdb)?),
-            None => self.get(shape.table(), row_key),
-        }
+        let Some(microdb) = locator else { return self.get(shape.table(), row_key) };
+        let read = |_| self.base.snapshot.get_copy(shape.id(), row_key, *microdb);
+        Ok(match &self.recall {
+            Some(recall) => recall.row(shape.id(), row_key, read)?,
+            None => read(None)?,
+        })
     }
 
     /// Rows whose indexed columns have this canonical value.

@@ -11,6 +11,7 @@ mod database;
 mod ddl;
 mod engine;
 pub mod error;
+mod halves;
 mod holders;
 mod layered;
 mod locks;

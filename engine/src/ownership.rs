@@ -26,7 +26,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::hash::HashMap;
-use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, key};
+use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct RowDelta {
     pub after: Option<Row>,
     /// Owners before.
     pub old: Owners,
-    /// Owners after.
+    /// Owners after; of a row that goes none.
     pub new: Owners,
 }
 
@@ -103,20 +103,24 @@ impl TableDerivation<'_> {
             // Many rows meet the same few holders.
             let mut met: HashMap<Vec<u8>, Vec<MicroDbId>> = HashMap::default();
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
-                self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
+                // Who a row that goes is left with, nobody asks.
+                if change.after.is_some() {
+                    self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
+                }
             }
             self.holders_against_rows(edge, derivation)?;
         }
         if shape.table().data_subject {
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
+                if change.after.is_none() {
+                    continue;
+                }
                 if change.before.is_some()
                     && let Some(own) = between.old.subject(relation, row_key)?
                 {
                     self.add(row_key, own, -1);
                 }
-                if change.after.is_some()
-                    && let Some(own) = between.new.subject(relation, row_key)?
-                {
+                if let Some(own) = between.new.subject(relation, row_key)? {
                     self.add(row_key, own, 1);
                 }
             }
@@ -146,8 +150,8 @@ impl TableDerivation<'_> {
             // A row that the transaction both made and removed was never there.
             if change.before.is_some() || change.after.is_some() {
                 let old = if change.before.is_some() { self.old_owners(row_key, derivation)? } else { Owners::new() };
-                let delta =
-                    RowDelta { before: change.before.clone(), after: change.after.clone(), new: old.clone(), old };
+                let new = if change.after.is_some() { old.clone() } else { Owners::new() };
+                let delta = RowDelta { before: change.before.clone(), after: change.after.clone(), old, new };
                 rows.insert(row_key.clone(), delta);
             }
         }
@@ -161,7 +165,10 @@ impl TableDerivation<'_> {
                 rows.insert(row_key.clone(), RowDelta { before: None, after: None, new: old.clone(), old });
             }
             let row = rows.get_mut(&row_key).expect("just inserted");
-            row.new = self.apply(&row.new, deltas)?;
+            let goes = row.before.is_some() && row.after.is_none();
+            if !goes {
+                row.new = self.apply(&row.new, deltas)?;
+            }
         }
         Ok(rows)
     }
@@ -282,27 +289,14 @@ fn merged(mut deltas: Deltas) -> Deltas {
     deltas
 }
 
-// Values of an edge travel as canonical bytes in the order of the edge's columns.
-fn edge_value(shape: &TableShape, columns: &[ColumnIndex], row: &Row) -> Option<Vec<u8>> {
-    let mut value = Vec::with_capacity(columns.len() * 12);
-    for column in columns {
-        let datum = shape.datum(row, *column);
-        if datum.is_null() {
-            return None;
-        }
-        key::encode(&mut value, &datum);
-    }
-    Some(value)
-}
-
-/// What a near row is met by.
+/// What a near row is met by. Values of an edge travel as canonical bytes in the order of the edge's columns.
 pub fn near_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> {
-    edge_value(shape, &edge.near_columns, row)
+    shape.value_of(&edge.near_columns, row)
 }
 
 /// What a far row is met by.
 pub fn far_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> {
-    edge_value(shape, &edge.far_columns, row)
+    shape.value_of(&edge.far_columns, row)
 }
 
 /// Keys of the far rows that a value meets.
@@ -406,7 +400,7 @@ fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(),
 }
 
 fn note_value(writes: &mut Marks, index: IndexId, columns: &[ColumnIndex], shape: &TableShape, row: &RowDelta) {
-    let value = |version: &Option<Row>| version.as_ref().and_then(|row| edge_value(shape, columns, row));
+    let value = |version: &Option<Row>| version.as_ref().and_then(|row| shape.value_of(columns, row));
     let (before, after) = (value(&row.before), value(&row.after));
     if before != after {
         for value in [before, after].into_iter().flatten() {

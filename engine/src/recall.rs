@@ -6,8 +6,8 @@
 use crate::layered::Located;
 use crate::overlay::Owners;
 use parking_lot::Mutex;
+use repr::hash::HashMap;
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
-use std::collections::HashMap;
 
 /// Reads of the state of one commit.
 pub struct Recall {
@@ -54,6 +54,11 @@ impl Recall {
         Ok(row)
     }
 
+    /// Whether a row that was read is there; nothing if it was not read.
+    pub fn holds(&self, relation: RelationId, row_key: &RowKey) -> Option<bool> {
+        self.read.lock().rows.get(&relation)?.get(row_key).map(Option::is_some)
+    }
+
     /// Keeps a row that was read otherwise.
     pub fn keep_row(&self, relation: RelationId, row_key: RowKey, row: Option<Row>) {
         self.read.lock().rows.entry(relation).or_default().insert(row_key, row);
@@ -96,12 +101,22 @@ impl Recall {
             return Ok(located.clone());
         }
         let located = read()?;
+        self.keep_located(relation, index, value.to_vec(), located.clone());
+        Ok(located)
+    }
+
+    /// Whether it was asked which rows a canonical value leads to.
+    pub fn has_located(&self, index: IndexId, value: &[u8]) -> bool {
+        self.read.lock().located.get(&index).is_some_and(|values| values.contains_key(value))
+    }
+
+    /// Keeps the rows of a table that a canonical value leads to.
+    pub fn keep_located(&self, relation: RelationId, index: IndexId, value: Vec<u8>, located: Vec<Located>) {
         let mut known = self.read.lock();
         let locators = known.locators.entry(relation).or_default();
         for (row_key, locator) in &located {
             locators.extend(locator.map(|locator| (row_key.clone(), locator)));
         }
-        known.located.entry(index).or_default().insert(value.to_vec(), located.clone());
-        Ok(located)
+        known.located.entry(index).or_default().insert(value, located);
     }
 }

@@ -51,6 +51,13 @@ pub struct Referrer {
     pub foreign_key: ForeignKey,
 }
 
+impl Referrer {
+    /// Whether it is an edge whose near rows stand in the referencing table (OWNED_BY, ACCESSED_BY).
+    pub fn is_near_end(&self) -> bool {
+        matches!(self.foreign_key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy))
+    }
+}
+
 /// One table, compiled.
 #[derive(Debug)]
 pub struct TableShape {
@@ -218,11 +225,16 @@ impl TableShape {
     }
     /// All physical columns of a stored row; columns added later come from their defaults.
     pub fn unpack(&self, row: &Row) -> Vec<Datum> {
-        let mut datums = row.unpack();
+        let mut datums = Vec::new();
+        self.unpack_into(row, &mut datums);
+        datums
+    }
+    /// As `unpack`, in place of what `datums` holds.
+    pub fn unpack_into(&self, row: &Row, datums: &mut Vec<Datum>) {
+        row.unpack_into(datums);
         for column in self.table.columns.iter().skip(datums.len()) {
             datums.push(column.missing.clone().unwrap_or(Datum::Null));
         }
-        datums
     }
     /// The key under which a row is stored. `hidden` is the row id of a table without primary key.
     pub fn row_key(&self, store: &Store, datums: &[Datum], hidden: u64) -> RowKey {
@@ -288,6 +300,18 @@ impl TableShape {
     /// One column of a stored row; a column added later comes from its default.
     pub fn datum(&self, row: &Row, column: ColumnIndex) -> Datum {
         row.get(column).unwrap_or_else(|| self.table.columns[column].missing.clone().unwrap_or(Datum::Null))
+    }
+    /// The canonical bytes of these columns of a stored row, in their order; `None` if one is NULL.
+    pub fn value_of(&self, columns: &[ColumnIndex], row: &Row) -> Option<Vec<u8>> {
+        let mut value = Vec::with_capacity(columns.len() * 12);
+        for column in columns {
+            let datum = self.datum(row, *column);
+            if datum.is_null() {
+                return None;
+            }
+            key::encode(&mut value, &datum);
+        }
+        Some(value)
     }
     /// The datums of these columns, or `None` if one is NULL.
     pub fn values(&self, columns: &[ColumnIndex], datums: &[Datum]) -> Option<Vec<Datum>> {

@@ -35,5 +35,5 @@ pub use error::StorageError;
 pub use index::{IndexProbe, ValueHash};
 pub use microdb::OwnerSet;
 pub use owners::OwnerProbe;
-pub use snapshot::Snapshot;
+pub use snapshot::{MicroDbProbe, Snapshot};
 pub use store::{Reclaim, Store, StoreStatistics};

@@ -35,6 +35,33 @@ pub struct Snapshot {
     view: Arc<View>,
 }
 
+/// One cursor for a person's rows of many relations: it costs more to make than to move.
+pub struct MicroDbProbe {
+    store: Store,
+    cursor: Cursor,
+}
+
+impl MicroDbProbe {
+    /// Visits a data subject's copies in one relation, canonical or not, in the order of their keys.
+    pub fn rows(
+        &mut self,
+        relation: RelationId,
+        microdb: MicroDbId,
+        mut visit: impl FnMut(RowKey, Row),
+    ) -> Result<(), StorageError> {
+        let (store, mut opened) = (&self.store, Ok(()));
+        let prefix = keyspace::relation_of_microdb(relation, microdb);
+        self.cursor.find_all(&prefix, "scan a data subject's rows", |key, sealed| {
+            match open_copy(store, relation, key, sealed) {
+                Ok(copy) => visit(copy.key, copy.row),
+                Err(error) => opened = Err(error),
+            }
+            opened.is_ok()
+        })?;
+        opened
+    }
+}
+
 /// One stored copy of a personal row.
 #[derive(Debug)]
 pub struct StoredCopy {
@@ -262,18 +289,9 @@ impl Snapshot {
         cursor.entries("scan a relation", move |key, sealed| open_copy(&store, relation, key, sealed))
     }
 
-    /// A data subject's copies in one relation, canonical or not.
-    pub fn scan_microdb(
-        &self,
-        relation: RelationId,
-        microdb: MicroDbId,
-    ) -> impl Iterator<Item = Result<(RowKey, Row), StorageError>> + Send + use<> {
-        let store = self.store().clone();
-        let prefix = keyspace::relation_of_microdb(relation, microdb);
-        let cursor = Cursor::all(self, Family::Rows, &prefix);
-        cursor.entries("scan a data subject's rows", move |key, sealed| {
-            open_copy(&store, relation, key, sealed).map(|copy| (copy.key, copy.row))
-        })
+    /// Reads a data subject's copies, one relation after the other.
+    pub fn microdb_probe(&self) -> MicroDbProbe {
+        MicroDbProbe { store: self.store().clone(), cursor: Cursor::probe(self, Family::Rows) }
     }
 
     /// A metadata value.

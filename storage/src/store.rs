@@ -466,11 +466,13 @@ fn sealed_at(place: Place<'_>) -> Sealed {
 }
 
 fn fill(db: &DB, batch: &Batch, writes: &mut WriteBatch) {
+    // Found by name.
+    let handles = FAMILIES.map(|family| family.handle(db));
     for operation in batch.operations() {
         match operation {
-            Operation::Put(family, key, value) => writes.put_cf(family.handle(db), key, value),
-            Operation::Delete(family, key) => writes.delete_cf(family.handle(db), key),
-            Operation::DeleteRange(family, from, to) => writes.delete_range_cf(family.handle(db), from, to),
+            Operation::Put(family, key, value) => writes.put_cf(handles[family as usize], key, value),
+            Operation::Delete(family, key) => writes.delete_cf(handles[family as usize], key),
+            Operation::DeleteRange(family, from, to) => writes.delete_range_cf(handles[family as usize], from, to),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::recall::Recall;
 use crate::shape::TableShape;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::sync::Arc;
-use storage::StorageError;
+use storage::{MicroDbProbe, StorageError};
 
 impl Layered {
     /// What is read is kept in `recall`, or is there from earlier readers of the same state.
@@ -21,23 +21,19 @@ impl Layered {
     /// Recalls a person's rows of all tables from here on: they lie together, and are read so.
     pub fn recall_microdb(&self, microdb: MicroDbId) -> Result<(), SqlError> {
         let Some(recall) = &self.recall else { return Ok(()) };
+        let mut probe = self.microdb_probe();
         for relation in self.base.schema.order() {
-            for item in self.microdb(*relation, microdb) {
-                let (row_key, row) = item?;
+            probe.rows(*relation, microdb, |row_key, row| {
                 recall.keep_locator(*relation, row_key.clone(), microdb);
                 recall.keep_row(*relation, row_key, Some(row));
-            }
+            })?;
         }
         Ok(())
     }
 
-    /// A person's rows of one table.
-    pub fn microdb(
-        &self,
-        relation: RelationId,
-        microdb: MicroDbId,
-    ) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> + use<> {
-        self.base.snapshot.scan_microdb(relation, microdb).map(|item| item.map_err(SqlError::from))
+    /// Reads a person's rows as they are stored, a table at a time.
+    pub fn microdb_probe(&self) -> MicroDbProbe {
+        self.base.snapshot.microdb_probe()
     }
 
     /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows
@@ -64,6 +60,9 @@ impl Layered {
 
     /// Whether a row is there, without opening its seal.
     pub(super) fn stored_exists(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, SqlError> {
+        if let Some(holds) = self.recall.as_ref().and_then(|recall| recall.holds(relation, row_key)) {
+            return Ok(holds);
+        }
         let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
         let snapshot = &self.base.snapshot;
         Ok(if stored.table().data_subject {

@@ -5,18 +5,23 @@
 
 use super::{Between, Derivation, RowDelta};
 use crate::SqlError;
+use crate::halves::in_halves;
 use crate::overlay::Owners;
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
-use repr::{MicroDbId, Row, RowKey};
-use storage::{Batch, OwnerSet};
+use repr::hash::HashMap;
+use repr::{IndexId, MicroDbId, Row, RowKey};
+use storage::{Batch, OwnerSet, Store, ValueHash};
 
 // Fewer are written as fast as they are sorted.
-const SORTED_OPERATIONS_MIN: usize = 4_096;
+const SORTED_OPERATIONS_MIN: usize = 256;
+/// Of fewer rows no hashes are remembered.
+const REMEMBERED_ROWS_MIN: usize = 16;
 
 /// The storage operations of a transaction: rows, owners, indexes, subjects.
 pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, SqlError> {
     let (overlay, store) = (between.overlay, between.new.store());
+    let mut hashes = Hashes::new(store, overlay.len());
     let mut batch = Batch::default();
     for table in overlay.dropped_tables() {
         store.drop_relation(&mut batch, table.id);
@@ -33,16 +38,23 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
         }
         if !shape.personal {
             for (row_key, change) in &changes.rows {
-                put_impersonal(&mut batch, between, &shape, row_key, &change.before, &change.after)?;
+                put_impersonal(&mut batch, between, &mut hashes, &shape, row_key, (&change.before, &change.after))?;
             }
         }
     }
+    let mut personal = Vec::new();
     for (relation, rows) in &derivation.tables {
-        let shape = between.new.shape(*relation)?.clone();
-        for (row_key, row) in rows {
-            put_personal(&mut batch, between, &shape, row_key, row)?;
-        }
+        let shape = between.new.shape(*relation)?;
+        personal.extend(rows.iter().map(|(row_key, row)| (shape, row_key, row)));
     }
+    let batches = in_halves(&personal, |rows| {
+        let (mut batch, mut hashes) = (Batch::default(), Hashes::new(store, rows.len()));
+        for (shape, row_key, row) in rows {
+            put_personal(&mut batch, between, &mut hashes, shape, row_key, row)?;
+        }
+        Ok::<_, SqlError>(vec![batch])
+    })?;
+    batches.into_iter().for_each(|some| batch.append(some));
     // Old places first: a subject that moved to another key is put again below, from both sides.
     for ((relation, row_key), now) in overlay.subjects() {
         if let Some(microdb) = between.old.subject(*relation, row_key)?
@@ -62,13 +74,38 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
     Ok(batch)
 }
 
+/// Keyed hashes of index values; rows that are written together have many in common.
+struct Hashes<'a> {
+    store: &'a Store,
+    known: Option<HashMap<IndexId, HashMap<Vec<u8>, ValueHash>>>,
+}
+
+impl<'a> Hashes<'a> {
+    fn new(store: &'a Store, rows: usize) -> Self {
+        Hashes { store, known: (rows >= REMEMBERED_ROWS_MIN).then(HashMap::default) }
+    }
+
+    fn of(&mut self, index: IndexId, value: Vec<u8>) -> ValueHash {
+        match &mut self.known {
+            Some(known) => {
+                let hash = |value: &Vec<u8>| self.store.hash_index(index, value);
+                *known.entry(index).or_default().entry(value).or_insert_with_key(hash)
+            }
+            None => self.store.hash_index(index, &value),
+        }
+    }
+}
+
+/// A row before and after.
+type Versions<'a> = (&'a Option<Row>, &'a Option<Row>);
+
 fn put_impersonal(
     batch: &mut Batch,
     between: &Between<'_>,
+    hashes: &mut Hashes<'_>,
     shape: &TableShape,
     row_key: &RowKey,
-    before: &Option<Row>,
-    after: &Option<Row>,
+    (before, after): Versions<'_>,
 ) -> Result<(), SqlError> {
     match after {
         Some(row) if before.as_ref() != Some(row) => {
@@ -78,13 +115,14 @@ fn put_impersonal(
         None if before.is_some() => batch.delete_impersonal(shape.id(), row_key),
         None => return Ok(()),
     }
-    put_indexes(batch, between, shape, row_key, before, after, None);
+    put_indexes(batch, between, hashes, shape, row_key, (before, after), None);
     Ok(())
 }
 
 fn put_personal(
     batch: &mut Batch,
     between: &Between<'_>,
+    hashes: &mut Hashes<'_>,
     shape: &TableShape,
     row_key: &RowKey,
     row: &RowDelta,
@@ -118,10 +156,10 @@ fn put_personal(
     let locator = canonical(owners);
     if moved && row.before.is_some() {
         // Entries whose value is gone are deleted, then all that remain are put again with the new locator.
-        put_indexes(batch, between, shape, row_key, &row.before, &row.after, locator);
-        put_indexes(batch, between, shape, row_key, &None, &row.after, locator);
+        put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), locator);
+        put_indexes(batch, between, hashes, shape, row_key, (&None, &row.after), locator);
     } else {
-        put_indexes(batch, between, shape, row_key, &row.before, &row.after, locator);
+        put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), locator);
     }
     Ok(())
 }
@@ -133,13 +171,12 @@ fn has(owners: &Owners, owner: MicroDbId) -> bool {
 fn put_indexes(
     batch: &mut Batch,
     between: &Between<'_>,
+    hashes: &mut Hashes<'_>,
     shape: &TableShape,
     row_key: &RowKey,
-    before: &Option<Row>,
-    after: &Option<Row>,
+    (before, after): Versions<'_>,
     locator: Option<MicroDbId>,
 ) {
-    let store = between.new.store();
     let reindexed = between.overlay.table(shape.id()).map(|changes| &changes.reindexed);
     for index in &shape.table().indexes {
         let below = reindexed.is_none_or(|reindexed| !reindexed.contains(&index.id));
@@ -151,10 +188,10 @@ fn put_indexes(
         match shape.key_form {
             KeyForm::Hashed => {
                 if let Some(old) = old {
-                    batch.delete_index_hashed(index.id, &store.hash_index(index.id, &old), row_key);
+                    batch.delete_index_hashed(index.id, &hashes.of(index.id, old), row_key);
                 }
                 if let Some(value) = value {
-                    batch.put_index_hashed(index.id, &store.hash_index(index.id, &value), row_key, locator);
+                    batch.put_index_hashed(index.id, &hashes.of(index.id, value), row_key, locator);
                 }
             }
             KeyForm::Ordered => {

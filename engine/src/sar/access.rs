@@ -8,9 +8,10 @@ use crate::shape::{Schema, TableShape};
 use planner::catalog::{EdgeRef, RuleAction, RuleEvent};
 use planner::hir::OutputColumn;
 use planner::scalar::EvalContext;
+use repr::hash::HashMap;
 use repr::text::TextContext;
 use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, RelationId, ScalarType};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One row of the answer.
@@ -32,7 +33,7 @@ pub struct Form {
     /// Names of the hidden columns.
     pub redacted: Vec<String>,
     redacted_names: Arc<Array>,
-    /// The columns by name; those that are hidden without their place.
+    /// The columns by name, in the order of an object; those that are hidden without their place.
     members: Vec<(Arc<str>, Option<(ColumnIndex, ScalarType)>)>,
 }
 
@@ -59,7 +60,8 @@ pub fn rows(
     context: EvalContext,
 ) -> impl Iterator<Item = Result<AccessRow, SqlError>> + Send {
     let text = context.text_context();
-    let mut forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>> = HashMap::new();
+    let mut forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>> = HashMap::default();
+    let mut datums = Vec::new();
     traversal.ordered().into_iter().filter_map(move |number| {
         let reached = traversal.row(number);
         let schema = view.schema();
@@ -72,7 +74,8 @@ pub fn rows(
             Relation::Owner => "owner",
             Relation::Accessor => "accessor",
         };
-        let row = form.show(&shape.unpack(&reached.row), &text);
+        shape.unpack_into(&reached.row, &mut datums);
+        let row = form.show(&datums, &text);
         Some(row.map(|row| AccessRow { relation, row, form }))
     })
 }
@@ -95,7 +98,7 @@ impl Form {
     fn new(shape: &TableShape, schema: &Schema, edges: &[EdgeRef]) -> Option<Form> {
         let hidden = hidden_columns(shape, edges)?;
         let mut redacted = Vec::new();
-        let mut members = Vec::new();
+        let mut members: Vec<(Arc<str>, _)> = Vec::new();
         for (position, column) in shape.table().live_columns() {
             let shown = !hidden.contains(&position);
             if !shown {
@@ -104,6 +107,8 @@ impl Form {
             let place = shown.then(|| (position, column.column_type.scalar.clone()));
             members.push((Arc::from(column.name.as_str()), place));
         }
+        // The order in which objects keep their keys: `repr::Jsonb`.
+        members.sort_by(|(one, _), (other, _)| (one.len(), one.as_bytes()).cmp(&(other.len(), other.as_bytes())));
         let own_edges = shape.owner_edges.iter().chain(&shape.access_edges);
         let mut path: Vec<String> =
             own_edges.filter(|edge| edges.contains(&edge.reference)).map(|edge| describe(edge, schema)).collect();
@@ -128,7 +133,8 @@ impl Form {
             };
             members.push((name.clone(), value));
         }
-        Ok(Jsonb::object(members))
+        // Names of columns are each there once.
+        Ok(Jsonb::Object(members.into()))
     }
 }
 

@@ -7,16 +7,21 @@
 use super::traverse::{Place, near_rows};
 use super::{Subject, no_such_subject};
 use crate::SqlError;
-use crate::layered::Layered;
+use crate::layered::{Asks, Layered};
 use crate::locks::{LockKey, LockMode};
-use crate::ownership::{self, Between, Derivation};
+use crate::ownership::{self, Between, Derivation, far_value};
+use crate::reader::Reader;
 use crate::shape::{Edge, Referrer, TableShape};
 use crate::transaction::Derived;
 use crate::write::{Writer, foreign_key};
-use planner::catalog::{EdgeKind, ReferentialAction, RuleAction, RuleEvent};
-use repr::{ColumnIndex, Datum, MicroDbId, RelationId, Row, key};
+use planner::catalog::{ReferentialAction, RuleAction, RuleEvent};
+use repr::hash::HashSet;
+use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// While others commit, what is read holds for a few rows only.
+const DISTURBED_ROWS_MAX: usize = 16;
 
 /// What an erasure does to one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,14 +53,19 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), Sql
         let view = writer.transaction.latest_view();
         return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
     }
-    writer.transaction.committed_view().recall_microdb(subject.microdb)?;
+    let view = writer.transaction.committed_view();
+    view.recall_microdb(subject.microdb)?;
     // Owners that the transaction itself has given are not derived yet.
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
-    let mut eraser = Eraser { writer, by_owner, erased: BTreeSet::new(), open: Vec::new() };
+    let since = view.time();
+    drop(view);
+    let mut eraser = Eraser { writer, by_owner, since, erased: HashSet::default(), open: Vec::new() };
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
-        while let Some((shape, row)) = eraser.open.pop() {
-            eraser.fire(&shape, &row)?;
+        while !eraser.open.is_empty() {
+            for (shape, row) in eraser.take_open()? {
+                eraser.fire(&shape, &row)?;
+            }
         }
         if !eraser.remove_orphans()? {
             return Ok(());
@@ -67,7 +77,9 @@ struct Eraser<'a, 'b> {
     writer: &'a mut Writer<'b>,
     /// The subject, if what it owns alone can be told by its committed owners.
     by_owner: Option<MicroDbId>,
-    erased: BTreeSet<Place>,
+    /// The state that it began with.
+    since: CommitTime,
+    erased: HashSet<Place>,
     /// Rows that went and whose edges have not fired yet, as they were committed.
     open: Vec<(Arc<TableShape>, Row)>,
 }
@@ -78,7 +90,8 @@ impl Eraser<'_, '_> {
             return Ok(());
         }
         if let Some(row) = self.writer.lock_stored(shape, &place.1)? {
-            self.writer.set(shape, &place.1, None)?;
+            // What is not changed yet stands as it was read: it is locked.
+            self.writer.transaction.overlay_mut().set(shape, place.1.clone(), Some(row.clone()), None);
             // As committed: a column blanked meanwhile must not hide what the row was tied to.
             let changes = self.writer.transaction.overlay().table(shape.id());
             let change = changes.and_then(|changes| changes.rows.get(&place.1));
@@ -91,21 +104,47 @@ impl Eraser<'_, '_> {
         Ok(())
     }
 
+    /// Rows whose edges are to fire, with what will be asked for about them read.
+    fn take_open(&mut self) -> Result<Vec<(Arc<TableShape>, Row)>, SqlError> {
+        let view = self.committed();
+        let left = if view.time() == self.since { 0 } else { self.open.len().saturating_sub(DISTURBED_ROWS_MAX) };
+        let open = self.open.split_off(left);
+        let mut asks = Asks::default();
+        for (shape, row) in &open {
+            for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
+                if !fires_nothing(view.shape(edge.near)?, edge)
+                    && let Some(value) = far_value(shape, edge, row)
+                {
+                    view.foresee(&mut asks, edge.near, edge.near_index, value);
+                }
+            }
+            for Referrer { table, foreign_key } in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
+                if let Some(value) = shape.value_of(&foreign_key.target_columns, row) {
+                    view.foresee(&mut asks, *table, foreign_key.index, value);
+                }
+            }
+        }
+        view.read_ahead(asks)?;
+        Ok(open)
+    }
+
     /// A row has gone: its edges' rules, then every foreign key that still names it.
     fn fire(&mut self, shape: &Arc<TableShape>, row: &Row) -> Result<(), SqlError> {
         for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
             // As committed: what another rule has blanked meanwhile does not decide which rules fire.
             let near_shape = self.committed().shape(edge.near)?.clone();
+            if fires_nothing(&near_shape, edge) {
+                continue;
+            }
             for place in self.locked(|eraser| near_rows(&eraser.committed(), edge, shape, row))? {
                 self.fire_edge(&near_shape, edge, place)?;
             }
         }
         // OWNED_BY and ACCESSED_BY have fired above; all others may still name the row.
-        let along = |referrer: &&Referrer| {
-            matches!(referrer.foreign_key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy))
-        };
-        for referrer in shape.referrers.iter().filter(|referrer| !along(referrer)) {
-            self.fire_foreign_key(shape, referrer, &shape.unpack(row))?;
+        for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
+            if let Some(value) = shape.value_of(&referrer.foreign_key.target_columns, row) {
+                self.fire_foreign_key(referrer, &value)?;
+            }
         }
         Ok(())
     }
@@ -116,7 +155,7 @@ impl Eraser<'_, '_> {
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
     fn locked(&mut self, find: impl Fn(&mut Self) -> Result<Vec<Place>, SqlError>) -> Result<Vec<Place>, SqlError> {
-        let mut locked = BTreeSet::new();
+        let mut locked = HashSet::default();
         loop {
             let found_at = self.writer.transaction.database().latest().time;
             let places = find(self)?;
@@ -162,21 +201,15 @@ impl Eraser<'_, '_> {
         self.blank(near, place, &blanked)
     }
 
-    fn fire_foreign_key(
-        &mut self,
-        target: &Arc<TableShape>,
-        referrer: &Referrer,
-        row: &[Datum],
-    ) -> Result<(), SqlError> {
+    /// A key that a foreign key may name has gone.
+    fn fire_foreign_key(&mut self, referrer: &Referrer, value: &[u8]) -> Result<(), SqlError> {
         let foreign_key = &referrer.foreign_key;
-        let Some(values) = target.values(&foreign_key.target_columns, row) else { return Ok(()) };
-        let value = key::encode_all(&values);
         let shape = self.committed().shape(referrer.table)?.clone();
         let places = self.locked(|eraser| {
             let view = eraser.writer.transaction.latest_view();
-            let mut keys = view.keys_by_value(&shape, foreign_key.index, &value)?;
+            let mut keys = view.keys_by_value(&shape, foreign_key.index, value)?;
             if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
-                keys.extend(eraser.committed().keys_by_value(&shape, foreign_key.index, &value)?);
+                keys.extend(eraser.committed().keys_by_value(&shape, foreign_key.index, value)?);
             }
             Ok(keys.into_iter().map(|row_key| (shape.id(), row_key)).collect())
         })?;
@@ -252,22 +285,26 @@ impl Eraser<'_, '_> {
         if self.erased.contains(&place) {
             return Ok(());
         }
-        let Some(before) = self.writer.lock_row(shape, &place.1)? else { return Ok(()) };
+        let Some(stored) = self.writer.lock_stored(shape, &place.1)? else { return Ok(()) };
+        let before = shape.unpack(&stored);
         let mut after = before.clone();
         change(&mut after);
         // A generated column must not keep what it was computed from; where it cannot be computed without, it is blank.
         for (column, expression) in &self.writer.row_checks(shape)?.generated {
             after[*column] = expression.eval(&after, &self.writer.context).unwrap_or(Datum::Null);
         }
-        if Row::pack(&before) == Row::pack(&after) {
+        let packed = Row::pack(&after);
+        if Row::pack(&before) == packed {
             return Ok(());
         }
-        self.writer.set(shape, &place.1, Some(Row::pack(&after)))?;
+        self.writer.transaction.overlay_mut().set(shape, place.1, Some(stored.clone()), Some(packed));
         // A blanked column may itself be a key that others name.
         for referrer in &shape.referrers {
             let columns = &referrer.foreign_key.target_columns;
-            if columns.iter().any(|column| before[*column] != after[*column]) {
-                self.fire_foreign_key(shape, referrer, &before)?;
+            if columns.iter().any(|column| before[*column] != after[*column])
+                && let Some(value) = shape.value_of(columns, &stored)
+            {
+                self.fire_foreign_key(referrer, &value)?;
             }
         }
         Ok(())
@@ -300,6 +337,14 @@ impl Eraser<'_, '_> {
     }
 }
 
+/// Whether an edge has no rule and no key to blank in rows that are nobody's: what opened them to others goes, they stay.
+fn fires_nothing(near: &TableShape, edge: &Edge) -> bool {
+    let rules = &near.table().rules;
+    !near.personal
+        && !edge.along_foreign_key()
+        && !rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference)
+}
+
 /// Which columns of a foreign key are blanked so that it names nothing: those in no primary key and no other
 /// foreign key, else those outside the primary key. `None`: only key columns are left, the row must go.
 fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
@@ -316,29 +361,35 @@ fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIn
 
 /// Counts rows by what became of them.
 pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
-    let mut counts = Counts::new();
-    let mut of = |relation: RelationId, count: fn(&mut TableCounts)| {
-        if let Some(shape) = between.new.schema().shape(relation) {
-            count(counts.entry(shape.table().name.clone()).or_default());
-        }
-    };
+    let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
     for (relation, changes) in between.overlay.tables() {
+        let counts = by_relation.entry(relation).or_default();
         for change in changes.rows.values() {
             match (&change.before, &change.after) {
-                (Some(_), None) => of(relation, |counts| counts.deleted += 1),
-                (Some(before), Some(after)) if before != after => of(relation, |counts| counts.anonymized += 1),
+                (Some(_), None) => counts.deleted += 1,
+                (Some(before), Some(after)) if before != after => counts.anonymized += 1,
                 (Some(_) | None, Some(_)) | (None, None) => {}
             }
         }
     }
     for (relation, rows) in &derivation.tables {
+        let counts = by_relation.entry(*relation).or_default();
         for row in rows.values() {
             let had = row.old.iter().any(|(owner, _)| *owner == subject);
             let has = row.new.iter().any(|(owner, _)| *owner == subject);
-            if had && !has && row.after.is_some() {
-                of(*relation, |counts| counts.disowned += 1);
-            }
+            counts.disowned += u64::from(had && !has && row.after.is_some());
         }
     }
-    counts
+    let mut all = Counts::new();
+    for (relation, counts) in by_relation {
+        if counts != TableCounts::default()
+            && let Some(shape) = between.new.schema().shape(relation)
+        {
+            let of_name = all.entry(shape.table().name.clone()).or_default();
+            of_name.deleted += counts.deleted;
+            of_name.anonymized += counts.anonymized;
+            of_name.disowned += counts.disowned;
+        }
+    }
+    all
 }

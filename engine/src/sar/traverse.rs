@@ -11,14 +11,18 @@ mod stored;
 
 use super::Subject;
 use crate::SqlError;
-use crate::layered::Layered;
+use crate::layered::{Asks, Layered};
 use crate::marks::Marks;
 use crate::ownership::{far_value, near_keys};
 use crate::reader::Reader;
+use crate::recall::Recall;
 use crate::shape::{Edge, TableShape};
 use planner::catalog::EdgeRef;
+use repr::hash::HashMap;
 use repr::{IndexId, RelationId, Row, RowKey};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A row's place: table and key.
 pub type Place = (RelationId, RowKey);
@@ -63,7 +67,8 @@ pub fn traverse(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError
     } else {
         stored::owned(view, subject)?
     };
-    traversal.spread(view, Relation::Accessor)?;
+    let recalling = view.clone().recalling(Arc::new(Recall::new(view.time())));
+    traversal.spread(&recalling, Relation::Accessor)?;
     Ok(traversal)
 }
 
@@ -76,7 +81,7 @@ impl Traversal {
         let row = view
             .get(subject.shape.table(), &subject.row_key)?
             .ok_or_else(|| SqlError::new("XX001", "a data subject's own row is not there"))?;
-        let mut traversal = Traversal { rows: Vec::new(), numbers: HashMap::new() };
+        let mut traversal = Traversal { rows: Vec::new(), numbers: HashMap::default() };
         traversal.add((subject.shape.id(), subject.row_key.clone()), Relation::Owner, row, 0);
         Ok(traversal)
     }
@@ -90,18 +95,49 @@ impl Traversal {
 
     /// One closure: over ownership edges, or over what access edges open up.
     fn spread(&mut self, view: &Layered, closure: Relation) -> Result<(), SqlError> {
-        let mut met = Met::new();
-        let mut number = SUBJECT;
+        let mut met = Met::default();
+        let mut passed = SUBJECT;
         // Rows that are reached come after all that are there, and are passed in their turn.
-        while let Some(reached) = self.rows.get(number) {
-            let shape = view.shape(reached.place.0)?.clone();
+        while passed < self.rows.len() {
+            let there = passed..self.rows.len();
+            let mut asks = Asks::default();
+            self.for_each_edge(view, closure, there.clone(), |traversal, edge, far, number| {
+                if let Some(value) = far_value(far, edge, &traversal.rows[number].row) {
+                    view.foresee(&mut asks, edge.near, edge.near_index, value);
+                }
+                Ok(())
+            })?;
+            view.read_ahead(asks)?;
+            passed = there.end;
+            self.for_each_edge(view, closure, there, |traversal, edge, far, number| {
+                traversal.follow(view, edge, far, number, closure, &mut met)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The edges that lead on from some rows.
+    fn for_each_edge(
+        &mut self,
+        view: &Layered,
+        closure: Relation,
+        numbers: Range<usize>,
+        mut visit: impl FnMut(&mut Traversal, &Edge, &TableShape, usize) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let mut known: Option<&Arc<TableShape>> = None;
+        for number in numbers {
+            let reached = &self.rows[number];
+            let (relation, by) = (reached.place.0, reached.relation);
+            // Rows of one table mostly follow each other.
+            let shape = match known {
+                Some(shape) if shape.id() == relation => shape,
+                Some(_) | None => view.shape(relation)?,
+            };
+            known = Some(shape);
             // Ownership and access stop at a person other than the subject.
             if number == SUBJECT || !shape.table().data_subject {
-                for edge in edges(&shape, closure, reached.relation) {
-                    self.follow(view, edge, &shape, number, closure, &mut met)?;
-                }
+                edges(shape, closure, by).try_for_each(|edge| visit(self, edge, shape, number))?;
             }
-            number += 1;
         }
         Ok(())
     }
@@ -167,7 +203,8 @@ impl Traversal {
     /// The numbers of all rows, by table and key, so that answers are ordered.
     pub fn ordered(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..self.rows.len()).collect();
-        numbers.sort_unstable_by_key(|number| &self.rows[*number].place);
+        // Tables' rows were read in order: runs that stand in order need no more than a look.
+        numbers.sort_by(|one, other| self.rows[*one].place.cmp(&self.rows[*other].place));
         numbers
     }
 

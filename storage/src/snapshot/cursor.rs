@@ -57,7 +57,8 @@ impl Cursor {
         self.position.borrow_owner()
     }
 
-    /// For `find`, any number of times: the entries with a prefix that the family's filter knows, whichever is asked for.
+    /// For `find` and `find_all`, any number of times: the entries with a prefix that the family's filter knows, whichever is
+    /// asked for; in families without such a filter, with any prefix.
     pub(crate) fn probe(snapshot: &Snapshot, family: Family) -> Cursor {
         let mut options = ReadOptions::default();
         // It ends with the prefix by itself: bounds would only be copied.

@@ -9,6 +9,9 @@ use bytes::{BufMut, BytesMut};
 use engine::SqlError;
 use repr::{ColumnType, Datum, ScalarType};
 
+/// What most documents take.
+const JSON_BYTES: usize = 256;
+
 /// Appends a value that is not NULL, without its length.
 pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
     written(datum, scalar, context, |text| {
@@ -50,6 +53,11 @@ fn written(
         Datum::Int4(value) => integer(i64::from(*value), take),
         Datum::Int8(value) => integer(*value, take),
         Datum::Text(value) | Datum::Bpchar(value) => take(value.as_bytes()),
+        Datum::Jsonb(value) => {
+            let mut text = String::with_capacity(JSON_BYTES);
+            value.write_text(&mut text);
+            take(text.as_bytes())
+        }
         Datum::Null
         | Datum::Oid(_)
         | Datum::Float4(_)
@@ -62,7 +70,6 @@ fn written(
         | Datum::Timestamptz(_)
         | Datum::Interval(_)
         | Datum::Uuid(_)
-        | Datum::Jsonb(_)
         | Datum::Enum { .. }
         | Datum::Array(_)
         | Datum::Record(_) => take(repr::text::format(datum, scalar, context).as_bytes()),

@@ -9,8 +9,9 @@ use crate::layered::Layered;
 use crate::ownership::{far_value, near_value};
 use crate::sar::Subject;
 use crate::shape::Edge;
+use repr::hash::HashMap;
 use repr::{IndexId, RelationId};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Far rows by the value that an edge meets them by, for each index over such values.
@@ -22,8 +23,9 @@ const UNREACHED: usize = usize::MAX;
 pub(super) fn owned(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError> {
     let mut traversal = Traversal::of(view, subject)?;
     let root = subject.shape.id();
-    let mut tables: HashMap<RelationId, Range<usize>> = HashMap::new();
-    let mut fars = Fars::new();
+    let mut tables: HashMap<RelationId, Range<usize>> = HashMap::default();
+    let mut fars = Fars::default();
+    let mut probe = view.microdb_probe();
     // Far tables come before near ones.
     for relation in view.schema().order() {
         let shape = view.shape(*relation)?;
@@ -31,12 +33,11 @@ pub(super) fn owned(view: &Layered, subject: &Subject) -> Result<Traversal, SqlE
             continue;
         }
         let first = traversal.rows.len();
-        for item in view.microdb(*relation, subject.microdb) {
-            let (row_key, row) = item?;
+        probe.rows(*relation, subject.microdb, |row_key, row| {
             if *relation != root || row_key != subject.row_key {
                 traversal.add((*relation, row_key), Relation::Owner, row, UNREACHED);
             }
-        }
+        })?;
         let found = first..traversal.rows.len();
         tables.insert(*relation, found.clone());
         for edge in shape.owner_edges.iter().filter(|edge| leads(view, &tables, root, edge)) {
@@ -65,7 +66,7 @@ fn connect(
 ) -> Result<(), SqlError> {
     let (near, far) = (view.shape(edge.near)?, view.shape(edge.far)?);
     let by_value = fars.entry(edge.far_index).or_insert_with(|| {
-        let mut by_value: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+        let mut by_value: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
         for number in far_rows {
             if let Some(value) = far_value(far, edge, &traversal.rows[number].row) {
                 by_value.entry(value).or_default().push(number);
