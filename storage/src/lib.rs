@@ -16,6 +16,7 @@ pub mod check;
 pub mod config;
 mod crypto;
 pub mod error;
+mod hash_memory;
 mod hints;
 mod index;
 mod keyring;

@@ -26,6 +26,7 @@ use crate::config::{Cipher, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
+use crate::hash_memory::HashMemory;
 use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
@@ -50,6 +51,7 @@ struct Inner {
     log: Mutex<Log>,
     hints: Hints,
     subjects: Subjects,
+    hashes: HashMemory,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -128,6 +130,7 @@ impl Store {
             log: Mutex::new(log),
             hints: Hints::default(),
             subjects: Subjects::default(),
+            hashes: HashMemory::new(),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -163,13 +166,26 @@ impl Store {
 
     /// The row key of a canonical primary key: a keyed hash, so that no personal key stands on disk.
     pub fn hash_key(&self, relation: RelationId, canonical: &[u8]) -> RowKey {
-        let digest: [u8; keyspace::HASH_BYTES] = self.keyed_hash(b'k', &[&relation.0.to_be_bytes(), canonical]);
+        let digest = self.known_hash(b'k', relation.0, canonical);
         RowKey(Box::new(digest))
     }
 
     /// The keyed hash of a canonical index value.
     pub fn hash_index(&self, index: IndexId, canonical: &[u8]) -> [u8; 16] {
-        self.keyed_hash(b'i', &[&index.0.to_be_bytes(), canonical])
+        self.known_hash(b'i', index.0, canonical)
+    }
+
+    /// As `keyed_hash`, of what is hashed again and again.
+    fn known_hash(&self, domain: u8, of: u32, canonical: &[u8]) -> [u8; keyspace::HASH_BYTES] {
+        let mut bytes = [0; 64];
+        let Some(rest) = bytes.get_mut(5..5 + canonical.len()) else {
+            return self.keyed_hash(domain, &[&of.to_be_bytes(), canonical]);
+        };
+        rest.copy_from_slice(canonical);
+        bytes[0] = domain;
+        bytes[1..5].copy_from_slice(&of.to_be_bytes());
+        let bytes = &bytes[..5 + canonical.len()];
+        self.inner.hashes.of(bytes, || sodium::keyed_hash(self.inner.keyring.hash_key(), bytes))
     }
 
     /// A keyed hash under a domain. All parts but the last must have a fixed width in that domain.
