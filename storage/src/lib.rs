@@ -24,6 +24,7 @@ mod keyspace;
 mod log_room;
 pub mod microdb;
 mod owners;
+mod read_cache;
 mod rocks;
 pub mod snapshot;
 pub mod store;

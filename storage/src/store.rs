@@ -31,6 +31,7 @@ use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
 use crate::log_room::LogRoom;
+use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
@@ -51,6 +52,7 @@ struct Inner {
     log: Mutex<Log>,
     hints: Hints,
     subjects: Subjects,
+    reads: ReadCache,
     hashes: HashMemory,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
@@ -84,6 +86,10 @@ pub struct StoreStatistics {
     pub key_cache_bytes_max: u64,
     /// Data subjects found last.
     pub subject_cache_bytes: u64,
+    /// Rows opened last, and index entries.
+    pub read_cache_bytes: u64,
+    /// What they may hold.
+    pub read_cache_bytes_max: u64,
     /// Blocks in the cache.
     pub block_cache_bytes: u64,
     /// Blocks in the cache that cannot be evicted now.
@@ -130,6 +136,7 @@ impl Store {
             log: Mutex::new(log),
             hints: Hints::default(),
             subjects: Subjects::default(),
+            reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
             _lock: lock,
         };
@@ -221,7 +228,8 @@ impl Store {
         let db = &self.inner.db;
         let mut writes = WriteBatch::with_capacity_bytes(batch.bytes() + 512);
         fill(db, &batch, &mut writes);
-        let _writing = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
+        let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
+        let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
             return db.write(writes).map_err(rocks::failed("write a batch"));
         }
@@ -259,7 +267,10 @@ impl Store {
     ///
     /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
     pub fn destroy_keys(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
-        self.inner.keyring.destroy(microdbs)
+        self.inner.keyring.destroy(microdbs)?;
+        // After it, so that nothing is opened in between.
+        self.inner.reads.forget(microdbs);
+        Ok(())
     }
 
     /// Whether this person's data key still exists.
@@ -353,6 +364,8 @@ impl Store {
             key_cache_bytes: slots.cached * cache::ENTRY_BYTES,
             key_cache_bytes_max: cache::KEYS_MAX * cache::ENTRY_BYTES,
             subject_cache_bytes: self.inner.subjects.bytes(),
+            read_cache_bytes: self.inner.reads.bytes(),
+            read_cache_bytes_max: self.inner.reads.bytes_max(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),
@@ -380,6 +393,10 @@ impl Store {
 
     pub(crate) fn subjects(&self) -> &Subjects {
         &self.inner.subjects
+    }
+
+    pub(crate) fn reads(&self) -> &ReadCache {
+        &self.inner.reads
     }
 
     pub(crate) fn hints(&self) -> &Hints {
