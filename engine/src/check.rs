@@ -52,6 +52,8 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         Arc::new(Published {
             time,
             schema: schema.clone(),
+            // What stands on disk is wanted.
+            kept: snapshot.clone(),
             snapshot: snapshot.clone(),
             probes: Arc::default(),
             views: Default::default(),

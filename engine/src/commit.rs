@@ -420,7 +420,14 @@ impl Committer {
         let snapshot = self.store.snapshot();
         let before = std::mem::replace(
             &mut self.current,
-            Arc::new(Published { time, schema, snapshot, probes: Arc::default(), views: Views::default() }),
+            Arc::new(Published {
+                time,
+                schema,
+                kept: snapshot.keeping(),
+                snapshot,
+                probes: Arc::default(),
+                views: Views::default(),
+            }),
         );
         if changes_schema {
             // The view thread hears of the group that drops the last view, too.

@@ -89,6 +89,7 @@ impl Database {
         let published = Arc::new(ArcSwap::from_pointee(Published {
             time: CommitTime(time),
             schema: Arc::new(Schema::new(Arc::new(catalog))),
+            kept: snapshot.keeping(),
             snapshot,
             probes: Arc::default(),
             views: Views::default(),

@@ -22,7 +22,7 @@ use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
-use storage::{OwnerProbe, Store};
+use storage::{OwnerProbe, Snapshot, Store};
 
 /// No further key is asked for once so many rows are found.
 const ROWS_AT_ONCE: usize = 256;
@@ -49,13 +49,15 @@ pub struct Layered {
     orders: bool,
     /// What was read of the snapshot already, where that is kept.
     recall: Option<Arc<Recall>>,
+    /// What is read stays in memory for the next statement.
+    keeps: bool,
 }
 
 impl Layered {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true, recall: None }
+        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true, recall: None, keeps: false }
     }
 
     /// Without ordered indexes in memory: what they answer is computed from all rows.
@@ -70,6 +72,18 @@ impl Layered {
     pub fn held(mut self, hold: Arc<Hold>) -> Self {
         self.hold = Some(hold);
         self
+    }
+
+    /// For a statement of a client: what it reads stays in memory for the next.
+    #[must_use]
+    pub fn keeping(mut self) -> Self {
+        self.keeps = true;
+        self
+    }
+
+    /// The leaves below all layers.
+    fn snapshot(&self) -> &Snapshot {
+        if self.keeps { &self.base.kept } else { &self.base.snapshot }
     }
 
     /// With one more layer on top.
@@ -174,7 +188,7 @@ impl Layered {
     /// One row, from where it was located.
     pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
         let Some(microdb) = locator else { return self.get(shape.table(), row_key) };
-        let read = |_| self.base.snapshot.get_copy(shape.id(), row_key, *microdb);
+        let read = |_| self.snapshot().get_copy(shape.id(), row_key, *microdb);
         Ok(match &self.recall {
             Some(recall) => recall.row(shape.id(), row_key, read)?,
             None => read(None)?,
@@ -232,7 +246,7 @@ impl Layered {
         let relation = shape.id();
         match shape.key_form {
             KeyForm::Hashed => {
-                let mut located = self.stored_located(shape, index, value)?;
+                let mut located = self.stored_located_again(shape, index, value)?;
                 if !self.layers.is_empty() {
                     located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
                 }
@@ -261,7 +275,7 @@ impl Layered {
         located: Vec<Located>,
         found: &mut Vec<(RowKey, Row)>,
     ) -> Result<(), SqlError> {
-        let (relation, snapshot) = (shape.id(), &self.base.snapshot);
+        let (relation, snapshot) = (shape.id(), self.snapshot());
         found.reserve(located.len());
         let mut located = located.into_iter().peekable();
         while located.peek().is_some() {
@@ -289,12 +303,12 @@ impl Layered {
         index: Option<&Index>,
         keys: &[Vec<Datum>],
     ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
-        let (relation, snapshot) = (shape.id(), &self.base.snapshot);
+        let (relation, snapshot) = (shape.id(), self.snapshot());
         if let Some(index) = index.filter(|index| shape.table().primary_key != Some(index.id)) {
             let (mut located, mut read) = (Vec::new(), 0);
             for key in keys {
                 let value = self.store.hash_index(index.id, &key::encode_all(key));
-                located.extend(self.base.index_rows(index.id, &value)?);
+                located.extend(self.base.index_rows_again(snapshot, index.id, &value)?);
                 read += 1;
                 if located.len() >= ROWS_AT_ONCE {
                     break;
@@ -487,7 +501,7 @@ impl Reader for Layered {
         };
         let Some(shape) = shape.filter(is_entries) else { return self.index(table, index, values) };
         let value = |index, values: &[Datum]| self.store.hash_index(index, &key::encode_all(values));
-        let mut located = self.base.index_rows(index.id, &value(index.id, values))?;
+        let mut located = self.base.index_rows_again(self.snapshot(), index.id, &value(index.id, values))?;
         for (other, datum) in beside {
             // An entry takes less than a tenth of what a row takes.
             if located.len() < NARROWED_ROWS_MIN {

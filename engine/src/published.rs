@@ -19,6 +19,8 @@ pub struct Published {
     pub schema: Arc<Schema>,
     /// The leaves.
     pub snapshot: Snapshot,
+    /// The same for statements: what they read stays in memory for the next.
+    pub kept: Snapshot,
     /// Cursors over them.
     pub probes: Arc<Probes>,
     /// The maintained views.
@@ -40,6 +42,21 @@ impl Published {
         with(&self.probes.index, || self.snapshot.index_probe(), |probe| probe.rows(index, value))
     }
 
+    /// The same for whoever asks for values that were asked for before: from memory, or through a snapshot that may keep them there.
+    pub fn index_rows_again(
+        &self,
+        through: &Snapshot,
+        index: IndexId,
+        value: &ValueHash,
+    ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
+        if let Some(rows) = through.held_index_rows(index, value) {
+            return Ok(rows);
+        }
+        let rows = self.index_rows(index, value)?;
+        through.keep_index_rows(index, value, &rows);
+        Ok(rows)
+    }
+
     /// The keys of the rows with a hashed value of an index, unless they are more than `at_most`.
     pub fn index_keys_up_to(
         &self,
@@ -57,8 +74,13 @@ impl Published {
     }
 
     /// A personal row, but of a table of data subjects.
-    pub fn personal(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, StorageError> {
-        self.snapshot.get_owned(relation, row_key, || {
+    pub fn personal(
+        &self,
+        through: &Snapshot,
+        relation: RelationId,
+        row_key: &RowKey,
+    ) -> Result<Option<Row>, StorageError> {
+        through.get_owned(relation, row_key, || {
             with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.canonical(relation, row_key))
         })
     }

@@ -212,7 +212,7 @@ impl Transaction {
 
     fn below(&mut self, base: Arc<Published>) -> Layered {
         let time = base.time;
-        let view = Layered::new(self.database.store.clone(), base);
+        let view = Layered::new(self.database.store.clone(), base).keeping();
         let Some(recall) = &mut self.recall else { return view };
         if recall.time() != time {
             *recall = Arc::new(Recall::new(time));

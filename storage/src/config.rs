@@ -29,7 +29,8 @@ pub enum RootKeySource {
 pub struct StoreOptions {
     /// The data folder. Created when absent.
     pub path: PathBuf,
-    /// Bytes of the one block cache, which also holds index and filter blocks.
+    /// Bytes of the one block cache, which also holds index and filter blocks. Rows opened last take up to a quarter of it
+    /// beside.
     pub block_cache_bytes: usize,
     /// The cipher of new seals.
     pub cipher: Cipher,

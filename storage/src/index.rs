@@ -100,6 +100,18 @@ impl Snapshot {
         self.index_probe().rows(index, value)
     }
 
+    /// The same if it is in memory.
+    pub fn held_index_rows(&self, index: IndexId, value: &ValueHash) -> Option<Vec<(RowKey, Option<MicroDbId>)>> {
+        self.store().reads().index_rows(index, value, self.sequence())
+    }
+
+    /// Leaves in memory what this snapshot has under a hashed value, if it keeps what is read.
+    pub fn keep_index_rows(&self, index: IndexId, value: &ValueHash, rows: &[(RowKey, Option<MicroDbId>)]) {
+        if self.keeps() {
+            self.store().reads().put_index_rows(index, value, self.sequence(), rows);
+        }
+    }
+
     /// Asks for many hashed values.
     pub fn index_probe(&self) -> IndexProbe {
         IndexProbe { cursor: Cursor::probe(self, Family::Index) }

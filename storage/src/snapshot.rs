@@ -33,6 +33,8 @@ self_cell!(
 #[derive(Clone)]
 pub struct Snapshot {
     view: Arc<View>,
+    /// What is read stays in memory for the next.
+    keeps: bool,
 }
 
 /// One cursor for a person's rows of many relations: it costs more to make than to move.
@@ -79,7 +81,14 @@ pub struct StoredCopy {
 
 impl Snapshot {
     pub(crate) fn new(store: Store) -> Snapshot {
-        Snapshot { view: Arc::new(View::new(store, |store| store.db().snapshot())) }
+        Snapshot { view: Arc::new(View::new(store, |store| store.db().snapshot())), keeps: false }
+    }
+
+    /// The same for those whose reads are worth keeping in memory for the next, such as statements of clients. Any other finds
+    /// what is held there, and leaves it as it is.
+    #[must_use]
+    pub fn keeping(&self) -> Snapshot {
+        Snapshot { view: Arc::clone(&self.view), keeps: true }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -88,6 +97,10 @@ impl Snapshot {
 
     pub(crate) fn rocks(&self) -> &RocksSnapshot<'_> {
         self.view.borrow_dependent()
+    }
+
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
     }
 
     /// RocksDB's sequence number: grows with every write, equal for equal contents.
@@ -133,10 +146,28 @@ impl Snapshot {
 
     /// One owner's copy of a personal row.
     pub fn get_copy(&self, relation: RelationId, key: &RowKey, owner: MicroDbId) -> Result<Option<Row>, StorageError> {
+        let (reads, sequence) = (self.store().reads(), self.sequence());
+        if let Some(row) = reads.personal(relation, owner, key, sequence) {
+            return Ok(Some(row));
+        }
         let at = keyspace::personal_row(relation, owner, key);
         let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
-        let (_, plain) = self.store().open_personal(owner, Place::Personal(relation, owner, key.bytes()), &sealed)?;
-        Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        self.open_personal(relation, key, owner, &sealed).map(Some)
+    }
+
+    fn open_personal(
+        &self,
+        relation: RelationId,
+        key: &RowKey,
+        owner: MicroDbId,
+        sealed: &[u8],
+    ) -> Result<Row, StorageError> {
+        let (_, plain) = self.store().open_personal(owner, Place::Personal(relation, owner, key.bytes()), sealed)?;
+        let row = Row::from_bytes(plain.into_boxed_slice());
+        if self.keeps {
+            self.store().reads().put_personal(relation, owner, key, self.sequence(), &row);
+        }
+        Ok(row)
     }
 
     /// Rows of a personal relation, each one owner's copy, in the order asked for: cheaper together than one by one. The
@@ -181,15 +212,20 @@ impl Snapshot {
         if let [(key, owner)] = copies {
             return vec![self.get_copy(relation, key, *owner)];
         }
-        let at: Vec<_> = copies.iter().map(|(key, owner)| keyspace::personal_row(relation, *owner, key)).collect();
-        let found = self.get_many(Family::Rows, &at, "read rows");
-        let opened = found.into_iter().zip(copies).map(|(sealed, (key, owner))| {
-            let Some(sealed) = sealed? else { return Ok(None) };
-            let place = Place::Personal(relation, *owner, key.bytes());
-            let (_, plain) = self.store().open_personal(*owner, place, &sealed)?;
-            Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        let (reads, sequence) = (self.store().reads(), self.sequence());
+        let held = |(key, owner): &(&RowKey, MicroDbId)| reads.personal(relation, *owner, key, sequence);
+        let held: Vec<_> = copies.iter().map(held).collect();
+        let absent = held.iter().zip(copies).filter(|(row, _)| row.is_none());
+        let at: Vec<_> = absent.map(|(_, (key, owner))| keyspace::personal_row(relation, *owner, key)).collect();
+        let mut found = self.get_many(Family::Rows, &at, "read rows").into_iter();
+        let rows = held.into_iter().zip(copies).map(|(row, (key, owner))| match row {
+            Some(row) => Ok(Some(row)),
+            None => match found.next().transpose()?.flatten() {
+                Some(sealed) => self.open_personal(relation, key, *owner, &sealed).map(Some),
+                None => Ok(None),
+            },
         });
-        opened.collect()
+        rows.collect()
     }
 
     /// Rows that are nobody's, in the order asked for.
@@ -197,22 +233,38 @@ impl Snapshot {
         if let [key] = keys {
             return Ok(vec![self.get_impersonal(relation, key)?]);
         }
-        let at: Vec<_> = keys.iter().map(|key| keyspace::impersonal_row(relation, key.bytes())).collect();
-        let found = self.get_many(Family::Rows, &at, "read rows");
-        let opened = found.into_iter().zip(keys).map(|(sealed, key)| {
-            let Some(sealed) = sealed? else { return Ok(None) };
-            let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), &sealed)?;
-            Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        let (reads, sequence) = (self.store().reads(), self.sequence());
+        let held: Vec<_> = keys.iter().map(|key| reads.impersonal(relation, key, sequence)).collect();
+        let absent = held.iter().zip(keys).filter(|(row, _)| row.is_none());
+        let at: Vec<_> = absent.map(|(_, key)| keyspace::impersonal_row(relation, key.bytes())).collect();
+        let mut found = self.get_many(Family::Rows, &at, "read rows").into_iter();
+        let rows = held.into_iter().zip(keys).map(|(row, key)| match row {
+            Some(row) => Ok(Some(row)),
+            None => match found.next().transpose()?.flatten() {
+                Some(sealed) => self.open_impersonal(relation, key, &sealed).map(Some),
+                None => Ok(None),
+            },
         });
-        opened.collect()
+        rows.collect()
     }
 
     /// A row that is nobody's.
     pub fn get_impersonal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
+        if let Some(row) = self.store().reads().impersonal(relation, key, self.sequence()) {
+            return Ok(Some(row));
+        }
         let at = keyspace::impersonal_row(relation, key.bytes());
         let Some(sealed) = self.get(Family::Rows, &at, "read a row")? else { return Ok(None) };
-        let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), &sealed)?;
-        Ok(Some(Row::from_bytes(plain.into_boxed_slice())))
+        self.open_impersonal(relation, key, &sealed).map(Some)
+    }
+
+    fn open_impersonal(&self, relation: RelationId, key: &RowKey, sealed: &[u8]) -> Result<Row, StorageError> {
+        let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), sealed)?;
+        let row = Row::from_bytes(plain.into_boxed_slice());
+        if self.keeps {
+            self.store().reads().put_impersonal(relation, key, self.sequence(), &row);
+        }
+        Ok(row)
     }
 
     /// Whether a row that is nobody's is there, without opening it.
@@ -320,6 +372,9 @@ impl Snapshot {
         keys: &[K],
         tried: &'static str,
     ) -> Vec<Result<Option<rocksdb::DBPinnableSlice<'_>>, StorageError>> {
+        if keys.is_empty() {
+            return Vec::new();
+        }
         let db = self.store().db();
         let mut options = ReadOptions::default();
         options.set_snapshot(self.rocks());

@@ -26,10 +26,12 @@ use crate::config::{Cipher, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{Sealed, StorageError};
+use crate::hash_memory::HashMemory;
 use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
 use crate::keyspace;
 use crate::log_room::LogRoom;
+use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
@@ -50,6 +52,8 @@ struct Inner {
     log: Mutex<Log>,
     hints: Hints,
     subjects: Subjects,
+    reads: ReadCache,
+    hashes: HashMemory,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -82,6 +86,10 @@ pub struct StoreStatistics {
     pub key_cache_bytes_max: u64,
     /// Data subjects found last.
     pub subject_cache_bytes: u64,
+    /// Rows opened last, and index entries.
+    pub read_cache_bytes: u64,
+    /// What they may hold.
+    pub read_cache_bytes_max: u64,
     /// Blocks in the cache.
     pub block_cache_bytes: u64,
     /// Blocks in the cache that cannot be evicted now.
@@ -128,6 +136,8 @@ impl Store {
             log: Mutex::new(log),
             hints: Hints::default(),
             subjects: Subjects::default(),
+            reads: ReadCache::new(options.block_cache_bytes / 4),
+            hashes: HashMemory::new(),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -163,13 +173,26 @@ impl Store {
 
     /// The row key of a canonical primary key: a keyed hash, so that no personal key stands on disk.
     pub fn hash_key(&self, relation: RelationId, canonical: &[u8]) -> RowKey {
-        let digest: [u8; keyspace::HASH_BYTES] = self.keyed_hash(b'k', &[&relation.0.to_be_bytes(), canonical]);
+        let digest = self.known_hash(b'k', relation.0, canonical);
         RowKey(Box::new(digest))
     }
 
     /// The keyed hash of a canonical index value.
     pub fn hash_index(&self, index: IndexId, canonical: &[u8]) -> [u8; 16] {
-        self.keyed_hash(b'i', &[&index.0.to_be_bytes(), canonical])
+        self.known_hash(b'i', index.0, canonical)
+    }
+
+    /// As `keyed_hash`, of what is hashed again and again.
+    fn known_hash(&self, domain: u8, of: u32, canonical: &[u8]) -> [u8; keyspace::HASH_BYTES] {
+        let mut bytes = [0; 64];
+        let Some(rest) = bytes.get_mut(5..5 + canonical.len()) else {
+            return self.keyed_hash(domain, &[&of.to_be_bytes(), canonical]);
+        };
+        rest.copy_from_slice(canonical);
+        bytes[0] = domain;
+        bytes[1..5].copy_from_slice(&of.to_be_bytes());
+        let bytes = &bytes[..5 + canonical.len()];
+        self.inner.hashes.of(bytes, || sodium::keyed_hash(self.inner.keyring.hash_key(), bytes))
     }
 
     /// A keyed hash under a domain. All parts but the last must have a fixed width in that domain.
@@ -205,7 +228,8 @@ impl Store {
         let db = &self.inner.db;
         let mut writes = WriteBatch::with_capacity_bytes(batch.bytes() + 512);
         fill(db, &batch, &mut writes);
-        let _writing = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
+        let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
+        let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
             return db.write(writes).map_err(rocks::failed("write a batch"));
         }
@@ -243,7 +267,10 @@ impl Store {
     ///
     /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
     pub fn destroy_keys(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
-        self.inner.keyring.destroy(microdbs)
+        self.inner.keyring.destroy(microdbs)?;
+        // After it, so that nothing is opened in between.
+        self.inner.reads.forget(microdbs);
+        Ok(())
     }
 
     /// Whether this person's data key still exists.
@@ -337,6 +364,8 @@ impl Store {
             key_cache_bytes: slots.cached * cache::ENTRY_BYTES,
             key_cache_bytes_max: cache::KEYS_MAX * cache::ENTRY_BYTES,
             subject_cache_bytes: self.inner.subjects.bytes(),
+            read_cache_bytes: self.inner.reads.bytes(),
+            read_cache_bytes_max: self.inner.reads.bytes_max(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),
@@ -364,6 +393,10 @@ impl Store {
 
     pub(crate) fn subjects(&self) -> &Subjects {
         &self.inner.subjects
+    }
+
+    pub(crate) fn reads(&self) -> &ReadCache {
+        &self.inner.reads
     }
 
     pub(crate) fn hints(&self) -> &Hints {

@@ -26,7 +26,8 @@ serve    Opens the data folder (made at first start) and listens, on
   --tls-cert, --tls-key
                your own certificate chain and private key, in PEM
   --block-cache-mb
-               memory for blocks of the data files; 256 by default
+               memory for blocks of the data files; 256 by default. Opened
+               rows that are read again take up to a quarter of it beside
   --connections
                clients at once; 1000 by default, or as many as the file
                descriptors last for if that is less

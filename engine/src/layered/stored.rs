@@ -41,14 +41,14 @@ impl Layered {
     pub(super) fn stored_row(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         let Some(stored) = self.base.schema.shape(relation) else { return Ok(None) };
         let read = |locator: Option<MicroDbId>| {
-            let snapshot = &self.base.snapshot;
+            let snapshot = self.snapshot();
             match locator {
                 Some(microdb) => {
                     let row = snapshot.get_copy(relation, row_key, microdb)?;
                     row.map(Some).ok_or(StorageError::CopyMissing { relation })
                 }
                 None if stored.table().data_subject => snapshot.get_subject(relation, row_key),
-                None if stored.personal => self.base.personal(relation, row_key),
+                None if stored.personal => self.base.personal(snapshot, relation, row_key),
                 None => snapshot.get_impersonal(relation, row_key),
             }
         };
@@ -85,6 +85,19 @@ impl Layered {
             return Ok(vec![(owner, 1)]);
         }
         Ok(recall.owners(relation, row_key, read)?)
+    }
+
+    /// As `stored_located`, of a value that may have been asked for before.
+    pub(super) fn stored_located_again(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<Located>, SqlError> {
+        if self.recall.is_some() {
+            return self.stored_located(shape, index, value);
+        }
+        Ok(self.base.index_rows_again(self.snapshot(), index, &self.store.hash_index(index, value))?)
     }
 
     /// The rows that a canonical value leads to in a hashed index.

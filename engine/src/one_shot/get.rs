@@ -11,13 +11,13 @@ use crate::render::top_k::{limit, offset};
 use planner::plan::{Access, Plan, Query};
 use planner::scalar::{Mfp, ScalarExpr};
 use planner::transform::shape;
+use repr::hash::HashSet;
 use repr::{Datum, IndexId, RelationId, Row, RowKey, key};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// All columns of the relation's rows (and the row key), read as they are asked for; of those that `mfp` will not let pass
-/// maybe not all.
+/// All columns of the relation's rows (and the row key), read as they are asked for; of rows that `mfp` will not let pass
+/// maybe not all, and NULL for columns that it does not look at.
 pub fn stream<'p>(
     relation: RelationId,
     access: &'p Access,
@@ -31,19 +31,19 @@ pub fn stream<'p>(
     let reader = shot.reader.as_ref();
     match access {
         Access::Scan => {
-            let leaf = Leaf::open(reader.catalog(), relation, None)?;
+            let leaf = Leaf::open(reader.catalog(), relation, None)?.read_by(mfp);
             let rows = reader.scan(leaf.table())?;
             Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
         }
         Access::Lookup { lookup, keys } => {
-            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?;
+            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
             let beside = if keys.len() == 1 { indexed_beside(&leaf, mfp, shot) } else { Vec::new() };
             Ok(Box::new(LookupStream {
                 leaf,
                 beside,
                 keys: keys.iter(),
                 several: keys.len() > 1,
-                seen: BTreeSet::new(),
+                seen: HashSet::default(),
                 wanted: Vec::new(),
                 at_once: KEYS_AT_ONCE_FIRST,
                 failed: None,
@@ -53,7 +53,7 @@ pub fn stream<'p>(
             }))
         }
         Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
-            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?;
+            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
             let rows = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
                 Some(range) => match reader.range(leaf.table(), leaf.index(), &range)? {
                     Some(range) => range.rows,
@@ -75,7 +75,7 @@ pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn P
         // In order as it is.
         return Ok(None);
     }
-    let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?;
+    let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?.read_by(mfp);
     let skipped = offset(query.finishing.offset.as_ref(), &shot.eval)?;
     let wanted = limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped));
     let range = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
@@ -217,7 +217,7 @@ struct LookupStream<'p> {
     keys: std::slice::Iter<'p, Vec<ScalarExpr>>,
     /// Only then can a key come twice.
     several: bool,
-    seen: BTreeSet<Vec<u8>>,
+    seen: HashSet<Vec<u8>>,
     /// Keys whose rows come next.
     wanted: Vec<Vec<Datum>>,
     at_once: usize,

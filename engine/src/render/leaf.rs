@@ -6,6 +6,7 @@ use crate::SqlError;
 use crate::reader::Reader;
 use planner::catalog::{Catalog, Index, Table};
 use planner::plan::Lookup;
+use planner::scalar::{Mfp, ScalarExpr};
 use repr::{Datum, IndexId, RelationId, Row, RowKey};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub struct Leaf {
     table: Arc<Table>,
     /// Position in `table.indexes`; `None` is the primary key (or no lookup at all).
     index: Option<usize>,
+    /// Of each column whether nobody looks at it; empty if all are looked at.
+    unread: Vec<bool>,
 }
 
 impl Leaf {
@@ -32,7 +35,26 @@ impl Leaf {
                     })?)
                 }
             };
-        Ok(Leaf { table: table.clone(), index })
+        Ok(Leaf { table: table.clone(), index, unread: Vec::new() })
+    }
+
+    /// For rows that go through `mfp` and nowhere else: `append` gives NULL for columns that it does not look at.
+    #[must_use]
+    pub fn read_by(mut self, mfp: &Mfp) -> Self {
+        if mfp.is_identity() {
+            return self;
+        }
+        let mut unread = vec![true; self.arity()];
+        let mut read = |column: usize| {
+            if let Some(unread) = unread.get_mut(column) {
+                *unread = false;
+            }
+        };
+        mfp.project.iter().copied().for_each(&mut read);
+        let evaluated = mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate));
+        evaluated.flat_map(ScalarExpr::columns).for_each(&mut read);
+        self.unread = unread;
+        self
     }
 
     /// The table.
@@ -96,7 +118,16 @@ impl Leaf {
     /// Appends a stored row's columns, those included that were added since it was stored.
     pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
         let start = datums.len();
-        datums.extend(row.iter());
+        if self.unread.is_empty() {
+            datums.extend(row.iter());
+        } else {
+            let mut stored = row.iter();
+            for unread in &self.unread {
+                let datum = if *unread { stored.pass().then_some(Datum::Null) } else { stored.next() };
+                let Some(datum) = datum else { break };
+                datums.push(datum);
+            }
+        }
         for column in &self.table.columns[(datums.len() - start).min(self.arity())..] {
             datums.push(column.missing.clone().unwrap_or(Datum::Null));
         }

@@ -196,7 +196,7 @@ impl Session {
             Some(active) => active.transaction.statement_view(),
             None => {
                 let (base, hold) = self.database.held(&self.holder);
-                Ok(Layered::new(self.database.store.clone(), base).held(Arc::new(hold)))
+                Ok(Layered::new(self.database.store.clone(), base).held(Arc::new(hold)).keeping())
             }
         }
     }

@@ -267,6 +267,16 @@ fn generic_hash<const N: usize>(key: &[u8], bytes: &[u8]) -> [u8; N] {
     digest
 }
 
+/// SipHash-2-4 of 16 bytes: a pseudo-random function for whoever lacks the key.
+pub(crate) fn short_hash_wide(key: &[u8; 16], bytes: &[u8]) -> [u8; 16] {
+    let mut digest = [0; 16];
+    // SAFETY: `digest` and the key have the 16 bytes that SipHash of this width writes and reads.
+    unsafe {
+        sodium::crypto_shorthash_siphashx24(digest.as_mut_ptr(), bytes.as_ptr(), bytes.len() as u64, key.as_ptr())
+    };
+    digest
+}
+
 /// SipHash-2-4 of a short message.
 pub(crate) fn short_hash(key: &[u8; 16], bytes: &[u8]) -> u64 {
     let mut digest = [0; 8];

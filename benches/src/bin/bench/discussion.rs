@@ -35,6 +35,8 @@ const RATE_FIRST: f64 = 8.0;
 const EARNING: u64 = 8;
 /// Visits of each page by itself, for each round.
 const VISITS: u64 = 50;
+/// Visits of each page at half load, in all slices together, for a verdict on those that come seldom.
+const VISITS_OF_ALL: usize = 40;
 
 /// A system with its load.
 struct Candidate {
@@ -68,8 +70,11 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let peer = borne.iter().find(|(name, _)| *name == PEER).or(borne.first());
     let &(name, saturating) = peer.ok_or("no system bears any load")?;
     for (rate, what) in [(saturating, format!("what saturates {name}")), (saturating / 2.0, "half of it".into())] {
-        measure(&mut report, options, &mut candidates, &mut probes, &format!("{what}, {rate:.0} pages/s"), rate)?;
+        measure(&mut report, options, &mut candidates, &mut probes, &format!("{what}, {rate:.0} pages/s"), rate, None)?;
     }
+    let what = format!("half of it, and each page {VISITS_OF_ALL} times at least");
+    probes.length *= 3;
+    measure(&mut report, options, &mut candidates, &mut probes, &what, saturating / 2.0, Some(VISITS_OF_ALL))?;
     settle(&mut report, &mut candidates)?;
     drop(candidates);
     if options.users_times > 1.0 {
@@ -81,7 +86,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         warm(&mut report, options, &mut candidates, &mut probes)?;
         let rate = saturating / 2.0;
         let what = format!("users × {}, {rate:.0} pages/s", options.users_times);
-        measure(&mut report, options, &mut candidates, &mut probes, &what, rate)?;
+        measure(&mut report, options, &mut candidates, &mut probes, &what, rate, None)?;
         settle(&mut report, &mut candidates)?;
     }
     report.print()
@@ -259,7 +264,8 @@ fn one_by_one(
     Ok(())
 }
 
-/// All systems at a rate, slice by slice in turn.
+/// All systems at a rate, slice by slice in turn; with `at_least` there are so many visits of each page in all slices, and only
+/// of pages of which there would have been fewer is told.
 fn measure(
     report: &mut Report,
     options: &Options,
@@ -267,6 +273,7 @@ fn measure(
     probes: &mut Probes<'_>,
     what: &str,
     rate: f64,
+    at_least: Option<usize>,
 ) -> Result<(), Failure> {
     let mut all: Vec<Vec<Samples>> = Vec::new();
     for _ in 0..=PAGES.len() {
@@ -278,7 +285,8 @@ fn measure(
     let mut processor = vec![(0.0, 0_usize, 0_usize); candidates.len()];
     for round in 0..options.rounds {
         eprintln!("{what}: slice {} of {} of each system", round + 1, options.rounds);
-        let arrivals = probes.visits.arrivals(rate, probes.length, probes.seed, probes.unique);
+        let of_each = at_least.map_or(0, |visits| visits.div_ceil(options.rounds as usize));
+        let arrivals = probes.visits.arrivals_of_all(rate, probes.length, probes.seed, probes.unique, of_each);
         probes.unique += arrivals.len() as u64;
         for (place, candidate) in candidates.iter_mut().enumerate() {
             let outcome = candidate
@@ -306,7 +314,18 @@ fn measure(
         }
     }
     let names = PAGES.iter().map(|(_, name, _)| *name).chain(["all pages"]);
-    for (name, mut samples) in names.zip(all) {
+    let weights: u64 = PAGES.iter().map(|(_, _, weight)| weight).sum();
+    let visits = rate * probes.length.as_secs_f64() * options.rounds as f64;
+    let told = |place: usize| {
+        at_least.is_none_or(|at_least| {
+            let page = PAGES.get(place);
+            page.is_some_and(|(_, _, weight)| visits * *weight as f64 / (weights as f64) < at_least as f64)
+        })
+    };
+    for ((place, name), mut samples) in names.enumerate().zip(all) {
+        if !told(place) {
+            continue;
+        }
         for one in &mut samples {
             one.latencies.sort_by(f64::total_cmp);
         }

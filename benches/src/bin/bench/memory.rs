@@ -28,6 +28,7 @@ const EXPLAINED: [&str; 9] = [
     "write buffers",
     "data keys",
     "data subjects",
+    "opened rows",
     "view arrangements",
     "view dataflows",
     "ordered indexes",

@@ -31,8 +31,7 @@ impl ViewWorker {
             return;
         };
         let unmerged = first.get_mut();
-        let Merged { some, more } =
-            self.merging.some(&mut self.worker, unmerged.extent, || flow.consider_merging());
+        let Merged { some, more } = self.merging.some(&mut self.worker, unmerged.extent, || flow.consider_merging());
         unmerged.some |= some;
         if more {
             return;

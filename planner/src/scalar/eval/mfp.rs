@@ -37,6 +37,14 @@ impl Mfp {
             row.truncate(self.project.len());
             return;
         }
+        if self.project.is_sorted_by(|before, after| before < after) {
+            // Each column moves down past those that are done.
+            for (place, column) in self.project.iter().enumerate() {
+                row.swap(place, *column);
+            }
+            row.truncate(self.project.len());
+            return;
+        }
         let projected = self.project.iter().map(|column| row[*column].clone()).collect();
         *row = projected;
     }

@@ -66,6 +66,22 @@ impl Visits {
         }
     }
 
+    /// The same with visits of pages that come seldom added, at random times, so that there are so many of each.
+    pub fn arrivals_of_all(&self, rate: f64, length: Duration, seed: u64, first: u64, at_least: usize) -> Vec<Arrival> {
+        let mut all = self.arrivals(rate, length, seed, first);
+        let mut random = Random::new(seed.wrapping_mul(1_000_003) + first + 1);
+        for (page, _, _) in PAGES {
+            let there = all.iter().filter(|arrival| arrival.visit.page == page).count();
+            for _ in there..at_least {
+                let part = random.below(1 << 20) as f64 / (1_u64 << 20) as f64;
+                let visit = self.visit_of(page, &mut random, first + all.len() as u64);
+                all.push(Arrival { at: length.mul_f64(part), visit });
+            }
+        }
+        all.sort_by_key(|arrival| arrival.at);
+        all
+    }
+
     /// The arrivals of a slice. Numbers of visits begin at `first`, which differs between slices.
     pub fn arrivals(&self, rate: f64, length: Duration, seed: u64, first: u64) -> Vec<Arrival> {
         let mut random = Random::new(seed.wrapping_mul(1_000_003) + first);
