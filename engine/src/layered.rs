@@ -14,7 +14,7 @@ use crate::published::Published;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::recall::Recall;
 use crate::shape::{Schema, TableShape};
-use crate::view::published::{Arrangement, Views};
+use crate::view::published::{Arrangement, Stage, Views};
 pub use ahead::Asks;
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
@@ -51,13 +51,25 @@ pub struct Layered {
     recall: Option<Arc<Recall>>,
     /// What is read stays in memory for the next statement.
     keeps: bool,
+    /// Views are read though a row of them fails.
+    amid_errors: bool,
 }
 
 impl Layered {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered { store, base, layers: Vec::new(), schema, hold: None, orders: true, recall: None, keeps: false }
+        Layered {
+            store,
+            base,
+            layers: Vec::new(),
+            schema,
+            hold: None,
+            orders: true,
+            recall: None,
+            keeps: false,
+            amid_errors: false,
+        }
     }
 
     /// Without ordered indexes in memory: what they answer is computed from all rows.
@@ -71,6 +83,13 @@ impl Layered {
     #[must_use]
     pub fn held(mut self, hold: Arc<Hold>) -> Self {
         self.hold = Some(hold);
+        self
+    }
+
+    /// For views: of a view of which a row fails they have the others, and whoever reads them is told.
+    #[must_use]
+    pub fn amid_errors(mut self) -> Self {
+        self.amid_errors = true;
         self
     }
 
@@ -366,7 +385,11 @@ impl Layered {
 
     /// A maintained view's rows, by an index or anyhow.
     fn arrangement(&self, table: &Table, index: Option<IndexId>) -> Result<&Arrangement, SqlError> {
-        let state = self.base.views.ready(table.id);
+        let views = &self.base.views;
+        let state = match self.amid_errors {
+            true => views.get(table.id).filter(|state| matches!(state.stage, Stage::Ready)),
+            false => views.ready(table.id),
+        };
         let arrangement = state.and_then(|state| match index {
             Some(index) => state.arrangement(index),
             None => state.arrangements.first(),

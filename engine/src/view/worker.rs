@@ -241,7 +241,7 @@ impl ViewWorker {
     /// The leaves and views at a state.
     fn reader(&self, state: &Published, views: &Views) -> Arc<dyn Reader> {
         let state = Published { views: views.clone(), ..state.clone() };
-        Arc::new(Layered::new(self.store.clone(), Arc::new(state)))
+        Arc::new(Layered::new(self.store.clone(), Arc::new(state)).amid_errors())
     }
 
     fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layers: &[Arc<Overlay>]) {
