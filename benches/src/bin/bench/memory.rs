@@ -23,7 +23,7 @@ const CACHE: &str = "memcached";
 /// How long one view may take to be filled.
 const FILLED_MAX: Duration = Duration::from_secs(300);
 /// Parts of `dogwood.memory` that say who holds the bytes. The others are wholes, or what nobody explains.
-const EXPLAINED: [&str; 9] = [
+const EXPLAINED: [&str; 10] = [
     "block cache",
     "write buffers",
     "data keys",
