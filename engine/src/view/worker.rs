@@ -41,7 +41,7 @@ use repr::{CommitTime, RelationId, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvError, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use storage::Store;
 use timely::WorkerConfig;
@@ -122,13 +122,16 @@ impl ViewWorker {
         self.republish();
         let mut heard = 0;
         self.say_what_is_read(heard);
+        let mut idle = false;
         loop {
             let filling = self.ordered.is_filling() || !self.overview().hydrating.is_empty();
             let message = if filling || !self.unmerged.is_empty() {
-                match messages.try_recv() {
+                // While commits come one after the other, nothing is merged between them.
+                let patience = if filling || idle { Duration::ZERO } else { merge::AFTER };
+                match messages.recv_timeout(patience) {
                     Ok(message) => Some(message),
-                    Err(TryRecvError::Empty) => None,
-                    Err(TryRecvError::Disconnected) => return,
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             } else {
                 match messages.recv() {
@@ -137,6 +140,7 @@ impl ViewWorker {
                 }
             };
             let is_told = message.is_some();
+            idle = !is_told;
             match message {
                 Some(Message::Group { before, after, layers }) => self.group(&before, after, &layers),
                 Some(Message::Create(definition, state)) => {

@@ -4,6 +4,10 @@ use super::ViewWorker;
 use crate::render::merging::{Extent, Merged};
 use crate::view::maintained::Progress;
 use crate::view::published::Stage;
+use std::time::Duration;
+
+/// So long no commit has come before anything is merged.
+pub(super) const AFTER: Duration = Duration::from_millis(20);
 
 /// A view that may have something to merge.
 #[derive(Clone, Copy)]
