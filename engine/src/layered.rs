@@ -207,11 +207,7 @@ impl Layered {
     /// One row, from where it was located.
     pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
         let Some(microdb) = locator else { return self.get(shape.table(), row_key) };
-        let read = |_| self.snapshot().get_copy(shape.id(), row_key, *microdb);
-        Ok(match &self.recall {
-            Some(recall) => recall.row(shape.id(), row_key, read)?,
-            None => read(None)?,
-        })
+        self.recalled_row(shape.id(), row_key, |_| self.snapshot().get_copy(shape.id(), row_key, *microdb))
     }
 
     /// Rows whose indexed columns have this canonical value.

@@ -52,6 +52,16 @@ impl Layered {
                 None => snapshot.get_impersonal(relation, row_key),
             }
         };
+        self.recalled_row(relation, row_key, read)
+    }
+
+    /// A row, from where it is recalled, or else read; `read` is told whose copy there is, if that is recalled.
+    pub(super) fn recalled_row(
+        &self,
+        relation: RelationId,
+        row_key: &RowKey,
+        read: impl FnOnce(Option<MicroDbId>) -> Result<Option<Row>, StorageError>,
+    ) -> Result<Option<Row>, SqlError> {
         Ok(match &self.recall {
             Some(recall) => recall.row(relation, row_key, read)?,
             None => read(None)?,

@@ -156,7 +156,6 @@ impl ViewWorker {
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
                     self.ordered.remove(view);
-                    self.overview = None;
                     if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
                         flow.end(&mut self.worker);
                     }
