@@ -37,6 +37,12 @@ const EARNING: u64 = 8;
 const VISITS: u64 = 50;
 /// Visits of each page at half load, in all slices together, for a verdict on those that come seldom.
 const VISITS_OF_ALL: usize = 40;
+/// How long one look at the processor time of a page is, before more users are measured.
+const STEADY_PROBE: Duration = Duration::from_secs(4);
+/// So many looks that find it no lower than before by 3 % end the warming.
+const STEADY_PROBES: u32 = 3;
+/// So does this time.
+const STEADY_MAX: Duration = Duration::from_secs(90);
 
 /// A system with its load.
 struct Candidate {
@@ -46,7 +52,7 @@ struct Candidate {
 
 /// Search, then measurement; then the same rates with more users, if asked for.
 pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
-    let data = Data::new(options.scale, options.seed);
+    let data = Data::new(options.scale, 1, options.seed);
     let plan = options.plan(options.connections);
     let mut report = Report::new("lobsters", &data.told(), plan, &[OURS, PEER, MARIA])?;
     let visits = Visits::new(&data);
@@ -77,14 +83,16 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     measure(&mut report, options, &mut candidates, &mut probes, &what, saturating / 2.0, Some(VISITS_OF_ALL))?;
     settle(&mut report, &mut candidates)?;
     drop(candidates);
-    if options.users_times > 1.0 {
-        let more = Data::new(options.scale * options.users_times, options.seed);
+    if options.users_times > 1 {
+        let more = Data::new(options.scale, options.users_times, options.seed);
         report.note(&format!("users × {}: {}", options.users_times, more.told()))?;
         let visits = Visits::new(&more);
         let mut probes = Probes { data: &more, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
         let mut candidates = started(&mut report, options, place, &more, "-more")?;
         warm(&mut report, options, &mut candidates, &mut probes)?;
         let rate = saturating / 2.0;
+        // The first data had the search for saturation to get warm by.
+        steady(&mut report, &mut candidates, &mut probes, rate)?;
         let what = format!("users × {}, {rate:.0} pages/s", options.users_times);
         measure(&mut report, options, &mut candidates, &mut probes, &what, rate, None)?;
         settle(&mut report, &mut candidates)?;
@@ -209,6 +217,31 @@ fn warm(
         let views = views(&mut server.connect()?)?;
         report.note(&format!("Dogwood has {} automatic views after the warming", views.automatic))?;
     }
+    Ok(())
+}
+
+/// Each system under a load until a page's processor time falls no more: caches are filled, and what filling the tables left to do is done.
+fn steady(
+    report: &mut Report,
+    candidates: &mut [Candidate],
+    probes: &mut Probes<'_>,
+    rate: f64,
+) -> Result<(), Failure> {
+    let length = std::mem::replace(&mut probes.length, STEADY_PROBE);
+    for Candidate { lane, .. } in candidates {
+        let begun = Instant::now();
+        let (mut least, mut vain) = (f64::INFINITY, 0);
+        while vain < STEADY_PROBES && begun.elapsed() < STEADY_MAX {
+            let outcome = probes.offer(lane, rate)?;
+            let page_us = outcome.processor_s * 1e6 / outcome.served.max(1) as f64;
+            eprintln!("{}: {rate:.0} pages/s: {page_us:.0} µs of processor time a page", lane.name);
+            vain = if page_us < least * 0.97 { 0 } else { vain + 1 };
+            least = least.min(page_us);
+        }
+        let name = lane.name;
+        report.note(&format!("{name} was under that load for {:.0} s before", begun.elapsed().as_secs_f64()))?;
+    }
+    probes.length = length;
     Ok(())
 }
 

@@ -27,26 +27,34 @@ impl Random {
 /// Zipf's distribution over 0..n: the k-th has weight 1 / (k + 1)^s.
 pub struct Zipf {
     sums: Vec<f64>,
+    alike: u64,
 }
 
 impl Zipf {
     /// Over so many, with that exponent.
     pub fn new(count: u64, exponent: f64) -> Zipf {
+        Zipf::of_alike(count, exponent, 1)
+    }
+
+    /// The same where so many that follow each other weigh the same: that many times the things, each part of them skewed
+    /// as a whole was that many times smaller.
+    pub fn of_alike(count: u64, exponent: f64, alike: u64) -> Zipf {
         let mut sum = 0.0;
-        let sums = (0..count)
+        let sums = (0..(count / alike).max(1))
             .map(|place| {
                 sum += 1.0 / ((place + 1) as f64).powf(exponent);
                 sum
             })
             .collect();
-        Zipf { sums }
+        Zipf { sums, alike }
     }
 
     /// One of them.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let whole = self.sums.last().copied().unwrap_or(1.0);
         let at = random.below(1 << 53) as f64 / (1_u64 << 53) as f64 * whole;
-        (self.sums.partition_point(|sum| *sum < at) as u64).min(self.sums.len() as u64 - 1)
+        let group = (self.sums.partition_point(|sum| *sum < at) as u64).min(self.sums.len() as u64 - 1);
+        if self.alike == 1 { group } else { group * self.alike + random.below(self.alike) }
     }
 }
 

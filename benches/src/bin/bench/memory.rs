@@ -39,7 +39,7 @@ const MEGA: f64 = 1e6;
 
 /// Fills both, makes the views one after the other, and caches the same rows.
 pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
-    let data = Data::new(options.scale, options.seed);
+    let data = Data::new(options.scale, 1, options.seed);
     let mut report = Report::new("memory", &data.told(), options.untimed(), &[OURS, THEIRS, CACHE])?;
     let cache = CacheServer::start(place)?;
     let theirs = Server::postgresql(place, "postgresql")?;

@@ -31,7 +31,7 @@ pub struct Options {
     /// Part of the paper's data.
     pub scale: f64,
     /// Of lobsters: how many times the data, the second time.
-    pub users_times: f64,
+    pub users_times: u64,
     /// Connections of the mixed workloads.
     pub connections: u64,
     /// Of views.
@@ -59,7 +59,7 @@ impl Options {
             command: arguments.next().unwrap_or_default(),
             people: 10_000,
             scale: 0.02,
-            users_times: 1.0,
+            users_times: 1,
             connections: 8,
             subscribers: 1_000,
             requests: 100,
@@ -109,7 +109,7 @@ impl Options {
         let gigabytes = match self.command.as_str() {
             "owncloud" => 12.0 * self.scale,
             "ycsb" => 8.0 * self.scale,
-            "lobsters" => 6.0 * self.scale * (1.0 + self.users_times),
+            "lobsters" => 6.0 * self.scale * (1.0 + self.users_times as f64),
             "sar" => 3.0 * self.scale,
             "gdprbench" => 1.0 * self.scale,
             "memory" => 5.0 * self.scale,

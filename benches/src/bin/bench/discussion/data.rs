@@ -48,6 +48,7 @@ pub struct Data {
     comment_votes: Vec<(u32, u32)>,
     comments_of: Vec<u32>,
     scale: f64,
+    times: u64,
     seed: u64,
 }
 
@@ -75,12 +76,13 @@ pub fn confidence(upvotes: i64, downvotes: i64) -> String {
 }
 
 impl Data {
-    /// So large a part of the paper's data.
-    pub fn new(scale: f64, seed: u64) -> Data {
-        let scaled = |paper: u64| ((paper as f64 * scale) as u64).max(10);
+    /// So large a part of the paper's data, and all of it so many times: more people and stories, each with as much
+    /// about it as before, so that a page is as long.
+    pub fn new(scale: f64, times: u64, seed: u64) -> Data {
+        let scaled = |paper: u64| ((paper as f64 * scale) as u64).max(10) * times;
         let mut random = Random::new(seed + 29);
         let (users, stories) = (scaled(15_000), scaled(100_000));
-        let (people, topics) = (Zipf::new(users, EXPONENT), Zipf::new(stories, EXPONENT));
+        let (people, topics) = (drawn(users, times), drawn(stories, times));
         let authors = (0..stories).map(|_| people.draw(&mut random) as u32 + 1).collect();
         let mut comments: Vec<Comment> = Vec::new();
         let mut last = vec![0_u32; stories as usize + 1];
@@ -93,7 +95,7 @@ impl Data {
             last[story as usize] = id;
             comments_of[story as usize] += 1;
         }
-        let said = Zipf::new(comments.len() as u64, EXPONENT);
+        let said = drawn(comments.len() as u64, times);
         let mut story_votes = vec![(0, 0); stories as usize + 1];
         let mut comment_votes = vec![(0, 0); comments.len() + 1];
         let mut votes = Vec::new();
@@ -115,7 +117,12 @@ impl Data {
             }
             votes.push(Vote { user, story, comment, up });
         }
-        Data { users, stories, authors, comments, votes, story_votes, comment_votes, comments_of, scale, seed }
+        Data { users, stories, authors, comments, votes, story_votes, comment_votes, comments_of, scale, times, seed }
+    }
+
+    /// How often each of so many is drawn.
+    pub fn drawn(&self, count: u64) -> Zipf {
+        drawn(count, self.times)
     }
 
     /// How many comments.
@@ -220,7 +227,7 @@ impl Data {
             .collect();
         add("taggings (story_id, tag_id)", None, Box::new(taggings.into_iter()));
         let pairs = |table, paper: f64, seed, values: fn(u64) -> String| {
-            let lines = self.pairs((paper * self.scale) as u64 + 1, seed).into_iter().zip(1_u64..);
+            let lines = self.pairs(((paper * self.scale) as u64 + 1) * self.times, seed).into_iter().zip(1_u64..);
             Lines {
                 table,
                 lines: Box::new(lines.map(move |((user, other), id)| format!("{user}\t{other}{}", values(id)))),
@@ -249,9 +256,14 @@ impl Data {
     /// Different pairs of a user and a story.
     fn pairs(&self, count: u64, seed: u64) -> BTreeSet<(u64, u64)> {
         let mut random = Random::new(self.seed + seed);
-        let (people, topics) = (Zipf::new(self.users, EXPONENT), Zipf::new(self.stories, EXPONENT));
+        let (people, topics) = (self.drawn(self.users), self.drawn(self.stories));
         (0..count).map(|_| (people.draw(&mut random) + 1, topics.draw(&mut random) + 1)).collect()
     }
+}
+
+/// How often each of so many is drawn: of `times` that follow each other each as often.
+fn drawn(count: u64, times: u64) -> Zipf {
+    Zipf::of_alike(count, EXPONENT, times)
 }
 
 /// When the `id`-th of so many was written: some time in twelve years.

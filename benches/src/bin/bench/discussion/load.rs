@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::discussion::data::{Data, EXPONENT, TAGS};
+use crate::discussion::data::{Data, TAGS};
 use crate::discussion::pages::{PAGES, Page, Visit, Visitor};
 use crate::discussion::session::Session;
 use crate::discussion::tally::Tally;
@@ -60,9 +60,9 @@ impl Visits {
     /// Over all of the data.
     pub fn new(data: &Data) -> Visits {
         Visits {
-            users: Zipf::new(data.users, EXPONENT),
-            stories: Zipf::new(data.stories, EXPONENT),
-            comments: Zipf::new(data.comments(), EXPONENT),
+            users: data.drawn(data.users),
+            stories: data.drawn(data.stories),
+            comments: data.drawn(data.comments()),
         }
     }
 
