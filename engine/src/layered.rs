@@ -527,14 +527,39 @@ impl Reader for Layered {
                 break;
             }
             let at_most = located.len() * ENTRIES_A_ROW;
-            let entries = self.base.index_keys_up_to(*other, &value(*other, std::slice::from_ref(datum)), at_most)?;
+            let entries = self.base.index_rows_up_to(*other, &value(*other, std::slice::from_ref(datum)), at_most)?;
             if let Some(entries) = entries {
+                let entries: HashSet<RowKey> = entries.into_iter().map(|(row_key, _)| row_key).collect();
                 located.retain(|(row_key, _)| entries.contains(row_key));
             }
         }
         let mut found = Vec::new();
         self.read_located(shape, located, &mut found)?;
         Ok(found)
+    }
+
+    fn index_few(
+        &self,
+        table: &Table,
+        index: &Index,
+        value: &Datum,
+        at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let Some(shape) = shape.filter(|shape| shape.key_form == KeyForm::Hashed) else { return Ok(None) };
+        let (snapshot, hash) = (self.snapshot(), self.store.hash_index(index.id, &key::encode_all(&[value.clone()])));
+        let located = match snapshot.held_index_rows(index.id, &hash) {
+            Some(located) if located.len() > at_most => return Ok(None),
+            Some(located) => located,
+            None => {
+                let Some(located) = self.base.index_rows_up_to(index.id, &hash, at_most)? else { return Ok(None) };
+                snapshot.keep_index_rows(index.id, &hash, &located);
+                located
+            }
+        };
+        let mut found = Vec::new();
+        self.read_located(shape, located, &mut found)?;
+        Ok(Some(found))
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {

@@ -6,7 +6,6 @@ use crate::view::published::Views;
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use storage::{IndexProbe, OwnerProbe, Snapshot, StorageError, ValueHash};
 
@@ -57,15 +56,15 @@ impl Published {
         Ok(rows)
     }
 
-    /// The keys of the rows with a hashed value of an index, unless they are more than `at_most`.
-    pub fn index_keys_up_to(
+    /// As `index_rows`, unless they are more than `at_most`.
+    pub fn index_rows_up_to(
         &self,
         index: IndexId,
         value: &ValueHash,
         at_most: usize,
-    ) -> Result<Option<BTreeSet<RowKey>>, StorageError> {
-        let ask = |probe: &mut IndexProbe| probe.keys_up_to(index, value, at_most);
-        Ok(with(&self.probes.index, || self.snapshot.index_probe(), ask)?.map(BTreeSet::from_iter))
+    ) -> Result<Option<Vec<(RowKey, Option<MicroDbId>)>>, StorageError> {
+        let ask = |probe: &mut IndexProbe| probe.rows_up_to(index, value, at_most);
+        with(&self.probes.index, || self.snapshot.index_probe(), ask)
     }
 
     /// A row's owners and their derivations, smallest µDB id first; none when the row is absent.

@@ -56,6 +56,16 @@ pub trait Reader: Send + Sync {
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.index(table, index, values)
     }
+    /// The rows whose one indexed column equals `value`, if that is known to be quick: they are no more than `at_most`.
+    fn index_few(
+        &self,
+        _table: &Table,
+        _index: &Index,
+        _value: &Datum,
+        _at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+        Ok(None)
+    }
     /// The rows of one key: of the primary key (`index` None), or as for `index`.
     fn find(&self, table: &Table, index: Option<&Index>, key: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         match index {

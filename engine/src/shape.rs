@@ -261,21 +261,29 @@ impl TableShape {
         }
     }
     /// The canonical bytes under which a row stands in an index; `None` if it does not: hashed indexes leave
-    /// out rows with a NULL, which no equality finds. The primary key has no entries: it is the row key.
+    /// out rows that are NULL in all of its columns, old ones in any. The primary key has no entries: it is the row key.
     pub fn index_value(&self, index: &Index, datums: &[Datum]) -> Option<Vec<u8>> {
+        self.entry_value(index, |bytes, column| {
+            key::encode(bytes, &datums[column]);
+            datums[column].is_null()
+        })
+    }
+
+    /// Of columns that `encode` appends, and says whether they are NULL.
+    fn entry_value(&self, index: &Index, mut encode: impl FnMut(&mut Vec<u8>, ColumnIndex) -> bool) -> Option<Vec<u8>> {
         if self.table.primary_key == Some(index.id) {
             return None;
         }
-        let mut bytes = Vec::with_capacity(index.columns.len() * 10);
+        let (mut bytes, mut nulls) = (Vec::with_capacity(index.columns.len() * 10), 0);
         for column in &index.columns {
-            let datum = &datums[*column];
-            if matches!(datum, Datum::Null) && self.key_form == KeyForm::Hashed {
+            nulls += usize::from(encode(&mut bytes, *column));
+            if nulls > 0 && self.key_form == KeyForm::Hashed && (!index.nulls || nulls == index.columns.len()) {
                 return None;
             }
-            key::encode(&mut bytes, datum);
         }
         Some(bytes)
     }
+
     /// The bytes by which a row stands in the order of an index or of the primary key, NULLs included.
     pub fn order_value(&self, index: &Index, row: &Row) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(index.columns.len() * 10 + 16);
@@ -284,19 +292,13 @@ impl TableShape {
     }
     /// As `index_value`, of a stored row.
     pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {
-        if self.table.primary_key == Some(index.id) {
-            return None;
-        }
-        let mut bytes = Vec::with_capacity(index.columns.len() * 10);
-        for column in &index.columns {
-            let datum = self.datum(row, *column);
-            if matches!(datum, Datum::Null) && self.key_form == KeyForm::Hashed {
-                return None;
-            }
-            key::encode(&mut bytes, &datum);
-        }
-        Some(bytes)
+        self.entry_value(index, |bytes, column| {
+            let datum = self.datum(row, column);
+            key::encode(bytes, &datum);
+            datum.is_null()
+        })
     }
+
     /// One column of a stored row; a column added later comes from its default.
     pub fn datum(&self, row: &Row, column: ColumnIndex) -> Datum {
         row.get(column).unwrap_or_else(|| self.table.columns[column].missing.clone().unwrap_or(Datum::Null))

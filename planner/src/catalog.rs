@@ -152,6 +152,9 @@ pub struct Index {
     pub automatic: bool,
     /// The name of the UNIQUE or PRIMARY KEY constraint that it serves.
     pub constraint: Option<ConstraintName>,
+    /// Of hashed keys: holds also rows of which a column, but not every column, is NULL. Indexes of old folders do not.
+    #[serde(default)]
+    pub nulls: bool,
 }
 
 /// A constraint's name and when it is checked.

@@ -58,6 +58,16 @@ impl IndexProbe {
         index: IndexId,
         value: &ValueHash,
     ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
+        Ok(self.rows_up_to(index, value, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// The same, unless they are more than `at_most`.
+    pub fn rows_up_to(
+        &mut self,
+        index: IndexId,
+        value: &ValueHash,
+        at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Option<MicroDbId>)>>, StorageError> {
         let (mut rows, mut parsed) = (Vec::new(), true);
         let prefix = keyspace::index_hashed_prefix(index, value);
         self.cursor.find_all(&prefix, "read an index", |key, value| {
@@ -65,28 +75,9 @@ impl IndexProbe {
                 Some((_, key, locator)) => rows.push((key, locator)),
                 None => parsed = false,
             }
-            true
+            rows.len() <= at_most
         })?;
-        if parsed { Ok(rows) } else { Err(malformed(index)) }
-    }
-
-    /// The keys of the rows with a hashed value, unless they are more than `at_most`.
-    pub fn keys_up_to(
-        &mut self,
-        index: IndexId,
-        value: &ValueHash,
-        at_most: usize,
-    ) -> Result<Option<Vec<RowKey>>, StorageError> {
-        let (mut keys, mut parsed) = (Vec::new(), true);
-        let prefix = keyspace::index_hashed_prefix(index, value);
-        self.cursor.find_all(&prefix, "read an index", |key, value| {
-            match parse_hashed(key, value) {
-                Some((_, key, _)) => keys.push(key),
-                None => parsed = false,
-            }
-            keys.len() <= at_most
-        })?;
-        if parsed { Ok((keys.len() <= at_most).then_some(keys)) } else { Err(malformed(index)) }
+        if parsed { Ok((rows.len() <= at_most).then_some(rows)) } else { Err(malformed(index)) }
     }
 }
 

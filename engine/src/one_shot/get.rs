@@ -38,6 +38,8 @@ pub fn stream<'p>(
         Access::Lookup { lookup, keys } => {
             let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
             let beside = if keys.len() == 1 { indexed_beside(&leaf, mfp, shot) } else { Vec::new() };
+            let few = few_of_all(&leaf, keys, shot)?;
+            let keys: &[_] = if few.is_some() { &[] } else { keys };
             Ok(Box::new(LookupStream {
                 leaf,
                 beside,
@@ -47,7 +49,7 @@ pub fn stream<'p>(
                 wanted: Vec::new(),
                 at_once: KEYS_AT_ONCE_FIRST,
                 failed: None,
-                found: Vec::new().into_iter(),
+                found: few.unwrap_or_default().into_iter(),
                 with_key,
                 shot: shot.clone(),
             }))
@@ -205,6 +207,65 @@ fn indexed_beside(leaf: &Leaf, mfp: &Mfp, shot: &OneShot) -> Vec<(IndexId, Datum
     mfp.filter.iter().filter_map(beside).collect()
 }
 
+/// Fewer keys are looked up one by one.
+const KEYS_OF_ONE_MIN: usize = 8;
+/// A row that is read takes as long as so many keys that are looked up and not found.
+const KEYS_A_ROW: usize = 2;
+
+/// The rows of all keys, if all have one value in common, and the rows with that value are few: they are read instead.
+fn few_of_all(leaf: &Leaf, keys: &[Vec<ScalarExpr>], shot: &OneShot) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+    let own = leaf.index().filter(|own| own.columns.len() > 1 && keys.len() >= KEYS_OF_ONE_MIN);
+    // A key may give a first part of the columns only, where keys have an order.
+    let Some(own) = own.filter(|own| keys[0].len() == own.columns.len()) else { return Ok(None) };
+    let alone = |column| leaf.table().indexes.iter().find(|index| index.columns == [column]);
+    let in_common = |place: &usize| keys.iter().all(|key| key[*place] == keys[0][*place]);
+    let Some((place, index)) =
+        (0..own.columns.len()).filter(in_common).find_map(|place| Some((place, alone(own.columns[place])?)))
+    else {
+        return Ok(None);
+    };
+    if leaf.table().primary_key == Some(index.id) {
+        return Ok(None);
+    }
+    let mut wanted = HashSet::default();
+    let mut value = None;
+    for key in keys {
+        // A key that cannot be computed may never be come to.
+        match key_values(key, shot) {
+            Ok(Some(values)) => {
+                wanted.insert(key::encode_all(&values));
+                value = values.into_iter().nth(place);
+            }
+            Ok(None) => {}
+            Err(_) => return Ok(None),
+        }
+    }
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+    let found = shot.reader.index_few(leaf.table(), index, &value, wanted.len() / KEYS_A_ROW)?;
+    let column = |row: &Row, column: usize| {
+        let missing = || leaf.table().columns[column].missing.clone().unwrap_or(Datum::Null);
+        row.get(column).unwrap_or_else(missing)
+    };
+    Ok(found.map(|mut rows| {
+        rows.retain(|(_, row)| {
+            let values: Vec<Datum> = own.columns.iter().map(|at| column(row, *at)).collect();
+            wanted.contains(&key::encode_all(&values))
+        });
+        rows
+    }))
+}
+
+/// A key's values, unless it finds nothing: nothing equals NULL but by IS NULL, which is a literal.
+fn key_values(key: &[ScalarExpr], shot: &OneShot) -> Result<Option<Vec<Datum>>, SqlError> {
+    let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
+    for value in key {
+        let datum = value.eval(&[], &shot.eval)?;
+        compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
+        values.push(datum);
+    }
+    Ok(compares.then_some(values))
+}
+
 /// Keys that are looked up together: a few at first, as few rows may be wanted.
 const KEYS_AT_ONCE_FIRST: usize = 4;
 const KEYS_AT_ONCE_MAX: usize = 64;
@@ -268,13 +329,8 @@ impl LookupStream<'_> {
 
     /// A key's values, unless it finds nothing or has come before.
     fn values(&mut self, key: &[ScalarExpr]) -> Result<Option<Vec<Datum>>, SqlError> {
-        let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
-        for value in key {
-            let datum = value.eval(&[], &self.shot.eval)?;
-            compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
-            values.push(datum);
-        }
-        Ok((compares && (!self.several || self.seen.insert(key::encode_all(&values)))).then_some(values))
+        let values = key_values(key, &self.shot)?;
+        Ok(values.filter(|values| !self.several || self.seen.insert(key::encode_all(values))))
     }
 }
 

@@ -84,6 +84,7 @@ fn table(id: RelationId, width: usize) -> Table {
         unique: column == 0,
         automatic: false,
         constraint: None,
+        nulls: true,
     };
     Table {
         id,

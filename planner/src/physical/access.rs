@@ -70,10 +70,15 @@ impl Planner<'_> {
             return Found { access: range.unwrap_or(Access::Scan), residual: all() };
         };
         let ordered = self.forms.ordered(relation);
-        let fixed = fixed_columns(table, predicates.iter().copied(), ordered);
+        let fixed = fixed_columns(table, predicates.iter().copied(), true);
         let mut best: Option<(Merit, Access, Vec<usize>)> = None;
         for (lookup, columns) in lookups(table) {
-            let Some((keys, used)) = keys(columns, &fixed) else { continue };
+            let with_nulls = ordered || holds_nulls(table, lookup);
+            let Some((keys, used)) = keys(columns, &fixed, with_nulls) else { continue };
+            // Rows with nothing but NULLs stand in no index of hashed keys.
+            if !ordered && keys.iter().any(|key| key.iter().all(is_null_literal)) {
+                continue;
+            }
             // Of a hashed index nothing but the whole key is found; one key's range is read row by row, below.
             let nulls = keys.iter().flatten().any(is_null_literal);
             let parts = ordered && matches!(lookup, Lookup::Index(_)) && (keys.len() > 1 || nulls);
@@ -319,12 +324,14 @@ pub(super) fn same_class(left: &ScalarType, right: &ScalarType) -> bool {
 }
 
 /// Every combination of the values that the first columns may have, as many columns as have any, and the predicates
-/// that say so.
-fn keys(columns: &[ColumnIndex], fixed: &[Fixed]) -> Option<(Vec<Vec<ScalarExpr>>, Vec<usize>)> {
+/// that say so. NULL is a value only `with_nulls`.
+fn keys(columns: &[ColumnIndex], fixed: &[Fixed], with_nulls: bool) -> Option<(Vec<Vec<ScalarExpr>>, Vec<usize>)> {
     let mut keys: Vec<Vec<ScalarExpr>> = vec![Vec::with_capacity(columns.len())];
     let mut used = Vec::with_capacity(columns.len());
     for column in columns {
-        let fixed = fixed.iter().filter(|fixed| fixed.column == *column).min_by_key(|fixed| fixed.values.len());
+        let usable =
+            |fixed: &&Fixed| fixed.column == *column && (with_nulls || !fixed.values.iter().any(is_null_literal));
+        let fixed = fixed.iter().filter(usable).min_by_key(|fixed| fixed.values.len());
         let Some(fixed) = fixed.filter(|fixed| keys.len() * fixed.values.len() <= KEYS_MAX) else { break };
         used.push(fixed.predicate);
         if let [value] = fixed.values.as_slice() {
@@ -337,6 +344,14 @@ fn keys(columns: &[ColumnIndex], fixed: &[Fixed]) -> Option<(Vec<Vec<ScalarExpr>
             .collect();
     }
     (!used.is_empty()).then_some((keys, used))
+}
+
+/// Whether rows stand in an index of hashed keys of which a column, but not every column, is NULL.
+fn holds_nulls(table: &Table, lookup: Lookup) -> bool {
+    match lookup {
+        Lookup::PrimaryKey => false,
+        Lookup::Index(id) => table.index(id).is_some_and(|index| index.nulls),
+    }
 }
 
 impl Fixed {

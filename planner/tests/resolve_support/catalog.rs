@@ -29,6 +29,7 @@ fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
             initially_deferred: false,
             id: id + 500,
         }),
+        nulls: true,
     }
 }
 

@@ -106,6 +106,7 @@ pub fn catalog() -> Catalog {
                 unique: true,
                 automatic: false,
                 constraint: Some(constraint(format!("{name}_pkey"), id.0 + 51)),
+                nulls: true,
             });
         }
         for (number, (own, unique)) in indexes.iter().enumerate() {
@@ -117,6 +118,7 @@ pub fn catalog() -> Catalog {
                 unique: *unique,
                 automatic: false,
                 constraint: None,
+                nulls: true,
             });
         }
         let table = Table {

@@ -125,6 +125,7 @@ impl Change<'_> {
                 unique: true,
                 automatic: false,
                 constraint: Some(constraint),
+                nulls: true,
             },
             primary,
             fresh,
@@ -426,7 +427,15 @@ impl Change<'_> {
         let name = format!("dogwood_edge_{}", self.catalog.next_id);
         self.add_index(
             id,
-            Index { id: IndexId(0), name, columns: columns.to_vec(), unique: false, automatic: true, constraint: None },
+            Index {
+                id: IndexId(0),
+                name,
+                columns: columns.to_vec(),
+                unique: false,
+                automatic: true,
+                constraint: None,
+                nulls: true,
+            },
             false,
             fresh,
         )

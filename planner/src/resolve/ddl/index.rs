@@ -92,7 +92,15 @@ impl Change<'_> {
             found.name = name;
             return Ok(TAG);
         }
-        let index = Index { id: IndexId(0), name, columns, unique: create.unique, automatic: false, constraint: None };
+        let index = Index {
+            id: IndexId(0),
+            name,
+            columns,
+            unique: create.unique,
+            automatic: false,
+            constraint: None,
+            nulls: table.is_stored(),
+        };
         if !table.is_stored() {
             // Each is a copy of all rows: what is asked for stands in the place of the guess.
             self.edit(id).indexes.retain(|found| !found.automatic);

@@ -102,7 +102,7 @@ impl Change<'_> {
         let columns = arrangement_columns(&self.catalog, &query);
         let index = IndexId(self.next_id());
         let name = format!("dogwood_view_{}", index.0);
-        let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None };
+        let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None, nulls: false };
         self.edit(view).indexes.push(index);
         Ok(())
     }
