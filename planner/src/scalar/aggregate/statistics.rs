@@ -2,6 +2,7 @@
 //!
 //! Exact over integers and numeric; over doubles by Youngs and Cramer's recurrence, as PostgreSQL does.
 
+use super::sum::float_overflow;
 use super::{Definition, Rows, plain};
 use crate::scalar::func::arguments::{float, numeric};
 use repr::{Datum, Numeric, ValueError};
@@ -54,11 +55,18 @@ fn double(rows: Rows<'_, '_>, spread: Spread) -> Answer {
     for (args, times) in rows {
         let value = float(&args[0])?;
         for _ in 0..times {
+            let before = sum;
             count += 1.0;
             sum += value;
             if count > 1.0 {
                 let deviation = value * count - sum;
                 squares += deviation * deviation / (count * (count - 1.0));
+                if sum.is_infinite() || squares.is_infinite() {
+                    if !before.is_infinite() && !value.is_infinite() {
+                        return Err(float_overflow());
+                    }
+                    squares = f64::NAN;
+                }
             } else if !value.is_finite() {
                 squares = f64::NAN;
             }
@@ -72,7 +80,7 @@ fn double(rows: Rows<'_, '_>, spread: Spread) -> Answer {
 }
 
 /// Sums over pairs (y, x).
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Pairs {
     n: f64,
     sx: f64,
@@ -82,26 +90,51 @@ struct Pairs {
     sxy: f64,
 }
 
+impl Pairs {
+    /// The sums with one more pair; those of products that infinite values have spoilt are NaN.
+    fn with(self, y: f64, x: f64) -> Result<Pairs, ValueError> {
+        let mut p = Pairs { n: self.n + 1.0, sx: self.sx + x, sy: self.sy + y, ..self };
+        if p.n == 1.0 {
+            (p.sxx, p.syy) = (spoilt(x), spoilt(y));
+            p.sxy = p.sxx + p.syy;
+            return Ok(p);
+        }
+        let (dx, dy) = (x * p.n - p.sx, y * p.n - p.sy);
+        let scale = 1.0 / (p.n * self.n);
+        p.sxx += dx * dx * scale;
+        p.syy += dy * dy * scale;
+        p.sxy += dx * dy * scale;
+        let were_finite = |before: f64, value: f64| !before.is_infinite() && !value.is_infinite();
+        let (finite_x, finite_y) = (were_finite(self.sx, x), were_finite(self.sy, y));
+        if finite_x && (p.sx.is_infinite() || p.sxx.is_infinite())
+            || finite_y && (p.sy.is_infinite() || p.syy.is_infinite())
+            || finite_x && finite_y && p.sxy.is_infinite()
+        {
+            return Err(float_overflow());
+        }
+        for product in [&mut p.sxx, &mut p.syy, &mut p.sxy] {
+            if product.is_infinite() {
+                *product = f64::NAN;
+            }
+        }
+        Ok(p)
+    }
+}
+
+/// What the products of a first value begin with.
+fn spoilt(first: f64) -> f64 {
+    if first.is_finite() { 0.0 } else { f64::NAN }
+}
+
 fn pairs(rows: Rows<'_, '_>) -> Result<Pairs, ValueError> {
-    let mut p = Pairs::default();
+    let mut pairs = Pairs::default();
     for (args, times) in rows {
         let (y, x) = (float(&args[0])?, float(&args[1])?);
         for _ in 0..times {
-            p.n += 1.0;
-            p.sx += x;
-            p.sy += y;
-            if p.n > 1.0 {
-                let (dx, dy) = (x * p.n - p.sx, y * p.n - p.sy);
-                let scale = 1.0 / (p.n * (p.n - 1.0));
-                p.sxx += dx * dx * scale;
-                p.syy += dy * dy * scale;
-                p.sxy += dx * dy * scale;
-            } else if !x.is_finite() || !y.is_finite() {
-                (p.sxx, p.syy, p.sxy) = (f64::NAN, f64::NAN, f64::NAN);
-            }
+            pairs = pairs.with(y, x)?;
         }
     }
-    Ok(p)
+    Ok(pairs)
 }
 
 /// A value of the sums, or NULL where it is not defined.
@@ -151,7 +184,10 @@ pub(super) const AGGREGATES: &[Definition] = &[
         .ordered(),
     plain("regr_avgy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sy / p.n)))
         .ordered(),
-    plain("regr_count(float8, float8) int8", |_, rows, _| Ok(Datum::Int8(pairs(rows)?.n as i64))),
+    plain("regr_count(float8, float8) int8", |_, rows, _| {
+        let count: u64 = rows.map(|(_, times)| times).sum();
+        i64::try_from(count).map(Datum::Int8).map_err(|_| ValueError::new("22003", "bigint out of range"))
+    }),
     plain("regr_sxx(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sxx))).ordered(),
     plain("regr_syy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.syy))).ordered(),
     plain("regr_sxy(float8, float8) float8", |_, rows, _| over_pairs(rows, |p| some(p.n >= 1.0, p.sxy))).ordered(),

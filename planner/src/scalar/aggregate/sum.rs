@@ -88,21 +88,26 @@ fn numeric_total(rows: Rows<'_, '_>) -> Result<(Numeric, i64), ValueError> {
     Ok((sum, count))
 }
 
+/// As PostgreSQL: finite values that lead to an infinite total are refused, whatever comes after.
 fn float_total(rows: Rows<'_, '_>) -> Result<(f64, u64), ValueError> {
-    let (mut sum, mut count) = (0.0, 0);
-    let mut infinite = false;
+    let (mut sum, mut count) = (0.0f64, 0);
     for (args, times) in rows {
         let value = args[0].as_f64().unwrap_or(f64::NAN);
-        infinite |= value.is_infinite();
         for _ in 0..times {
+            let before = sum;
             sum += value;
+            if sum.is_infinite() && !before.is_infinite() && !value.is_infinite() {
+                return Err(float_overflow());
+            }
         }
         count += times;
     }
-    if sum.is_infinite() && !infinite {
-        return Err(ValueError::new("22003", "value out of range: overflow"));
-    }
     Ok((sum, count))
+}
+
+/// Finite values led to an infinite one.
+pub(super) fn float_overflow() -> ValueError {
+    ValueError::new("22003", "value out of range: overflow")
 }
 
 fn interval_total(rows: Rows<'_, '_>) -> Result<(Option<Interval>, i64), ValueError> {
@@ -140,7 +145,11 @@ pub(super) const AGGREGATES: &[Definition] = &[
         for (args, times) in rows {
             let value = args[0].as_f64().unwrap_or(f64::NAN) as f32;
             for _ in 0..times {
+                let before = sum;
                 sum += value;
+                if sum.is_infinite() && !before.is_infinite() && !value.is_infinite() {
+                    return Err(float_overflow());
+                }
             }
             count += times;
         }
