@@ -20,12 +20,13 @@ pub mod statement;
 mod subject;
 mod table;
 mod table_change;
+mod table_command;
 pub mod utility;
 mod view;
 
 pub use sqlparser::ast::Expr;
 
-pub(crate) use splice::{Edit, name_items, splice};
+pub(crate) use splice::{Edit, name_items, splice, written};
 pub use statement::{ParsedStatement, Statement};
 
 use crate::error::PlanError;
@@ -107,6 +108,7 @@ fn with_grammar<T>(
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(text, &lines, &error))?;
     limits::check(&tokens)?;
+    let tokens = table_command::written_out(tokens, &lines)?;
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
@@ -118,6 +120,7 @@ fn with_grammar<T>(
 fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, PlanError> {
     limits::check(&tokens)?;
     let lines = Lines::new(text);
+    let tokens = table_command::written_out(tokens, &lines)?;
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
@@ -142,17 +145,11 @@ impl Grammar<'_, '_> {
         if let Some(statement) = self.definition_statement()? {
             return Ok(statement);
         }
-        const QUERIES: [&str; 12] = [
-            "SELECT", "VALUES", "TABLE", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "GRANT",
-            "REVOKE",
-        ];
+        const QUERIES: [&str; 11] =
+            ["SELECT", "VALUES", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "GRANT", "REVOKE"];
         let is_query = self.next_is(&Token::LParen) || QUERIES.iter().any(|word| self.word_is(0, word));
         if !is_query {
             return Err(self.unexpected());
-        }
-        if self.word_is(0, "TABLE") {
-            let (query, _) = self.query()?;
-            return Ok(Statement::Sql(Box::new(sqlparser::ast::Statement::Query(query))));
         }
         let statement = self.run(|parser| parser.parse_statement())?;
         Ok(Statement::Sql(Box::new(statement)))

@@ -17,6 +17,11 @@ pub(crate) struct Edit {
     pub text: String,
 }
 
+/// What stands at a place.
+pub(crate) fn written<'a>(text: &'a str, span: &Span) -> &'a str {
+    Lines::new(text).slice(span.start, span.end)
+}
+
 /// The text after all edits; of several that begin at one place the first counts.
 pub(crate) fn splice(text: &str, edits: impl IntoIterator<Item = Edit>) -> String {
     let lines = Lines::new(text);

@@ -10,7 +10,7 @@ use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     Expr, LimitClause, LockClause, LockType, NonBlock, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query,
-    SetExpr, Table, Value, ValueWithSpan, Values,
+    SetExpr, Value, ValueWithSpan, Values,
 };
 
 /// What becomes of output columns that no context has typed.
@@ -152,46 +152,12 @@ impl Resolver<'_> {
             SetExpr::Query(query) => self.subquery_with(query, Limits::Rows, *outputs),
             SetExpr::SetOperation { .. } => self.nested(|resolver| resolver.set_operation(body)),
             SetExpr::Values(values) => self.values(values, outputs),
-            SetExpr::Table(table) => self.table_command(table),
+            // The parser has written out those that can stand where they do.
+            SetExpr::Table(_) => Err(PlanError::new("42601", "syntax error at or near \"TABLE\"")),
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
                 Err(PlanError::unsupported("a data-modifying statement inside a query"))
             }
         }
-    }
-
-    /// `TABLE name`.
-    fn table_command(&mut self, table: &Table) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        let name = table.table_name.clone().unwrap_or_default().to_lowercase();
-        let schema = table.schema_name.as_ref().map(|schema| schema.to_lowercase());
-        let cte = if schema.is_none() { self.ctes.iter().rposition(|cte| cte.name == name) } else { None };
-        let (hir, visible) = match cte {
-            Some(index) => {
-                let (hir, binding) = self.cte_reference(index);
-                (hir, binding.columns)
-            }
-            None => match self.stored_relation(schema.as_deref(), &name)? {
-                super::from::Relation::Stored { id, columns, types, .. } => {
-                    self.trace_whole(id, &columns);
-                    (Hir::get(id, types, false), columns)
-                }
-                super::from::Relation::View(view) => {
-                    let hir = self.expand_view(&view)?;
-                    let columns = super::from::view_columns(&view, &hir.types);
-                    (hir, columns)
-                }
-                super::from::Relation::Sequence(sequence) => self.sequence_row(&sequence)?,
-                super::from::Relation::Cte(_) => (Hir::unit(), Vec::new()),
-            },
-        };
-        let outputs = visible
-            .iter()
-            .map(|column| OutputColumn {
-                name: column.name.clone(),
-                column_type: column.column_type.clone(),
-                origin: column.origin,
-            })
-            .collect();
-        Ok((hir.project(visible.iter().map(|column| column.index).collect()), outputs))
     }
 
     fn values(&mut self, values: &Values, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {

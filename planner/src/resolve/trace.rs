@@ -105,15 +105,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// A relation with all its columns, by a form in which its name has no place of its own (`TABLE name`).
-    pub(super) fn trace_whole(&mut self, id: RelationId, columns: &[Visible]) {
-        if let Some(trace) = &mut self.trace
-            && self.catalog.table(id).is_some()
-        {
-            trace.reads.entry(id).or_default().extend(columns.iter().map(|column| column.index));
-        }
-    }
-
     /// A primary key on which columns of a grouped query depend.
     pub(super) fn trace_primary_key(&mut self, table: RelationId) {
         if let Some(trace) = &mut self.trace {

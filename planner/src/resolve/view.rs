@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, Table, View};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
-use crate::parse::{Edit, name_items, parse_query, splice};
+use crate::parse::{Edit, name_items, parse_query, splice, written};
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,6 +71,10 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
         text,
         trace.mentions.iter().filter_map(|mention| {
             let text = match &mention.meaning {
+                // `TABLE name`, which has its star there.
+                Meaning::Star(columns) if written(text, &mention.span).eq_ignore_ascii_case("TABLE") => {
+                    format!("SELECT {} FROM", columns.join(", "))
+                }
                 Meaning::Star(columns) => columns.join(", "),
                 Meaning::Column { name, qualifier: Some(table), .. } => {
                     format!("{}.{}", quote_identifier(table), quote_identifier(name))
