@@ -1,7 +1,7 @@
 //! What psql, drivers and ORMs ask of the catalog: every statement must resolve.
 
-#[path = "resolve_support/mod.rs"]
-mod support;
+#[path = "resolve_support/catalog.rs"]
+mod catalog;
 
 use planner::parse::parse;
 use planner::resolve::{SessionInfo, resolve};
@@ -10,7 +10,7 @@ use planner::resolve::{SessionInfo, resolve};
 fn failures(file: &str) -> Vec<String> {
     let path = format!("{}/tests/clients/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect("the client's statements are part of the repository");
-    let catalog = support::catalog::catalog();
+    let catalog = catalog::catalog();
     let mut failures = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("- ")) {
         let Ok(statements) = parse(line) else { continue };

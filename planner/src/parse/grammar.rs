@@ -193,6 +193,8 @@ impl Grammar<'_, '_> {
             "OVERRIDING in INSERT"
         } else if is(token, "EXCLUDE") {
             "EXCLUDE in a window's frame"
+        } else if after("CURRENT") && is(token, "OF") {
+            "WHERE CURRENT OF a cursor"
         } else if after("SYMMETRIC") {
             "BETWEEN SYMMETRIC"
         } else if after("ROWS") && is(token, "FROM") {

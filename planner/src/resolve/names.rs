@@ -4,7 +4,9 @@ use super::call::function_name;
 use super::scope::fold;
 use super::special::trim_name;
 use super::types::builtin;
-use sqlparser::ast::{AccessExpr, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Value, ValueWithSpan};
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Query, SelectItem, SetExpr, Value, ValueWithSpan,
+};
 
 /// The name of an output without alias.
 pub(super) fn output_name(expr: &Expr) -> String {
@@ -51,6 +53,7 @@ fn figure(expr: &Expr) -> Option<(String, bool)> {
         Expr::Array(_) => strong("array"),
         Expr::Tuple(_) => strong("row"),
         Expr::AtTimeZone { .. } => strong("timezone"),
+        Expr::BinaryOp { op: BinaryOperator::Overlaps, .. } => strong("overlaps"),
         Expr::Extract { .. } => strong("extract"),
         Expr::Ceil { .. } => strong("ceil"),
         Expr::Floor { .. } => strong("floor"),

@@ -149,27 +149,22 @@ impl Resolver<'_> {
         let HirExpr::Literal(Datum::Text(content), _) = &text.expr else {
             return Err(PlanError::new("42601", "syntax error: interval needs a string").at(position));
         };
-        let mut literal = text.clone();
-        if let Some(unit) = &interval.leading_field {
-            if interval.last_field.is_some()
-                || interval.leading_precision.is_some()
-                || interval.fractional_seconds_precision.is_some()
-            {
-                return Err(PlanError::unsupported("an interval literal with a range of fields")
-                    .hint("Write the units into the string: interval '1 day 02:00'.")
-                    .at(position));
-            }
-            // A bare number takes the written unit.
-            if content.trim().parse::<f64>().is_ok() {
-                literal =
-                    Typed::literal(Datum::Text(format!("{} {}", content.trim(), unit).into()), ScalarType::Unknown);
-            }
+        let interval_type = repr::ColumnType::nullable(ScalarType::Interval);
+        let precision = interval.fractional_seconds_precision.or(interval.leading_precision);
+        let fields = match (&interval.leading_field, &interval.last_field) {
+            (None, _) => String::new(),
+            (Some(field), None) => field.to_string(),
+            (Some(first), Some(last)) => format!("{first} to {last}"),
+        };
+        if fields.is_empty() && precision.is_none() {
+            return self.cast(text, &interval_type, crate::scalar::cast::CastContext::Explicit);
         }
-        self.cast(
-            literal,
-            &repr::ColumnType::nullable(ScalarType::Interval),
-            crate::scalar::cast::CastContext::Explicit,
-        )
+        let precision = precision.map(|precision| i32::try_from(precision).unwrap_or(i32::MAX));
+        let syntax = |_| PlanError::new("42601", format!("syntax error at or near \"{fields}\"")).at(position);
+        let modifier = repr::types::encode_interval_modifier(&fields, precision).map_err(syntax)?;
+        let value = repr::Interval::parse(content, modifier)
+            .map_err(|error| PlanError::new(error.code, error.message).at(position))?;
+        Ok(Typed::literal(Datum::Interval(value), ScalarType::Interval))
     }
 
     /// `value[i][j]`, `value[i:j]`.

@@ -300,7 +300,9 @@ fn bind(args: &[Pattern], types: &[ScalarType]) -> Option<Binding> {
 }
 
 fn finish(signature: &Signature, taken: Candidate, types: &[ScalarType]) -> Result<Chosen, Failure> {
-    let binding = bind(&taken.args, types).ok_or(Failure::None)?;
+    let mut binding = bind(&taken.args, types).ok_or(Failure::None)?;
+    // Nothing but strings whose type nobody says: they are text.
+    binding.compatible.get_or_insert(ScalarType::Text);
     let mut arg_casts = Vec::with_capacity(types.len());
     let mut conversions = Vec::with_capacity(types.len());
     let mut first_pair = None;
