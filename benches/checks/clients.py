@@ -148,6 +148,65 @@ def psycopg_cursors_and_pipelines(server):
 
 
 @check
+def some_statements_run_alone(server):
+    """As PostgreSQL 15 answers: what cannot be taken back shares its transaction with nothing, in a pipeline or a string either."""
+    import psycopg
+
+    def answer(run):
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            try:
+                run(connection)
+            except psycopg.errors.ActiveSqlTransaction as error:
+                return error.diag.message_primary
+
+    def piped(statements):
+        def run(connection):
+            with connection.pipeline():
+                for statement in statements:
+                    connection.execute(statement)
+        return answer(run)
+
+    def string(statements):
+        return answer(lambda connection: connection.execute(statements))
+
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE alone(a int)")
+    for statements, command in (
+        (["SELECT 1", "VACUUM"], "VACUUM"),
+        (["VACUUM", "VACUUM"], "VACUUM"),
+        (["SET application_name = 'x'", "VACUUM"], "VACUUM"),
+        (["SELECT 1", "DISCARD ALL"], "DISCARD ALL"),
+        (["SELECT 1", "CREATE INDEX CONCURRENTLY alone_a ON alone(a)"], "CREATE INDEX CONCURRENTLY"),
+        (["SELECT 1", "DROP INDEX CONCURRENTLY alone_a"], "DROP INDEX CONCURRENTLY"),
+        (["SELECT 1", "REINDEX TABLE CONCURRENTLY alone"], "REINDEX CONCURRENTLY"),
+        (["SELECT 1", "REINDEX SCHEMA public"], "REINDEX SCHEMA"),
+        (["SELECT 1", "CLUSTER"], "CLUSTER"),
+        (["VACUUM"], None),
+        (["VACUUM", "SELECT 1"], None),
+        (["SELECT 1", "BEGIN", "COMMIT", "VACUUM"], None),
+        (["SELECT 1", "REINDEX TABLE alone"], None),
+        (["SELECT 1", "ANALYZE alone"], None),
+        (["CREATE INDEX CONCURRENTLY alone_a ON alone(a)"], None),
+        (["DROP INDEX CONCURRENTLY alone_a"], None),
+    ):
+        equal((statements, piped(statements)), (statements, command and f"{command} cannot be executed within a pipeline"))
+    for statements, command in (
+        (["BEGIN", "VACUUM"], "VACUUM"),
+        (["BEGIN", "CREATE INDEX CONCURRENTLY alone_a ON alone(a)"], "CREATE INDEX CONCURRENTLY"),
+    ):
+        equal((statements, piped(statements)), (statements, f"{command} cannot run inside a transaction block"))
+    for statements, command in (
+        ("VACUUM; SELECT 1", "VACUUM"),
+        ("SELECT 1; VACUUM", "VACUUM"),
+        ("BEGIN; COMMIT; VACUUM", "VACUUM"),
+        ("INSERT INTO alone VALUES (1); DISCARD ALL", "DISCARD ALL"),
+        ("VACUUM", None),
+        ("BEGIN; REINDEX TABLE alone; COMMIT", None),
+    ):
+        equal((statements, string(statements)), (statements, command and f"{command} cannot run inside a transaction block"))
+
+
+@check
 def asyncpg_speaks(server):
     import asyncpg
 

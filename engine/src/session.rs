@@ -12,6 +12,7 @@ pub mod env;
 mod explain;
 mod fill;
 mod gdpr;
+mod modes;
 mod orders;
 mod statement;
 mod subscribe;
@@ -90,6 +91,17 @@ pub struct Session {
     unfilled: Vec<RelationId>,
     /// A commit that was left to the pipeline.
     under_way: Option<UnderWay>,
+    /// Statements that have been run in this implicit transaction.
+    company: Option<Company>,
+}
+
+/// What shares an implicit transaction: a statement that must be alone says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Company {
+    /// Statements of one query string.
+    Script,
+    /// Statements of the extended protocol before one Sync.
+    Pipeline,
 }
 
 struct Active {
@@ -132,6 +144,7 @@ impl Session {
             profile: None,
             unfilled: Vec::new(),
             under_way: None,
+            company: None,
         })
     }
 
@@ -265,7 +278,13 @@ impl Session {
         if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
             return Err(block_failed());
         }
-        self.run(prepared, params, in_script)
+        let response = self.run(prepared, params, in_script)?;
+        if in_script {
+            self.company = Some(Company::Script);
+        } else if !prepared.statement.ends_or_begins_transaction() {
+            self.company.get_or_insert(Company::Pipeline);
+        }
+        Ok(response)
     }
 
     /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks
@@ -284,6 +303,7 @@ impl Session {
 
     /// Ends the implicit transaction, if there is one: commits it, durably, before the client hears of it.
     pub fn complete(&mut self) -> Result<(), SqlError> {
+        self.company = None;
         match self.active.take() {
             Some(active) if active.block => {
                 self.active = Some(active);
@@ -300,6 +320,7 @@ impl Session {
 
     /// After an error: the implicit transaction is rolled back, the block has failed.
     pub fn fail(&mut self, _error: &SqlError) {
+        self.company = None;
         match self.active.take() {
             Some(mut active) if active.block => {
                 active.failed = true;
@@ -315,6 +336,7 @@ impl Session {
 
     /// Commits or rolls back. True if it committed.
     fn end(&mut self, active: Active, commit: bool) -> Result<bool, SqlError> {
+        self.company = None;
         let unfilled = std::mem::take(&mut self.unfilled);
         if !commit || active.failed {
             drop(active);
@@ -410,6 +432,7 @@ impl Session {
                 backend: self.backend,
                 cancel: self.cancel.clone(),
                 deadline: self.deadline,
+                modes: self.modes(),
             }),
         }
     }

@@ -157,6 +157,8 @@ pub struct Settings {
     current: BTreeMap<String, String>,
     /// What SET in this transaction replaced, for its end.
     saved: BTreeMap<String, Saved>,
+    /// The transaction's savepoints, each with what stood there if anything has changed since: none that has, after one that has not.
+    savepoints: Vec<Option<Arc<AtSavepoint>>>,
     /// Grows with every change.
     version: u64,
     /// What is set for all sessions.
@@ -170,6 +172,13 @@ struct Saved {
     before: Option<String>,
     /// After a COMMIT: what SET gave last, whatever SET LOCAL has laid over it.
     committed: Option<String>,
+}
+
+/// What a savepoint goes back to.
+#[derive(Clone, Debug)]
+struct AtSavepoint {
+    current: BTreeMap<String, String>,
+    saved: BTreeMap<String, Saved>,
 }
 
 impl Settings {
@@ -262,6 +271,7 @@ impl Settings {
                 None
             }
         };
+        self.keep_for_savepoints();
         let before = self.current.get(&name).cloned();
         let saved = self.saved.entry(name.clone()).or_insert_with(|| Saved { committed: before.clone(), before });
         if !local {
@@ -273,6 +283,7 @@ impl Settings {
 
     /// RESET ALL, DISCARD ALL: everything as the session started.
     pub fn reset_all(&mut self) {
+        self.keep_for_savepoints();
         self.version += 1;
         for (name, value) in std::mem::take(&mut self.current) {
             let saved = self.saved.entry(name).or_insert_with(|| Saved { before: Some(value), committed: None });
@@ -281,8 +292,38 @@ impl Settings {
         self.saved.values_mut().for_each(|saved| saved.committed = None);
     }
 
+    /// SAVEPOINT
+    pub fn savepoint(&mut self) {
+        self.savepoints.push(None);
+    }
+
+    /// RELEASE SAVEPOINT of the transaction's n-th: what was set since stays, SET LOCAL up to the transaction's end.
+    pub fn release_savepoint(&mut self, position: usize) {
+        self.savepoints.truncate(position);
+    }
+
+    /// ROLLBACK TO SAVEPOINT, the transaction's n-th: what SET and SET LOCAL have done since is taken back.
+    pub fn roll_back_to_savepoint(&mut self, position: usize) {
+        self.savepoints.truncate(position + 1);
+        if let Some(before) = self.savepoints.get_mut(position).and_then(Option::take) {
+            let AtSavepoint { current, saved } = Arc::unwrap_or_clone(before);
+            (self.current, self.saved) = (current, saved);
+            self.version += 1;
+        }
+    }
+
+    /// Before a change: savepoints that nothing has changed after keep what stands here.
+    fn keep_for_savepoints(&mut self) {
+        let unchanged = self.savepoints.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        if unchanged < self.savepoints.len() {
+            let here = AtSavepoint { current: self.current.clone(), saved: self.saved.clone() };
+            self.savepoints[unchanged..].fill(Some(Arc::new(here)));
+        }
+    }
+
     /// Ends what SET LOCAL has done, and after a rollback what SET has done too.
     pub fn end_transaction(&mut self, committed: bool) {
+        self.savepoints.clear();
         for (name, saved) in std::mem::take(&mut self.saved) {
             self.put(name, if committed { saved.committed } else { saved.before });
         }
@@ -397,7 +438,8 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
     }
 }
 
-fn boolean(value: &str) -> Option<bool> {
+/// A Boolean in any of its spellings.
+pub(crate) fn boolean(value: &str) -> Option<bool> {
     let value = value.trim().to_ascii_lowercase();
     // Any unique beginning of a word counts; "o" is not one.
     let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
@@ -609,6 +651,41 @@ mod tests {
         settings.reset_all();
         settings.end_transaction(true);
         assert_eq!(shown(&settings, "application_name"), "");
+    }
+
+    #[test]
+    fn a_savepoint_takes_back_what_was_set_after_it() {
+        let mut settings = Settings::default();
+        let set = |settings: &mut Settings, value: &str, local| {
+            settings.set("application_name", Some(value), local).unwrap();
+        };
+        set(&mut settings, "a", false);
+        settings.savepoint();
+        settings.savepoint();
+        set(&mut settings, "b", false);
+        settings.savepoint();
+        set(&mut settings, "c", true);
+        let version = settings.version();
+        settings.roll_back_to_savepoint(2);
+        assert_eq!(shown(&settings, "application_name"), "b");
+        assert!(settings.version() > version);
+        settings.roll_back_to_savepoint(2);
+        set(&mut settings, "d", true);
+        settings.release_savepoint(2);
+        assert_eq!(shown(&settings, "application_name"), "d");
+        settings.roll_back_to_savepoint(1);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        settings.reset_all();
+        settings.roll_back_to_savepoint(0);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        set(&mut settings, "e", true);
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        settings.savepoint();
+        settings.release_savepoint(0);
+        set(&mut settings, "f", false);
+        settings.end_transaction(false);
+        assert_eq!(shown(&settings, "application_name"), "a");
     }
 
     #[test]

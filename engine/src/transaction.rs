@@ -39,7 +39,9 @@ pub struct Modes {
 struct Savepoint {
     name: String,
     mark: Mark,
+    modes: Modes,
     deferred: usize,
+    constraint_modes: usize,
     cursors: usize,
 }
 
@@ -70,6 +72,8 @@ pub struct Transaction {
     pub modes: Modes,
     overlay: Arc<Overlay>,
     snapshot: OneSnapshot,
+    /// A statement has taken a snapshot.
+    has_looked: bool,
     /// Kept by a statement that is the transaction's last.
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
@@ -81,7 +85,8 @@ pub struct Transaction {
     savepoints: Vec<Savepoint>,
     /// Names of the cursors that it has declared, in order; some may be closed.
     pub cursors: Vec<String>,
-    /// Constraint checks put off to COMMIT.
+    /// Constraint checks put off to COMMIT; while there are savepoints, those that were done early too: what is rolled back
+    /// may have been what they needed.
     pub deferred: Vec<DeferredCheck>,
     /// Referenced rows that it keeps from going.
     pub parents: KeptParents,
@@ -107,6 +112,7 @@ impl Transaction {
             recall: None,
             prepared: None,
             snapshot: OneSnapshot::Open,
+            has_looked: false,
             holder: holder.clone(),
             savepoints: Vec::new(),
             cursors: Vec::new(),
@@ -137,9 +143,9 @@ impl Transaction {
     pub fn overlay_mut(&mut self) -> &mut Overlay {
         Arc::make_mut(&mut self.overlay)
     }
-    /// Whether a statement has taken the transaction's one snapshot, or anything was written.
+    /// Whether a statement has taken a snapshot, or anything was written.
     pub fn has_begun(&self) -> bool {
-        !matches!(self.snapshot, OneSnapshot::Open) || !self.overlay.is_empty()
+        self.has_looked || !self.overlay.is_empty()
     }
 
     /// Keeps owners that were derived for the changes as they are now, for COMMIT.
@@ -156,6 +162,7 @@ impl Transaction {
     /// since a REPEATABLE READ snapshot was taken.
     pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
         self.release_ended();
+        self.has_looked = true;
         let (base, hold) = match (&self.snapshot, self.modes.isolation) {
             (OneSnapshot::Ended, _) => return Err(crate::error::snapshot_ended()),
             (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
@@ -240,23 +247,35 @@ impl Transaction {
 
     /// SAVEPOINT
     pub fn savepoint(&mut self, name: String) {
-        let (mark, deferred, cursors) = (self.overlay.mark(), self.deferred.len(), self.cursors.len());
-        self.savepoints.push(Savepoint { name, mark, deferred, cursors });
+        self.savepoints.push(Savepoint {
+            name,
+            mark: self.overlay.mark(),
+            modes: self.modes,
+            deferred: self.deferred.len(),
+            constraint_modes: self.constraint_modes.len(),
+            cursors: self.cursors.len(),
+        });
     }
-    /// RELEASE SAVEPOINT
-    pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+    /// RELEASE SAVEPOINT. The savepoint's place among those that there were.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
         let position = self.find_savepoint(name)?;
         self.savepoints.truncate(position);
-        Ok(())
+        Ok(position)
     }
-    /// ROLLBACK TO SAVEPOINT. The cursors declared since, which go with it.
-    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<Vec<String>, SqlError> {
+    /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
+    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
-        let Savepoint { mark, deferred, cursors, .. } = self.savepoints[position];
+        let Savepoint { mark, modes, deferred, constraint_modes, cursors, .. } = self.savepoints[position];
         self.roll_back_to(mark);
+        self.modes = modes;
         self.deferred.truncate(deferred);
+        self.constraint_modes.truncate(constraint_modes);
         self.savepoints.truncate(position + 1);
-        Ok(self.cursors.split_off(cursors))
+        Ok((position, self.cursors.split_off(cursors)))
+    }
+    /// Whether there are savepoints to go back to.
+    pub fn has_savepoints(&self) -> bool {
+        !self.savepoints.is_empty()
     }
     fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
         self.savepoints
@@ -335,7 +354,7 @@ impl Transaction {
             // What it writes may have been read from the person who is forgotten.
             return Err(crate::error::snapshot_ended());
         }
-        foreign_key::check_deferred(self, patience)?;
+        foreign_key::check_deferred(self, patience, None)?;
         Ok(true)
     }
 

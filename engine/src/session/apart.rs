@@ -71,6 +71,7 @@ impl Session {
         match self.active.take() {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = transaction.prepare_apart(&patience)? {
+                    self.company = None;
                     return Ok(Some(Apart { transaction, prepared, under_way: &mut self.under_way }));
                 }
                 self.active = Some(Active { transaction, block: false, failed: false });

@@ -89,6 +89,8 @@ pub struct StatementEnvironment {
     pub cancel: Arc<CancelFlag>,
     /// `statement_timeout`
     pub deadline: Option<Instant>,
+    /// `transaction_isolation`, `transaction_read_only`
+    pub modes: Modes,
 }
 
 // How often `pg_sleep` looks up.
@@ -115,12 +117,20 @@ impl Environment for StatementEnvironment {
         clock::now_micros()
     }
     fn setting(&self, name: &str) -> Option<String> {
+        if let Some(mode) = self.modes.shown(name) {
+            return Some(mode.to_string());
+        }
         self.state.lock().settings.show(name).ok().map(|(_, value)| value)
     }
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<(), ValueError> {
         if name.eq_ignore_ascii_case(RESTORING) {
             // Its end changes the catalog, which no expression may.
             return Err(value_error(SqlError::unsupported(format!("set_config of {RESTORING}")).hint("use SET")));
+        }
+        if self.modes.shown(name).is_some() {
+            return Err(value_error(
+                SqlError::unsupported(format!("set_config of {name}")).hint("use SET TRANSACTION"),
+            ));
         }
         self.state.lock().settings.set(name, Some(value), local).map_err(value_error)
     }

@@ -2,19 +2,18 @@
 //! DDL, and the commands that have nothing to do here.
 
 use super::view::with_tables_below;
-use super::{Active, Session};
+use super::{Active, Company, Session};
 use crate::SqlError;
 use crate::ddl;
 use crate::locks::{LockKey, LockMode};
 use crate::protocol::{Prepared, Response, RowStream, RowTag};
 use crate::settings::Settings;
-use crate::transaction::{Isolation, Modes, Transaction};
+use crate::transaction::Transaction;
 use crate::write::foreign_key;
+use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
-use planner::parse::statement::{CtxCommand, DiscardTarget, Statement, TypeName};
-use planner::parse::utility::{
-    Fetch, FetchDirection, IsolationLevel, LockMode as TableLockMode, LockTable, Show, TransactionModes,
-};
+use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
+use planner::parse::utility::{Fetch, FetchDirection, LockMode as TableLockMode, LockTable, Show, TransactionModes};
 use planner::parse::{Expr, ParsedStatement};
 use repr::{ColumnType, Datum, ScalarType};
 use std::sync::Arc;
@@ -63,6 +62,9 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        if let Some(command) = prepared.statement.runs_alone() {
+            self.refuse_company(command, in_script)?;
+        }
         match &prepared.statement {
             Statement::Begin(begin) => self.begin("BEGIN", begin.modes),
             Statement::Ctx(CtxCommand::Start) => self.begin("CTX START", TransactionModes::default()),
@@ -72,17 +74,21 @@ impl Session {
             Statement::Ctx(CtxCommand::Rollback) => self.finish_block(false, false, "CTX ROLLBACK"),
             Statement::Savepoint(name) => {
                 self.block("SAVEPOINT")?.savepoint(name.clone());
+                self.state.lock().settings.savepoint();
                 complete("SAVEPOINT")
             }
             Statement::ReleaseSavepoint(name) => {
-                self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
+                let position = self.block("RELEASE SAVEPOINT")?.release_savepoint(name)?;
+                self.state.lock().settings.release_savepoint(position);
                 complete("RELEASE")
             }
             Statement::RollbackToSavepoint(name) => {
-                for cursor in self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)? {
+                let (position, cursors) = self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
+                for cursor in cursors {
                     self.cursors.remove(&cursor);
                     self.subscribed.remove(&cursor);
                 }
+                self.state.lock().settings.roll_back_to_savepoint(position);
                 if let Some(active) = &mut self.active {
                     active.failed = false;
                 }
@@ -91,13 +97,20 @@ impl Session {
             Statement::TwoPhaseCommit => Err(SqlError::unsupported("two-phase commit")),
             Statement::SetTransaction { modes, session } => self.set_transaction(*modes, *session),
             Statement::SetConstraints { names, deferred } => {
-                let names = names.as_ref().map(|names| names.iter().map(|name| name.name.clone()).collect());
+                if let Some(names) = names {
+                    check_constraint_names(&self.catalog(), names, *deferred)?;
+                }
+                if !in_script && self.company.is_none() && !self.in_block() {
+                    self.notice("WARNING", "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+                }
+                let names: Option<Vec<String>> =
+                    names.as_ref().map(|names| names.iter().map(|name| name.name.clone()).collect());
                 let patience = self.patience();
                 let transaction = self.transaction();
-                transaction.constraint_modes.push((names, *deferred));
                 if !*deferred {
-                    foreign_key::check_deferred(transaction, &patience)?;
+                    foreign_key::check_deferred(transaction, &patience, names.as_deref())?;
                 }
+                transaction.constraint_modes.push((names, *deferred));
                 complete("SET CONSTRAINTS")
             }
             Statement::Set(set) => {
@@ -106,9 +119,12 @@ impl Session {
                     return Err(SqlError::unsupported(format!("SET LOCAL {RESTORING}"))
                         .hint("use SET, and SET it off when the rows and labels are in"));
                 }
-                self.set(|settings| settings.set(&set.name, value.as_deref(), set.local))?;
+                if !self.set_mode(&set.name, value.as_deref())? {
+                    self.set(|settings| settings.set(&set.name, value.as_deref(), set.local))?;
+                }
                 complete("SET")
             }
+            Statement::Reset(Some(name)) if self.set_mode(name, None)? => complete("RESET"),
             Statement::Reset(name) => {
                 self.set(|settings| match name {
                     Some(name) => settings.set(name, None, false),
@@ -149,9 +165,9 @@ impl Session {
                 self.database.store.flush()?;
                 complete("CHECKPOINT")
             }
-            Statement::Reindex => complete("REINDEX"),
+            Statement::Reindex { .. } => complete("REINDEX"),
             Statement::RefreshView { name, with_data } => self.refresh(name, *with_data),
-            Statement::Cluster => complete("CLUSTER"),
+            Statement::Cluster { .. } => complete("CLUSTER"),
             Statement::Listen(_) => Err(SqlError::unsupported("LISTEN")),
             Statement::Unlisten(_) => complete("UNLISTEN"),
             Statement::Notify { .. } => Err(SqlError::unsupported("NOTIFY")),
@@ -226,7 +242,7 @@ impl Session {
             self.notice("WARNING", "25001", "there is already a transaction in progress");
             return complete(tag);
         }
-        let modes = modes(self.default_modes(), said)?;
+        let modes = self.default_modes().with(said)?;
         let transaction = self.transaction();
         // Statements of the same query string before BEGIN belong to the block.
         transaction.modes = modes;
@@ -234,32 +250,6 @@ impl Session {
             active.block = true;
         }
         complete(tag)
-    }
-
-    fn set_transaction(&mut self, said: TransactionModes, session: bool) -> Result<Response, SqlError> {
-        if session {
-            let modes = modes(self.default_modes(), said)?;
-            let isolation = match modes.isolation {
-                Isolation::ReadCommitted => "read committed",
-                Isolation::RepeatableRead => "repeatable read",
-            };
-            let mut state = self.state.lock();
-            state.settings.set("default_transaction_isolation", Some(isolation), false)?;
-            let read_only = if modes.read_only { "on" } else { "off" };
-            state.settings.set("default_transaction_read_only", Some(read_only), false)?;
-            return complete("SET");
-        }
-        if !self.active.as_ref().is_some_and(|active| active.block) {
-            self.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
-            return complete("SET");
-        }
-        let transaction = self.transaction();
-        let modes = modes(transaction.modes, said)?;
-        if transaction.modes.isolation != modes.isolation && transaction.has_begun() {
-            return Err(SqlError::new("25001", "SET TRANSACTION ISOLATION LEVEL must be called before any query"));
-        }
-        transaction.modes = modes;
-        complete("SET")
     }
 
     fn finish_block(&mut self, commit: bool, chain: bool, tag: &str) -> Result<Response, SqlError> {
@@ -286,6 +276,21 @@ impl Session {
             Some(active) if active.block => Ok(&mut active.transaction),
             Some(_) | None => Err(SqlError::new("25P01", format!("{what} can only be used in transaction blocks"))),
         }
+    }
+
+    pub(super) fn in_block(&self) -> bool {
+        self.active.as_ref().is_some_and(|active| active.block)
+    }
+
+    /// 25001 where the statement would share its transaction with others.
+    fn refuse_company(&self, command: &str, in_script: bool) -> Result<(), SqlError> {
+        if in_script || self.in_block() || self.company == Some(Company::Script) {
+            return Err(SqlError::new("25001", format!("{command} cannot run inside a transaction block")));
+        }
+        if self.company == Some(Company::Pipeline) {
+            return Err(SqlError::new("25001", format!("{command} cannot be executed within a pipeline")));
+        }
+        Ok(())
     }
 
     fn lock_tables(&mut self, lock: &LockTable) -> Result<Response, SqlError> {
@@ -322,14 +327,9 @@ impl Session {
                 let rows = rows.into_iter().map(|(name, value)| vec![name, value, String::new()]).collect();
                 Ok(text_rows(text_columns(&["name", "setting", "description"]), rows, "SHOW"))
             }
-            Show::Setting(name) if name == "transaction_isolation" => {
-                let modes =
-                    self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes);
-                let value = match modes.isolation {
-                    Isolation::ReadCommitted => "read committed",
-                    Isolation::RepeatableRead => "repeatable read",
-                };
-                Ok(text_rows(text_columns(&[name]), vec![vec![value.into()]], "SHOW"))
+            Show::Setting(name) if self.modes().shown(name).is_some() => {
+                let value = self.modes().shown(name).unwrap_or_default().to_string();
+                Ok(text_rows(text_columns(&[name]), vec![vec![value]], "SHOW"))
             }
             Show::Setting(name) if name == "dogwood.last_flushes" => {
                 let flushes = self.committed.flushes;
@@ -346,9 +346,6 @@ impl Session {
     fn discard(&mut self, target: DiscardTarget) -> Result<Response, SqlError> {
         match target {
             DiscardTarget::All => {
-                if self.active.as_ref().is_some_and(|active| active.block) {
-                    return Err(SqlError::new("25001", "DISCARD ALL cannot run inside a transaction block"));
-                }
                 self.cursors.clear();
                 self.subscribed.clear();
                 self.statements.clear();
@@ -464,6 +461,25 @@ impl Session {
     }
 }
 
+/// 42704 for a name that no constraint has, 42809 for one that cannot be put off but is to be.
+fn check_constraint_names(catalog: &Catalog, names: &[ObjectName], deferred: bool) -> Result<(), SqlError> {
+    for name in names {
+        let constraints = catalog.relations.values().flat_map(|table| {
+            let keys = table.foreign_keys.iter().map(|key| &key.constraint);
+            let unique = table.indexes.iter().filter_map(|index| index.constraint.as_ref());
+            keys.chain(unique).chain(table.checks.iter().map(|check| &check.constraint))
+        });
+        let found: Vec<_> = constraints.filter(|constraint| constraint.name == name.name).collect();
+        if found.is_empty() {
+            return Err(SqlError::new("42704", format!("constraint \"{}\" does not exist", name.name)));
+        }
+        if deferred && found.iter().any(|constraint| !constraint.deferrable) {
+            return Err(SqlError::new("42809", format!("constraint \"{}\" is not deferrable", name.name)));
+        }
+    }
+    Ok(())
+}
+
 /// The time that a FETCH waits.
 fn timeout(text: &str) -> Result<std::time::Duration, SqlError> {
     let invalid = || SqlError::new("22023", format!("invalid timeout \"{text}\"")).hint("such as '500ms' or '1s'");
@@ -481,17 +497,4 @@ fn timeout(text: &str) -> Result<std::time::Duration, SqlError> {
 
 fn no_cursor(name: &str) -> SqlError {
     SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
-}
-
-fn modes(base: Modes, said: TransactionModes) -> Result<Modes, SqlError> {
-    let isolation = match said.isolation {
-        None => base.isolation,
-        Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
-        Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
-        Some(IsolationLevel::Serializable) => {
-            return Err(SqlError::unsupported("ISOLATION LEVEL SERIALIZABLE")
-                .hint("use REPEATABLE READ, and SELECT … FOR UPDATE for what must not change"));
-        }
-    };
-    Ok(Modes { isolation, read_only: said.read_only.unwrap_or(base.read_only) })
 }

@@ -87,20 +87,45 @@ impl KeyGone {
     }
 }
 
-/// The deferred checks of a transaction, at COMMIT or SET CONSTRAINTS … IMMEDIATE.
-pub fn check_deferred(transaction: &mut Transaction, patience: &Patience) -> Result<(), SqlError> {
-    for check in std::mem::take(&mut transaction.deferred) {
-        match check {
+impl DeferredCheck {
+    /// Whether it is one of these constraints'.
+    fn is_of(&self, names: &[String]) -> bool {
+        let constraint = match self {
+            DeferredCheck::Parent(parent) => Some(&parent.foreign_key().constraint),
+            DeferredCheck::Referrers(gone) => Some(&gone.referrer.foreign_key.constraint),
+            DeferredCheck::Unique(check) => check.shape.index(check.index).constraint.as_ref(),
+        };
+        constraint.is_some_and(|constraint| names.contains(&constraint.name))
+    }
+
+    fn run(&self, transaction: &mut Transaction, patience: &Patience) -> Result<(), SqlError> {
+        match self {
             DeferredCheck::Parent(parent) => {
-                if still_refers(transaction, &parent)? {
-                    require_parent(transaction, patience, &parent)?;
+                if still_refers(transaction, parent)? {
+                    require_parent(transaction, patience, parent)?;
                 }
+                Ok(())
             }
-            DeferredCheck::Referrers(gone) => require_no_referrer(transaction, &gone)?,
-            DeferredCheck::Unique(check) => unique::check(transaction, &check)?,
+            DeferredCheck::Referrers(gone) => require_no_referrer(transaction, gone),
+            DeferredCheck::Unique(check) => unique::check(transaction, check),
         }
     }
-    Ok(())
+}
+
+/// The deferred checks of a transaction: at COMMIT all, at SET CONSTRAINTS … IMMEDIATE those of these constraints.
+pub fn check_deferred(
+    transaction: &mut Transaction,
+    patience: &Patience,
+    names: Option<&[String]>,
+) -> Result<(), SqlError> {
+    let checks = std::mem::take(&mut transaction.deferred);
+    let is_due = |check: &DeferredCheck| names.is_none_or(|names| check.is_of(names));
+    let outcome = checks.iter().filter(|check| is_due(check)).try_for_each(|check| check.run(transaction, patience));
+    transaction.deferred = checks;
+    if outcome.is_ok() && !transaction.has_savepoints() {
+        transaction.deferred.retain(|check| !is_due(check));
+    }
+    outcome
 }
 
 fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<bool, SqlError> {

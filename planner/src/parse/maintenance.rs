@@ -22,15 +22,46 @@ impl Grammar<'_, '_> {
         if self.eat(&["LOCK"]) {
             return self.lock_table().map(Some);
         }
-        for (word, statement) in [("REINDEX", Statement::Reindex), ("CLUSTER", Statement::Cluster)] {
-            if self.eat(&[word]) {
-                while !self.at_end() {
-                    self.parser.advance_token();
-                }
-                return Ok(Some(statement));
+        if self.eat(&["REINDEX"]) {
+            return self.reindex().map(Some);
+        }
+        if self.eat(&["CLUSTER"]) {
+            if !self.eat(&["VERBOSE"]) && self.next_is(&Token::LParen) {
+                self.skip_parenthesized()?;
             }
+            let all = self.at_end();
+            self.skip_rest();
+            return Ok(Some(Statement::Cluster { all }));
         }
         Ok(None)
+    }
+
+    /// What follows REINDEX.
+    fn reindex(&mut self) -> Result<Statement, PlanError> {
+        let mut concurrently = false;
+        if self.next_is(&Token::LParen) {
+            let options = self.parenthesized(|grammar| Ok((grammar.any_word()?, grammar.option_value()?)))?;
+            for (name, value) in options {
+                if name == "concurrently" {
+                    concurrently = boolean(&name, value.as_deref())?;
+                }
+            }
+        }
+        let of = self.eat_one_of(&["SCHEMA", "DATABASE", "SYSTEM", "TABLE", "INDEX"]);
+        let Some(of) = of else { return Err(self.unexpected()) };
+        concurrently |= self.eat(&["CONCURRENTLY"]);
+        self.skip_rest();
+        let alone = match of {
+            "TABLE" | "INDEX" => concurrently.then_some("CONCURRENTLY"),
+            whole => Some(whole),
+        };
+        Ok(Statement::Reindex { alone })
+    }
+
+    fn skip_rest(&mut self) {
+        while !self.at_end() {
+            self.parser.advance_token();
+        }
     }
 
     fn vacuum(&mut self) -> Result<Vacuum, PlanError> {

@@ -275,12 +275,10 @@ impl Grammar<'_, '_> {
                 None => Err(self.unexpected()),
             };
         };
-        if kind == ObjectKind::Index {
-            self.eat(&["CONCURRENTLY"]);
-        }
+        let concurrently = kind == ObjectKind::Index && self.eat(&["CONCURRENTLY"]);
         let if_exists = self.eat(&["IF", "EXISTS"]);
         let names = self.list(Self::object_name)?;
-        Ok(Statement::Drop { kind, if_exists, names, behavior: self.behavior() })
+        Ok(Statement::Drop { kind, if_exists, names, concurrently, behavior: self.behavior() })
     }
 
     /// CASCADE or RESTRICT.

@@ -137,6 +137,8 @@ pub enum Statement {
         if_exists: bool,
         /// The objects.
         names: Vec<ObjectName>,
+        /// CONCURRENTLY
+        concurrently: bool,
         /// CASCADE or RESTRICT.
         behavior: DropBehavior,
     },
@@ -315,9 +317,15 @@ pub enum Statement {
     /// CHECKPOINT
     Checkpoint,
     /// REINDEX: nothing to do.
-    Reindex,
+    Reindex {
+        /// Why it runs in no transaction block: of what it is (`SCHEMA`, `DATABASE`, `SYSTEM`), or how (`CONCURRENTLY`).
+        alone: Option<&'static str>,
+    },
     /// CLUSTER: nothing to do.
-    Cluster,
+    Cluster {
+        /// Of all tables.
+        all: bool,
+    },
     /// LISTEN channel
     Listen(String),
     /// UNLISTEN; `None` is `*`.
@@ -329,6 +337,38 @@ pub enum Statement {
         /// The payload.
         payload: String,
     },
+}
+
+impl Statement {
+    /// The command, if it runs only where nothing else is of its transaction.
+    pub fn runs_alone(&self) -> Option<&'static str> {
+        match self {
+            Statement::Vacuum(_) => Some("VACUUM"),
+            Statement::Reindex { alone: Some("CONCURRENTLY") } => Some("REINDEX CONCURRENTLY"),
+            Statement::Reindex { alone: Some("SCHEMA") } => Some("REINDEX SCHEMA"),
+            Statement::Reindex { alone: Some("DATABASE") } => Some("REINDEX DATABASE"),
+            Statement::Reindex { alone: Some(_) } => Some("REINDEX SYSTEM"),
+            Statement::Cluster { all: true } => Some("CLUSTER"),
+            Statement::Discard(DiscardTarget::All) => Some("DISCARD ALL"),
+            Statement::CreateIndex(create) if create.concurrently => Some("CREATE INDEX CONCURRENTLY"),
+            Statement::Drop { concurrently: true, .. } => Some("DROP INDEX CONCURRENTLY"),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a transaction statement: BEGIN, COMMIT, SAVEPOINT and their kind.
+    pub fn ends_or_begins_transaction(&self) -> bool {
+        matches!(
+            self,
+            Statement::Begin(_)
+                | Statement::Commit { .. }
+                | Statement::Rollback { .. }
+                | Statement::Savepoint(_)
+                | Statement::ReleaseSavepoint(_)
+                | Statement::RollbackToSavepoint(_)
+                | Statement::Ctx(_)
+        )
+    }
 }
 
 /// Kinds of objects that statements name.

@@ -269,7 +269,7 @@ impl Change<'_> {
                 self.alter_view_column(*materialized, *if_exists, name, column, new_name)
             }
             Statement::AlterNothing { kind, if_exists, name } => self.alter_nothing(*kind, *if_exists, name),
-            Statement::Drop { kind, if_exists, names, behavior } => {
+            Statement::Drop { kind, if_exists, names, behavior, .. } => {
                 self.drop_objects(*kind, *if_exists, names, *behavior)
             }
             Statement::CreateSequence { if_not_exists, temporary, name, options } => {

@@ -1,0 +1,131 @@
+//! A transaction's modes: BEGIN's and SET TRANSACTION's words, and the settings `transaction_isolation` and
+//! `transaction_read_only`, which are the same thing.
+//!
+//! Never kept among the settings: a transaction has its own, and takes them with it.
+
+use super::Session;
+use crate::SqlError;
+use crate::protocol::Response;
+use crate::transaction::{Isolation, Modes};
+use planner::parse::utility::{IsolationLevel, TransactionModes};
+
+impl Modes {
+    /// The value of a setting that is one of a transaction's modes.
+    pub(super) fn shown(self, setting: &str) -> Option<&'static str> {
+        if setting.eq_ignore_ascii_case("transaction_isolation") {
+            return Some(match self.isolation {
+                Isolation::ReadCommitted => "read committed",
+                Isolation::RepeatableRead => "repeatable read",
+            });
+        }
+        setting.eq_ignore_ascii_case("transaction_read_only").then_some(if self.read_only { "on" } else { "off" })
+    }
+
+    /// With what was said, elsewhere as they are. 0A000 for SERIALIZABLE.
+    pub(super) fn with(self, said: TransactionModes) -> Result<Modes, SqlError> {
+        let isolation = match said.isolation {
+            None => self.isolation,
+            Some(IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted) => Isolation::ReadCommitted,
+            Some(IsolationLevel::RepeatableRead) => Isolation::RepeatableRead,
+            Some(IsolationLevel::Serializable) => {
+                return Err(SqlError::unsupported("ISOLATION LEVEL SERIALIZABLE")
+                    .hint("use REPEATABLE READ, and SELECT … FOR UPDATE for what must not change"));
+            }
+        };
+        Ok(Modes { isolation, read_only: said.read_only.unwrap_or(self.read_only) })
+    }
+}
+
+impl Session {
+    /// The transaction's modes, or those that the next one begins with.
+    pub(super) fn modes(&self) -> Modes {
+        self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes)
+    }
+
+    pub(super) fn set_transaction(&mut self, said: TransactionModes, session: bool) -> Result<Response, SqlError> {
+        if session {
+            let modes = self.default_modes().with(said)?;
+            let mut state = self.state.lock();
+            for (setting, mode) in [
+                ("default_transaction_isolation", "transaction_isolation"),
+                ("default_transaction_read_only", "transaction_read_only"),
+            ] {
+                state.settings.set(setting, modes.shown(mode), false)?;
+            }
+        } else if self.in_block() {
+            self.change_modes(self.modes().with(said)?)?;
+        } else {
+            self.notice("WARNING", "25P01", "SET TRANSACTION can only be used in transaction blocks");
+        }
+        Ok(Response::Complete("SET".into()))
+    }
+
+    /// SET of a setting that is one of the transaction's modes; `None` is DEFAULT. Whether it is one.
+    pub(super) fn set_mode(&mut self, setting: &str, value: Option<&str>) -> Result<bool, SqlError> {
+        if self.modes().shown(setting).is_none() {
+            return Ok(false);
+        }
+        let invalid =
+            |value: &str| SqlError::new("22023", format!("invalid value for parameter \"{setting}\": \"{value}\""));
+        let mut said = TransactionModes::default();
+        match (setting, value) {
+            ("transaction_isolation", Some(value)) => {
+                said.isolation = Some(match value.to_ascii_lowercase().as_str() {
+                    "read committed" => IsolationLevel::ReadCommitted,
+                    "read uncommitted" => IsolationLevel::ReadUncommitted,
+                    "repeatable read" => IsolationLevel::RepeatableRead,
+                    "serializable" => IsolationLevel::Serializable,
+                    _ => {
+                        return Err(invalid(value).hint(
+                            "Available values: serializable, repeatable read, read committed, read uncommitted.",
+                        ));
+                    }
+                });
+            }
+            (_, Some(value)) => {
+                let on = crate::settings::boolean(value).ok_or_else(|| {
+                    SqlError::new("22023", format!("parameter \"{setting}\" requires a Boolean value"))
+                })?;
+                said.read_only = Some(on);
+            }
+            (_, None) => {}
+        }
+        let base = match value {
+            Some(_) => self.modes(),
+            None if setting == "transaction_isolation" => {
+                Modes { isolation: self.default_modes().isolation, ..self.modes() }
+            }
+            None => Modes { read_only: self.default_modes().read_only, ..self.modes() },
+        };
+        let modes = base.with(said)?;
+        if self.active.is_some() {
+            self.change_modes(modes)?;
+        }
+        // Else it is of the statement's own transaction, which ends with it.
+        Ok(true)
+    }
+
+    /// 25001 where the transaction has gone too far for that.
+    fn change_modes(&mut self, modes: Modes) -> Result<(), SqlError> {
+        let transaction = self.transaction();
+        let refused = |message: &str| Err(SqlError::new("25001", message));
+        if transaction.modes.isolation != modes.isolation {
+            if transaction.has_begun() {
+                return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+            }
+            if transaction.has_savepoints() {
+                return refused("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
+            }
+        }
+        if transaction.modes.read_only && !modes.read_only {
+            if transaction.has_savepoints() {
+                return refused("cannot set transaction read-write mode inside a read-only transaction");
+            }
+            if transaction.has_begun() {
+                return refused("transaction read-write mode must be set before any query");
+            }
+        }
+        transaction.modes = modes;
+        Ok(())
+    }
+}
