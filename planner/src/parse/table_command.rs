@@ -184,7 +184,7 @@ mod tests {
             ("TABLE t u", "\"u\""),
             ("TABLE t WHERE a = 1", "\"WHERE\""),
             ("SELECT * FROM u UNION TABLE t, u", "\",\""),
-            ("TABLE", "end of input"),
+            ("TABLE", "\"TABLE\""),
         ] {
             let error = parse(statement).unwrap_err();
             assert_eq!(error.code, "42601", "{statement}");
