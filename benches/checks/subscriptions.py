@@ -16,7 +16,7 @@ import time
 import psycopg
 
 from harness import Server, Tally, rows, run_check, state_of
-from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, replay
+from support.subscriptions import QUERIES, SCHEMA, Model, Subscriber, Writer, replay, values
 
 def difference(contents, expected):
     """Some rows too many and some missing."""
@@ -42,7 +42,7 @@ class Check:
         with self.server.connect() as connection:
             for statement in SCHEMA:
                 connection.execute(statement)
-        for case in (self.replayed, self.refused, self.forms, self.large_commits, self.failing, self.dropped, self.schema_changes,
+        for case in (self.replayed, self.refused, self.forms, self.hurried, self.large_commits, self.failing, self.dropped, self.schema_changes,
                      self.truncated, self.resumed, self.slow, self.vanished, self.restarted):
             began = time.monotonic()
             self.tally.case(case)
@@ -70,10 +70,11 @@ class Check:
         users = Subscriber(self.server, "users", "SELECT id FROM users", "copy").begin()
         subscribers = []
         for name, query in QUERIES.items():
-            for form in ("copy", "cursor") if dice.random() < 0.4 else (dice.choice(["copy", "cursor"]),):
-                values = {"one author": [dice.randint(1, 40)], "some authors": dice.sample(range(1, 41), 3), "one view's key": [dice.randint(1, 60)]}.get(name, [])
+            # Only a cursor's parameters are sent as such.
+            both = "{}" in query or dice.random() < 0.4
+            for form in ("copy", "cursor") if both else (dice.choice(["copy", "cursor"]),):
                 subscribers.append(Subscriber(self.server, f"{name}, {form}", query, form, snapshot=dice.random() < 0.7,
-                                              progress=dice.random() < 0.7, parameters=values))
+                                              progress=dice.random() < 0.7, parameters=values(name, dice)))
         early = subscribers[::2]
         for subscriber in early:
             subscriber.begin()
@@ -172,9 +173,8 @@ class Check:
                     return error.sqlstate or "lost", str(error)
 
             for query, parameters, state, words in [
-                ("SELECT id FROM stories WHERE points > %s", (3,), "0A000", "other than by equality"),
-                ("SELECT id, %s::int FROM stories", (3,), "0A000", "other than by equality"),
-                ("SELECT id FROM stories WHERE author = %s OR id = %s", (3, 4), "0A000", "other than by equality"),
+                ("SELECT id FROM stories WHERE points > %s AND points > random() * 3", (3,), "0A000", "chance"),
+                ("SELECT id FROM stories ORDER BY id LIMIT %s", (-1,), "2201W", "must not be negative"),
                 ("SELECT id FROM stories WHERE author = 'x'", None, "22P02", "invalid input syntax"),
                 ("SELECT id FROM stories WHERE author = %s", ("x",), "22P02", "invalid input syntax"),
                 ("SELECT id FROM stories WHERE author = true", None, "42883", "operator does not exist"),
@@ -255,6 +255,42 @@ class Check:
             tally.equal(found, [(1, 4), (None, None)], "a subscription sees what is committed")
             connection.execute("ROLLBACK")
             tally.that(self.falls(connection, 0), "the end of a transaction closes its subscriptions", self.subscribers(connection))
+
+    def hurried(self):
+        """A FETCH that waits ends with the statement's time or by a cancel; what comes meanwhile and after is for the next."""
+        tally = self.tally
+        with self.server.connect() as connection, self.server.connect() as other:
+            def take(told):
+                return sorted(row[2] for row in rows(connection, "FETCH ALL c WITH (timeout = '2s')") if row[1] is not None and row[2] in told)
+
+            connection.execute("BEGIN")
+            connection.execute("DECLARE c CURSOR FOR SUBSCRIBE (SELECT id FROM tags WHERE id > 90000)")
+            rows(connection, "FETCH ALL c WITH (timeout = '1s')")
+            connection.execute("SAVEPOINT s")
+            for number, (fetch, timeout, end) in enumerate((
+                ("FETCH ALL c", "300ms", None),
+                ("FETCH 1 c WITH (timeout = '1min')", "300ms", None),
+                ("FETCH ALL c", "0", lambda: connection.cancel()),
+                ("FETCH ALL c WITH (timeout = '1min')", "0", lambda: connection.cancel()),
+            )):
+                connection.execute(f"SET LOCAL statement_timeout = '{timeout}'")
+                ends = threading.Timer(0.4, end) if end else None
+                if ends:
+                    ends.start()
+                began = time.monotonic()
+                state = state_of(connection.execute, fetch)
+                took = time.monotonic() - began
+                tally.that(state == "57014" and 0.2 < took < 10, f"{fetch} with {timeout}", (state, took))
+                if ends:
+                    ends.join()
+                key = 91_000 + number
+                other.execute("INSERT INTO tags VALUES (%s, 'late', 1)", [key])
+                connection.execute("ROLLBACK TO SAVEPOINT s")
+                connection.execute("SET LOCAL statement_timeout = 0")
+                tally.equal(take({key}), [key], "what comes later is told to the next FETCH")
+            connection.execute("SET LOCAL statement_timeout = '300ms'")
+            tally.equal(rows(connection, "FETCH ALL c WITH (timeout = '50ms')"), [], "no rows within the statement's time")
+            connection.execute("ROLLBACK")
 
     def large_commits(self):
         """A commit of many rows has one time, in whatever pieces it is fetched."""

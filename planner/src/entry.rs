@@ -4,10 +4,9 @@
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::explain;
-use crate::hir::{HirQuery, OutputColumn};
+use crate::hir::OutputColumn;
 use crate::lift::{AbsentKeys, Lifted, lift};
 use crate::lower::{self, lower_query, plan_expr, plan_query, plan_write};
-use crate::mir::Mir;
 use crate::ownership::graph::{KeyForm, key_form};
 use crate::parse::definition::CreateTableAs;
 use crate::parse::statement::{ExplainFormat, ExplainOptions, Rung, TypeName};
@@ -22,8 +21,9 @@ use crate::resolve::{
     GdprRequest, Resolved, SessionInfo, ViewUse, default_expression, next_value_expression, resolve_reads, row_checks,
 };
 use crate::scalar::ScalarExpr;
+use crate::subscribe::{SubscribePlan, subscribe};
 use crate::transform;
-use repr::{ColumnIndex, ColumnType, CommitTime, RelationId, ScalarType};
+use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
 use std::sync::Arc;
 
 /// A statement, ready to run.
@@ -77,27 +77,6 @@ pub enum MaintainedViews {
     Read,
     /// Its query, as for a transaction that sees its own changes.
     Expand,
-}
-
-/// SUBSCRIBE, ready to run.
-#[derive(Clone)]
-pub struct SubscribePlan {
-    /// What is watched, and which keys of it.
-    pub lifted: Lifted,
-    /// `dogwood_time`, `dogwood_diff`, then the query's.
-    pub columns: Vec<OutputColumn>,
-    /// Begins with the rows as they are.
-    pub snapshot: bool,
-    /// Says from time to time that nothing more will come up to a time.
-    pub progress: bool,
-    /// Goes on after this time.
-    pub as_of: Option<CommitTime>,
-    /// The query's text.
-    pub text: String,
-    /// The query by itself, whose rows are what is watched.
-    pub query: Arc<Query>,
-    /// The same over tables alone, if it reads maintained views: for when rows of these cannot be evaluated.
-    pub expanded: Option<Arc<SubscribePlan>>,
 }
 
 /// COPY FROM, ready to run.
@@ -191,10 +170,10 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
             _ => return Err(PlanError::unsupported("DECLARE CURSOR for anything but a query")),
         },
         Resolved::Subscribe { query, snapshot, progress, as_of, text } => {
-            let (lifted, columns) = subscribe(&query, catalog)?;
+            let (watched, columns) = subscribe(&query, catalog)?;
             let query = Arc::new(plan_query(&query, catalog, &forms)?);
             let expanded = None;
-            let plan = SubscribePlan { lifted, columns, snapshot, progress, as_of, text, query, expanded };
+            let plan = SubscribePlan { watched, columns, snapshot, progress, as_of, text, query, expanded };
             Planned::Subscribe(Arc::new(plan))
         }
         Resolved::Gdpr { request, table, key } => {
@@ -203,32 +182,6 @@ fn plan_resolved(resolved: Resolved, catalog: &Catalog) -> Result<Planned, PlanE
         Resolved::Explain { options, what } => Planned::Explain(explain_resolved(&options, &what, catalog)?),
         Resolved::Other(_) => Planned::Other,
     })
-}
-
-/// What is watched, and its columns after `dogwood_time` and `dogwood_diff`.
-fn subscribe(query: &HirQuery, catalog: &Catalog) -> Result<(Lifted, Vec<OutputColumn>), PlanError> {
-    let mut lowered = lower_query(query, catalog)?;
-    // The first rows are watched, rather than the rows and then cut.
-    if lowered.finishing.limit.is_some() || lowered.finishing.offset.is_some() {
-        lowered.relation = Mir::TopK {
-            input: Box::new(lowered.relation),
-            keys: Vec::new(),
-            order: lowered.finishing.order_by.clone(),
-            limit: lowered.finishing.limit.take(),
-            offset: lowered.finishing.offset.take(),
-        };
-    }
-    lowered.finishing.order_by.clear();
-    let lifted = lift(lowered, catalog, AbsentKeys::Avoided)?.map_err(|reason| {
-        PlanError::unsupported("SUBSCRIBE to this query").hint(format!("it cannot be maintained: {reason}"))
-    })?;
-    let number = |name: &str| OutputColumn {
-        name: name.into(),
-        column_type: ColumnType::nullable(ScalarType::Int8),
-        origin: None,
-    };
-    let columns = [number("dogwood_time"), number("dogwood_diff")].into_iter().chain(query.columns.clone());
-    Ok((lifted, columns.collect()))
 }
 
 fn copy_in(

@@ -105,10 +105,11 @@ impl Lifted {
     /// Which keys are asked for: `t.g = $1 and t.x = $2`.
     pub fn asked(&self) -> Option<String> {
         let one = |asked: &Vec<KeyValues>| {
-            let named = self.key_names.iter().zip(asked).map(|(name, values)| match values {
-                KeyValues::One(value) => format!("{name} = {}", expr::scalar(value)),
-                KeyValues::Several(values) => format!("{name} in ({})", expr::scalars(values)),
-                KeyValues::Elements(array) => format!("{name} = any ({})", expr::scalar(array)),
+            let named = self.key_names.iter().zip(asked).filter_map(|(name, values)| match values {
+                KeyValues::One(value) => Some(format!("{name} = {}", expr::scalar(value))),
+                KeyValues::Several(values) => Some(format!("{name} in ({})", expr::scalars(values))),
+                KeyValues::Elements(array) => Some(format!("{name} = any ({})", expr::scalar(array))),
+                KeyValues::Absent => None,
             });
             named.collect::<Vec<_>>().join(" and ")
         };

@@ -19,13 +19,14 @@ pub mod physical;
 pub mod plan;
 pub mod resolve;
 pub mod scalar;
+pub mod subscribe;
 pub mod system;
 pub mod transform;
 
 pub use entry::{
-    CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, SubscribePlan, plan_arguments,
-    plan_default, plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement,
-    plan_type, plan_view,
+    CopyInPlan, Explained, MaintainedViews, Planned, PlannedStatement, Rewrite, plan_arguments, plan_default,
+    plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
 };
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
 pub use resolve::view_query;
+pub use subscribe::SubscribePlan;

@@ -79,6 +79,13 @@ pub enum KeyValues {
     Several(Vec<ScalarExpr>),
     /// Each element of an array.
     Elements(ScalarExpr),
+    /// This branch of a UNION has no such column: it is NULL in all its rows.
+    Absent,
+}
+
+/// Whether a reason is none any more once the parameters' values are known.
+pub(crate) fn waits_for_values(reason: &str) -> bool {
+    reason == PARAMETER || reason == APART
 }
 
 /// Makes a query a view by key. The reason if that cannot be.
@@ -290,6 +297,50 @@ fn mentions_parameter(expr: &ScalarExpr) -> bool {
     matches!(expr, ScalarExpr::Param(..)) || expr.children().into_iter().any(mentions_parameter)
 }
 
+/// The types of the columns that were lifted, behind the relation's own.
+fn lifted_types(branch: &Mir, arity: usize) -> impl Iterator<Item = ScalarType> {
+    branch.types().into_iter().skip(arity).map(|own| own.scalar)
+}
+
+/// Columns that have room for those of every branch: where each is in each branch, if it is, and their types.
+fn common_columns(branches: &[Vec<ScalarType>]) -> (Vec<Vec<Option<usize>>>, Vec<ScalarType>) {
+    let mut columns: Vec<ScalarType> = Vec::new();
+    let mut places: Vec<Vec<Option<usize>>> = Vec::with_capacity(branches.len());
+    for types in branches {
+        let mut own: Vec<Option<usize>> = vec![None; columns.len()];
+        for (index, scalar) in types.iter().enumerate() {
+            match (0..columns.len()).find(|&column| own[column].is_none() && columns[column] == *scalar) {
+                Some(column) => own[column] = Some(index),
+                None => {
+                    columns.push(scalar.clone());
+                    own.push(Some(index));
+                }
+            }
+        }
+        places.push(own);
+    }
+    places.iter_mut().for_each(|own| own.resize(columns.len(), None));
+    (places, columns)
+}
+
+/// A branch with these columns behind its own rather than those that were lifted in it: NULL where it has none.
+fn with_columns(branch: Mir, arity: usize, places: &[Option<usize>], columns: &[ScalarType]) -> Mir {
+    let width = branch.arity();
+    let missing = || places.iter().zip(columns).filter(|(place, _)| place.is_none());
+    let nulls: Vec<ScalarExpr> =
+        missing().map(|(_, own)| ScalarExpr::Literal(Datum::Null, ColumnType::nullable(own.clone()))).collect();
+    let mut next_null = width;
+    let mut column = |place: &Option<usize>| match place {
+        Some(lifted) => arity + lifted,
+        None => {
+            next_null += 1;
+            next_null - 1
+        }
+    };
+    let projected: Vec<usize> = (0..arity).chain(places.iter().map(&mut column)).collect();
+    branch.map(nulls).project(projected)
+}
+
 /// Lifting under way. Lifted columns stand behind the relation's own, in the order of each alternative's values.
 #[derive(Clone)]
 struct Lifting {
@@ -434,18 +485,13 @@ impl Lifting {
             branches.push((lifted, own));
         }
         let arity = inputs.first().map_or(0, Mir::arity);
-        let lifted_types =
-            |branch: &Mir| branch.types()[arity..].iter().map(|own| own.scalar.clone()).collect::<Vec<_>>();
-        let Some((first, asked)) = branches.first().map(|(branch, own)| (lifted_types(branch), own.asked.clone()))
-        else {
+        let types: Vec<Vec<ScalarType>> =
+            branches.iter().map(|(branch, _)| lifted_types(branch, arity).collect()).collect();
+        let Some((first, (_, Lifting { asked, .. }))) = types.first().zip(branches.first()) else {
             return Mir::Union(inputs);
         };
-        if branches.iter().any(|(branch, _)| lifted_types(branch) != first) {
-            self.apart = true;
-            return Mir::Union(inputs);
-        }
-        if branches.iter().all(|(_, own)| own.asked == asked) {
-            self.alternatives(first.len(), asked);
+        if types.iter().all(|types| types == first) && branches.iter().all(|(_, own)| own.asked == *asked) {
+            self.alternatives(first.len(), asked.clone());
             return Mir::Union(branches.into_iter().map(|(branch, _)| branch).collect());
         }
         let count: usize = branches.iter().map(|(_, own)| own.asked.len()).sum();
@@ -453,19 +499,20 @@ impl Lifting {
         if !self.several || self.asked.len() * count > ALTERNATIVES_MAX {
             return Mir::Union(inputs);
         }
+        let (places, columns) = common_columns(&types);
         let (mut numbered, mut all) = (Vec::with_capacity(branches.len()), Vec::with_capacity(count));
-        for (number, (branch, own)) in (0..).zip(branches) {
+        for ((number, (branch, own)), places) in (0..).zip(branches).zip(places) {
             let number = ScalarExpr::Literal(
                 Datum::Int4(number),
                 ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) },
             );
-            numbered.push(branch.map(vec![number.clone()]));
-            all.extend(own.asked.into_iter().map(|mut asked| {
-                asked.push(KeyValues::One(number.clone()));
-                asked
+            numbered.push(with_columns(branch, arity, &places, &columns).map(vec![number.clone()]));
+            all.extend(own.asked.into_iter().map(|asked| {
+                let of_place = |place: &Option<usize>| place.map_or(KeyValues::Absent, |own| asked[own].clone());
+                places.iter().map(of_place).chain([KeyValues::One(number.clone())]).collect()
             }));
         }
-        self.alternatives(first.len() + 1, all);
+        self.alternatives(columns.len() + 1, all);
         Mir::Union(numbered)
     }
 

@@ -61,7 +61,26 @@ QUERIES = {
     "one city": "SELECT count(*) FROM users WHERE city = 'Bern'",
     "some authors": "SELECT author, id, title FROM stories WHERE author IN ({}, {}, {})",
     "one view's key": "SELECT n, s FROM scores WHERE story = {}",
+    # Parameters that no column equals, and branches that take different ones.
+    "beyond": "SELECT id, points FROM stories WHERE points > {}",
+    "the first few": "SELECT id, points FROM stories ORDER BY points DESC, id LIMIT {}",
+    "either": "SELECT id, title FROM stories WHERE author = {} UNION ALL SELECT id, city FROM users WHERE city = {}",
+    "one and all": "SELECT story, value FROM votes WHERE voter = {} UNION ALL SELECT id, points FROM stories",
+    "one and one": "SELECT story FROM votes WHERE voter = {} UNION ALL SELECT id FROM stories WHERE author = {}",
+    "either, once": "SELECT author FROM stories WHERE points > {} UNION SELECT voter FROM votes WHERE story = {}",
+    "one without others": "SELECT id FROM users WHERE city = {} EXCEPT SELECT voter FROM votes WHERE value = {}",
+    "both": "SELECT voter FROM votes WHERE story = {} INTERSECT SELECT author FROM stories WHERE points < {}",
 }
+
+
+def values(name, dice):
+    """Parameters of one of the queries."""
+    person, story, points = (lambda: dice.randint(1, 40)), (lambda: dice.randint(1, 60)), (lambda: dice.randint(0, 100))
+    city = lambda: dice.choice(["Bern", "Lima"])  # noqa: E731
+    return {"one author": lambda: [person()], "some authors": lambda: dice.sample(range(1, 41), 3), "one view's key": lambda: [story()],
+            "beyond": lambda: [points()], "the first few": lambda: [dice.randint(0, 9)], "either": lambda: [person(), city()],
+            "one and all": lambda: [person()], "one and one": lambda: [person(), person()], "either, once": lambda: [points(), story()],
+            "one without others": lambda: [city(), dice.randint(-1, 5)], "both": lambda: [story(), points()]}.get(name, list)()
 
 
 def as_text(row):

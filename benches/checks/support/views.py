@@ -153,6 +153,14 @@ AUTOMATIC = [
     ("SELECT 'v' AS kind, count(*) FROM votes WHERE voter = %s UNION ALL SELECT 's', count(*) FROM stories WHERE author = %s", (USER, USER)),
     ("""SELECT x.id, u.name FROM (SELECT id, author FROM stories WHERE category = %s UNION ALL SELECT id, author FROM comments WHERE story = %s) x
         JOIN users u ON u.id = x.author WHERE u.city = %s""", (number(0, 6), STORY, CITY)),
+    # Branches whose parameters are of other types or another number, or that have none.
+    ("SELECT id, title FROM stories WHERE author = %s UNION ALL SELECT id, name FROM users WHERE city = %s ORDER BY 1, 2", (USER, CITY)),
+    ("SELECT story, value FROM votes WHERE voter = %s UNION ALL SELECT story, 0 FROM tags ORDER BY 1, 2 LIMIT 7", (USER,)),
+    ("SELECT author FROM stories WHERE author = %s AND category = %s UNION SELECT id FROM users WHERE city = %s", (USER, number(0, 6), CITY)),
+    ("SELECT category FROM stories UNION SELECT level FROM memberships WHERE a = %s", (USER,)),
+    ("""SELECT x.id, x.n FROM (SELECT id, points AS n FROM stories WHERE title = %s UNION ALL SELECT story, value FROM votes WHERE voter = ANY(%s::int[])
+        UNION ALL SELECT story, 1 FROM tags WHERE word = %s AND story = %s) x WHERE x.id IS NOT NULL""", (CITY, USERS, CITY, STORY)),
+    ("SELECT id FROM users WHERE city = %s EXCEPT SELECT author FROM stories WHERE category = %s", (CITY, number(0, 6))),
     ("SELECT a.id, b.id FROM stories a JOIN stories b ON b.category = a.category AND b.id > a.id WHERE a.author = %s", (USER,)),
     ("""WITH RECURSIVE b(id) AS (SELECT id FROM comments WHERE id = %s UNION SELECT c.id FROM b JOIN comments c ON c.parent = b.id)
         SELECT id FROM b""", (number(1, 60),)),

@@ -61,7 +61,7 @@ impl Session {
         let unread = self.unreadable(&cached)?;
         let cached = self.readable_plan(&inner, cached)?;
         let planning = started.elapsed();
-        let (mut report, own) = self.way(&inner, &cached, unread)?;
+        let (mut report, own) = self.way(&inner, &cached, unread, &params)?;
         let ordered_indexes = if own.is_none() { self.explain_orders(&cached)? } else { Vec::new() };
         if options.analyze {
             if in_script {
@@ -105,6 +105,7 @@ impl Session {
         inner: &Prepared,
         cached: &CachedPlan,
         unread: Option<NoView>,
+        params: &[Datum],
     ) -> Result<(Report, Option<OwnView>), SqlError> {
         let catalog = self.catalog();
         let report = match &cached.planned {
@@ -129,11 +130,11 @@ impl Session {
             }
             Planned::CreateTableAs(_, query) => one_shot(query, cached, unread.unwrap_or(NoView::Writes), &catalog),
             Planned::Subscribe(plan) => {
-                let lifted = &plan.lifted;
+                let lifted = plan.watched.with(params, &catalog)?;
                 let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
                 let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone() };
-                report(read_operators(lifted, &name, &catalog), path, None)
+                report(read_operators(&lifted, &name, &catalog), path, None)
             }
             _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
         };

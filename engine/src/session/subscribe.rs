@@ -159,17 +159,24 @@ impl Session {
     pub(super) fn subscribe(&mut self, plan: &SubscribePlan, params: Arc<[Datum]>) -> Result<Subscribed, SqlError> {
         let database = self.database.clone();
         let catalog = self.catalog();
-        let context = self.eval_context(params, &catalog);
+        let context = self.eval_context(params.clone(), &catalog);
         for _ in 0..ATTEMPTS_MAX {
             // While rows fail in a view below, a view is made of the tables, in which the failing rows have keys.
-            let below = plan.expanded.as_ref().filter(|_| fails_below(&database.latest(), &plan.lifted.reads));
-            let plan = below.map_or(plan, |expanded| expanded);
-            let keys = read::keys(&plan.lifted, &context)?;
-            let project: Arc<[usize]> = plan.lifted.finishing.project.as_slice().into();
-            let shape = PlannedShape::new(Arc::new(plan.lifted.clone()), &catalog);
+            let mut plan = plan;
+            let mut lifted = plan.watched.with(&params, &catalog)?;
+            if let Some(expanded) = &plan.expanded
+                && fails_below(&database.latest(), &lifted.reads)
+            {
+                plan = expanded;
+                lifted = plan.watched.with(&params, &catalog)?;
+            }
+            let lifted = Arc::new(lifted.into_owned());
+            let keys = read::keys(&lifted, &context)?;
+            let project: Arc<[usize]> = lifted.finishing.project.as_slice().into();
+            let shape = PlannedShape::new(lifted.clone(), &catalog);
             let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
             let held = Held { database: database.clone(), entry };
-            let Some(readable_at) = self.wait_until_readable(&held.entry, view, &plan.lifted)? else { continue };
+            let Some(readable_at) = self.wait_until_readable(&held.entry, view, &lifted)? else { continue };
             let watched = Looked {
                 database: Arc::downgrade(&database),
                 query: plan.expanded.as_ref().map_or(&plan.query, |expanded| &expanded.query).clone(),
@@ -177,7 +184,7 @@ impl Session {
                 view,
                 keys: keys.clone(),
                 project: project.clone(),
-                reads: plan.lifted.reads.clone(),
+                reads: lifted.reads.clone(),
             };
             let watched = Arc::new(watched);
             let recheck: Recheck = {
@@ -197,7 +204,7 @@ impl Session {
             let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
                 continue;
             };
-            if fails_below(&published, &plan.lifted.reads) {
+            if fails_below(&published, &lifted.reads) {
                 continue;
             }
             if let Some(error) = &state.error {
@@ -206,7 +213,7 @@ impl Session {
             }
             let mut ready = VecDeque::new();
             if plan.snapshot {
-                self.snapshot(plan, &published, state, &keys, &mut ready)?;
+                self.snapshot(&lifted.finishing.project, &published, state, &keys, &mut ready)?;
             }
             let since = plan.as_of.unwrap_or(published.time);
             if plan.as_of.is_none() {
@@ -237,7 +244,7 @@ impl Session {
     /// The rows as they are.
     fn snapshot(
         &self,
-        plan: &SubscribePlan,
+        project: &[usize],
         published: &Published,
         state: &ViewState,
         keys: &[Vec<u8>],
@@ -248,7 +255,6 @@ impl Session {
         let mut stopped = Ok(());
         for key in keys {
             arrangement.for_key(key, |bytes| {
-                let project = &plan.lifted.finishing.project;
                 ready.push_back(Told::Row(row(published.time, Some(1), Some(bytes), project)));
                 stopped = watch.charge(bytes.len() + size_of::<Vec<Datum>>());
                 stopped.is_ok()
@@ -429,8 +435,14 @@ impl Subscribed {
         }
     }
 
-    /// FETCH: at most so many rows, once there is one, or none when the time is over.
-    pub fn fetch(&mut self, rows_max: u64, timeout: Option<Duration>) -> Result<Vec<Vec<Datum>>, SqlError> {
+    /// FETCH: at most so many rows, once there is one, or none when the time is over. 57014 if the statement's own is over before:
+    /// what comes later is for the next FETCH.
+    pub fn fetch(
+        &mut self,
+        rows_max: u64,
+        timeout: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Vec<Datum>>, SqlError> {
         let until = timeout.map(|timeout| Instant::now() + timeout);
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         self.cancel.watch(&waker);
@@ -442,7 +454,11 @@ impl Subscribed {
             if until.is_some_and(|until| now >= until) {
                 return Ok(Vec::new());
             }
-            let soonest = [until, marker].into_iter().flatten().fold(now + LOOK, Instant::min);
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return Err(SqlError::new("57014", "canceling statement due to statement timeout")
+                    .hint("FETCH … WITH (timeout = '1s') gives no rows when nothing has come by then."));
+            }
+            let soonest = [until, marker, deadline].into_iter().flatten().fold(now + LOOK, Instant::min);
             std::thread::park_timeout(soonest.saturating_duration_since(now));
         }
         let mut rows = Vec::new();

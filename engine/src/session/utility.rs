@@ -414,7 +414,7 @@ impl Session {
                 _ => return Err(SqlError::new("55000", "subscriptions can only be fetched forward")),
             };
             let timeout = fetch.timeout.as_deref().map(timeout).transpose()?;
-            let rows = subscribed.fetch(rows_max, timeout)?;
+            let rows = subscribed.fetch(rows_max, timeout, self.deadline)?;
             if fetch.is_move {
                 return complete(&format!("MOVE {}", rows.len()));
             }

@@ -27,6 +27,10 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, Valu
     let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
     for values in asked {
         let values = match values {
+            KeyValues::Absent => {
+                keys.iter_mut().for_each(|own| key::encode(own, &Datum::Null));
+                continue;
+            }
             KeyValues::One(value) => vec![value.eval(&[], eval)?],
             KeyValues::Several(values) => values.iter().map(|value| value.eval(&[], eval)).collect::<Result<_, _>>()?,
             KeyValues::Elements(array) => match array.eval(&[], eval)? {

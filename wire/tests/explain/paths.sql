@@ -441,3 +441,52 @@ SELECT a.number FROM dogwood.audit a JOIN dogwood.receipts r ON r.number = a.num
 SELECT number FROM dogwood.audit ORDER BY operation, number DESC LIMIT 1
 ----
 4
+
+=== a UNION ALL whose branches take parameters of other types, or none
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT); CREATE TABLE u (id INT PRIMARY KEY, w TEXT, x INT);
+CREATE TABLE v (id INT PRIMARY KEY, x INT);
+INSERT INTO t SELECT n, n % 50, n % 6 FROM generate_series(1, 100) n;
+INSERT INTO u SELECT n, 'w' || n % 10, 10 + n FROM generate_series(1, 20) n;
+INSERT INTO v VALUES (1, 50), (2, 51)
+
+PREPARE q (int, text) AS SELECT x FROM t WHERE g = $1 UNION ALL SELECT x FROM u WHERE w = $2 UNION ALL SELECT x FROM v ORDER BY x
+
+EXECUTE q (4, 'w5')
+---- five times
+
+EXPLAIN EXECUTE q (4, 'w5')
+----
+Finish order by #0 output (#0)
+  Read view auto_1 by expression = $1 and expression = 0 or expression = $2 and expression = 1 or expression = 2
+    Union
+      Scan t compute (NULL, 0) keep (#2, #1, #3, #4)
+      Scan u compute (NULL, 1) keep (#2, #3, #1, #4)
+      Scan v compute (NULL, NULL, 2) keep (#1, #2, #3, #4)
+Path: automatic view "auto_1" keyed by (expression, expression, expression)
+
+EXECUTE q (4, 'w5')
+----
+0
+4
+15
+25
+50
+51
+
+EXECUTE q (NULL, 'w6')
+----
+16
+26
+50
+51
+
+INSERT INTO v VALUES (3, 52); DELETE FROM u WHERE id = 5; INSERT INTO u VALUES (30, NULL, 30)
+
+EXECUTE q (5, 'w5')
+----
+1
+5
+25
+50
+51
+52
