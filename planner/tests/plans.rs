@@ -3,7 +3,8 @@
 //! A file is a series of cases: a line `-- rungs` (any of hir, mir, optimized, plan), the statement, a line
 //! `----`, the expected text, an empty line.
 
-mod support;
+#[path = "support/catalog.rs"]
+mod catalog;
 
 use planner::lower::{lower_query, plan_query};
 use planner::resolve::{Resolved, SessionInfo, resolve};
@@ -12,12 +13,12 @@ use repr::RelationId;
 use std::fmt::Write;
 
 fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
-    let catalog = support::catalog::catalog();
+    let catalog = catalog::catalog();
     let parsed = parse::parse(sql)?;
     let (resolved, _) = resolve(&parsed[0], &catalog, &SessionInfo::default(), &[])?;
     let Resolved::Query(hir) = resolved else { panic!("the golden files hold queries only: {sql}") };
     // Tags and shelves are impersonal: their keys stand in order.
-    let forms = |relation: RelationId| [3, 7].map(support::catalog::table_id).contains(&relation);
+    let forms = |relation: RelationId| [3, 7].map(catalog::table_id).contains(&relation);
     let mut out = String::new();
     for rung in wanted.split_whitespace() {
         match rung {
