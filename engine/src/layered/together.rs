@@ -4,7 +4,7 @@
 
 use super::{Layered, Located, ROWS_AT_ONCE};
 use crate::SqlError;
-use crate::help::in_parts;
+use crate::help::{HELPED_ITEMS_MIN, in_parts};
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
 use repr::{IndexId, MicroDbId, Row, RowKey};
@@ -36,6 +36,11 @@ impl Layered {
         let mut asked: Vec<(ValueHash, Vec<u8>)> =
             values.into_iter().map(|value| (self.store.hash_index(index, &value), value)).collect();
         asked.sort_unstable();
+        if asked.len() < HELPED_ITEMS_MIN {
+            // By a cursor that is there already.
+            let located = |(hash, value): (ValueHash, Vec<u8>)| Ok((value, self.base.index_rows(index, &hash)?));
+            return asked.into_iter().map(located).collect();
+        }
         let (asked, snapshot) = (Arc::new(asked), self.base.snapshot.clone());
         let found = in_parts(&asked, move |some| {
             let mut probe = snapshot.index_probe();

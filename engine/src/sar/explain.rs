@@ -40,7 +40,7 @@ pub fn erasure(schema: &Schema, plan: &TraversalPlan, profile: &Profile) -> Vec<
     let mut shown = Shown { schema, profile, operators: Vec::new() };
     let root = plan.nodes[SUBJECT_NODE].relation;
     shown.line(0, format!("GDPR FORGET {}", shown.name(root)), Some(root), None);
-    shown.line(1, "Commit, destroy the key, sign a receipt".into(), None, Some(Counted::Commit));
+    shown.line(1, "Commit destroys the key and signs a receipt".into(), None, Some(Counted::Commit));
     shown.line(2, "Derive owners, erase rows without one".into(), None, Some(Counted::Owners));
     shown.line(3, "Iterate rows that go".into(), None, Some(Counted::Rounds));
     shown.subject(4, root);

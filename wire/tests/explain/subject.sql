@@ -112,7 +112,7 @@ users | 1 | 0 | 0
 EXPLAIN (COSTS off) GDPR FORGET users 1
 ----
 GDPR FORGET users
-  Commit, destroy the key, sign a receipt
+  Commit destroys the key and signs a receipt
     Derive owners, erase rows without one
       Iterate rows that go
         Subject users by id
@@ -132,7 +132,7 @@ SELECT count(*) FROM posts
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) GDPR FORGET users 1
 ----
 GDPR FORGET users (actual rows=9 loops=1)
-  Commit, destroy the key, sign a receipt (actual rows=1 loops=1)
+  Commit destroys the key and signs a receipt (actual rows=1 loops=1)
     Derive owners, erase rows without one (actual rows=0 loops=1)
       Iterate rows that go (actual rows=7 loops=3)
         Subject users by id
