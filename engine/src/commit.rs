@@ -160,8 +160,10 @@ pub fn seal(
     let new = old.clone().under(overlay.clone());
     let between = Between { old, new: &new, overlay };
     orphan::check(&derivation, new.schema())?;
-    let mut batch = placement::build(&between, &derivation)?;
+    let derivation = Arc::new(derivation);
+    let mut batch = placement::build(old, &new, overlay, &derivation)?;
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
+    let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
     Ok(Prepared { based_on, derivation, batch, erasures })
 }
 

@@ -6,6 +6,7 @@
 mod ahead;
 mod range;
 mod stored;
+mod together;
 
 use crate::SqlError;
 use crate::holders::Hold;
@@ -15,7 +16,7 @@ use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::recall::Recall;
 use crate::shape::{Schema, TableShape};
 use crate::view::published::{Arrangement, Stage, Views};
-pub use ahead::Asks;
+pub use ahead::{Ahead, Asks};
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};

@@ -11,7 +11,7 @@ mod database;
 mod ddl;
 mod engine;
 pub mod error;
-mod halves;
+mod help;
 mod holders;
 mod layered;
 mod locks;

@@ -209,6 +209,10 @@ impl TableDerivation<'_> {
         if self.between.overlay.table(self.shape.id()).is_some_and(|changes| changes.truncated) {
             return Ok(());
         }
+        let changes = self.between.overlay.table(self.shape.id()).map(|changes| &changes.rows);
+        // Who a row that goes is left with, nobody asks.
+        let goes =
+            |row_key: &RowKey| changes.and_then(|rows| rows.get(row_key)).is_some_and(|change| change.after.is_none());
         let by_primary_key = self.between.new.shape(edge.far)?.table().primary_key == Some(edge.far_index);
         for (old, new) in
             far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?)
@@ -230,7 +234,8 @@ impl TableDerivation<'_> {
                 if deltas.values().all(|delta| *delta == 0) {
                     continue;
                 }
-                for row_key in near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)? {
+                let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;
+                for row_key in near_keys.into_iter().filter(|row_key| !goes(row_key)) {
                     for (holder, delta) in &deltas {
                         self.add(&row_key, *holder, *delta);
                     }

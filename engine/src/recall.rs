@@ -69,9 +69,19 @@ impl Recall {
         self.read.lock().locators.get(&relation)?.get(row_key).copied()
     }
 
-    /// Keeps whose copy of a row there is.
-    pub fn keep_locator(&self, relation: RelationId, row_key: RowKey, owner: MicroDbId) {
-        self.read.lock().locators.entry(relation).or_default().insert(row_key, owner);
+    /// Keeps rows of a table of which an owner's copies were read.
+    pub fn keep_copies(&self, relation: RelationId, owner: MicroDbId, copies: Vec<(RowKey, Row)>) {
+        let mut known = self.read.lock();
+        let read = &mut *known;
+        let locators = read.locators.entry(relation).or_default();
+        locators.extend(copies.iter().map(|(row_key, _)| (row_key.clone(), owner)));
+        read.rows.entry(relation).or_default().extend(copies.into_iter().map(|(row_key, row)| (row_key, Some(row))));
+    }
+
+    /// Keeps many rows of a table that were read otherwise.
+    pub fn keep_rows(&self, relation: RelationId, rows: impl IntoIterator<Item = (RowKey, Row)>) {
+        let rows = rows.into_iter().map(|(row_key, row)| (row_key, Some(row)));
+        self.read.lock().rows.entry(relation).or_default().extend(rows);
     }
 
     /// A row's owners.

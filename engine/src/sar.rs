@@ -3,8 +3,14 @@
 //! All read through the one reader interface; an erasure writes through the one write path.
 
 pub mod access;
+pub mod disposition;
 pub mod erase;
+pub mod explain;
 pub mod export;
+pub mod flow;
+pub mod foresight;
+pub mod plan;
+pub mod profile;
 pub mod receipt;
 pub mod request;
 pub mod traverse;

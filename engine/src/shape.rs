@@ -3,6 +3,7 @@
 //! Made once per catalog version. It holds no state of rows; an edge here is a description that
 //! `ownership` evaluates over readers.
 
+use crate::sar::plan::TraversalPlan;
 use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
 use planner::ownership::graph::{KeyForm, key_form};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
@@ -87,6 +88,8 @@ pub struct Schema {
     shapes: HashMap<RelationId, Arc<TableShape>>,
     /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
     order: Vec<RelationId>,
+    /// How all that hangs on a data subject is found, by its table.
+    traversals: BTreeMap<RelationId, OnceLock<TraversalPlan>>,
     content_hash: OnceLock<[u8; 32]>,
 }
 
@@ -129,12 +132,19 @@ impl Schema {
             shapes.entry(*relation).and_modify(|shape| shape.one_owner = one_owner);
         }
         let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
-        Schema { catalog, shapes, order, content_hash: OnceLock::new() }
+        let subjects = catalog.stored_tables().filter(|table| table.data_subject);
+        let traversals = subjects.map(|table| (table.id, OnceLock::new())).collect();
+        Schema { catalog, shapes, order, traversals, content_hash: OnceLock::new() }
     }
 
     /// The catalog.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+    /// The plan of the traversal from a data subject's row.
+    pub fn traversal(&self, subjects: RelationId) -> Option<&TraversalPlan> {
+        let (shape, plan) = (self.shapes.get(&subjects)?, self.traversals.get(&subjects)?);
+        Some(plan.get_or_init(|| TraversalPlan::new(shape, &self.shapes)))
     }
     /// The hash of the whole annotated schema, as it stands in the catalog.
     pub fn content_hash(&self) -> [u8; 32] {
@@ -306,14 +316,16 @@ impl TableShape {
     /// The canonical bytes of these columns of a stored row, in their order; `None` if one is NULL.
     pub fn value_of(&self, columns: &[ColumnIndex], row: &Row) -> Option<Vec<u8>> {
         let mut value = Vec::with_capacity(columns.len() * 12);
-        for column in columns {
+        self.value_into(columns, row, &mut value).then_some(value)
+    }
+    /// The same in place of what `value` holds; false if one is NULL.
+    pub fn value_into(&self, columns: &[ColumnIndex], row: &Row, value: &mut Vec<u8>) -> bool {
+        value.clear();
+        columns.iter().all(|column| {
             let datum = self.datum(row, *column);
-            if datum.is_null() {
-                return None;
-            }
-            key::encode(&mut value, &datum);
-        }
-        Some(value)
+            key::encode(value, &datum);
+            !datum.is_null()
+        })
     }
     /// The datums of these columns, or `None` if one is NULL.
     pub fn values(&self, columns: &[ColumnIndex], datums: &[Datum]) -> Option<Vec<Datum>> {

@@ -205,7 +205,11 @@ fn copy_in(
 fn explain_resolved(options: &ExplainOptions, what: &Resolved, catalog: &Catalog) -> Result<Explained, PlanError> {
     if options.rung == Rung::Physical {
         return match what {
-            Resolved::Query(_) | Resolved::Write(_) => Ok(Explained::Statement(options.clone())),
+            Resolved::Query(_)
+            | Resolved::Write(_)
+            | Resolved::Gdpr { request: GdprRequest::Get | GdprRequest::Forget, .. } => {
+                Ok(Explained::Statement(options.clone()))
+            }
             // EXECUTE: the session knows what it stands for.
             Resolved::Other(_) => Ok(Explained::Statement(options.clone())),
             Resolved::CreateTableAs { .. } | Resolved::Subscribe { .. } if !options.analyze => {

@@ -1,15 +1,19 @@
 //! Reading ahead: rows by the values that lead to them, for one who knows what will be asked for.
 //!
-//! Asked together and in the order in which it lies on disk, half of it by a second thread where it is much. What is found is
+//! Asked together, with the help of a second thread where it is much. What is found is
 //! kept in the reader's `Recall`; what was not foreseen is read when it is asked for. Never decides anything.
 
 use super::{Layered, ROWS_AT_ONCE};
 use crate::SqlError;
-use crate::halves::in_halves;
+use crate::help::{self, Help};
 use crate::recall::Recall;
 use planner::ownership::graph::KeyForm;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
-use storage::{Snapshot, StorageError, ValueHash};
+use std::sync::Arc;
+use storage::{Snapshot, StorageError, Store, ValueHash};
+
+/// Values asked for at once.
+const ASKS_AT_ONCE: usize = 32;
 
 /// What will be asked for.
 #[derive(Default)]
@@ -19,9 +23,9 @@ pub struct Asks {
 }
 
 /// The rows that a value leads to in a hashed index.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Ask {
     index: IndexId,
-    hash: ValueHash,
     relation: RelationId,
     value: Vec<u8>,
 }
@@ -35,6 +39,9 @@ struct Wanted {
     row_key: RowKey,
 }
 
+/// Reading that is under way. Dropped, it ends.
+pub struct Ahead(Option<Help<Result<(), StorageError>>>);
+
 impl Layered {
     /// Notes that the rows of a table will be asked for to which a canonical value leads.
     pub fn foresee(&self, asks: &mut Asks, relation: RelationId, index: IndexId, value: Vec<u8>) {
@@ -46,43 +53,105 @@ impl Layered {
                 asks.rows.push(Wanted { relation, owner: None, row_key });
             }
         } else if shape.key_form == KeyForm::Hashed && !recall.has_located(index, &value) {
-            asks.by_index.push(Ask { index, hash: self.store.hash_index(index, &value), relation, value });
+            asks.by_index.push(Ask { index, relation, value });
         }
     }
 
     /// Recalls it from here on.
     pub fn read_ahead(&self, asks: Asks) -> Result<(), SqlError> {
-        let Some(recall) = &self.recall else { return Ok(()) };
-        let (mut by_index, mut rows) = (asks.by_index, asks.rows);
-        by_index.sort_unstable_by(|one, other| (one.index, one.hash).cmp(&(other.index, other.hash)));
-        by_index.dedup_by(|one, other| one.index == other.index && one.value == other.value);
-        let found = in_halves(&by_index, |some| {
-            let mut probe = self.base.snapshot.index_probe();
-            some.iter().map(|ask| probe.rows(ask.index, &ask.hash)).collect()
-        })?;
-        for (Ask { index, relation, value, .. }, located) in by_index.into_iter().zip(found) {
-            for (row_key, owner) in &located {
-                if recall.holds(relation, row_key).is_none() {
-                    rows.push(Wanted { relation, owner: *owner, row_key: row_key.clone() });
-                }
-            }
-            recall.keep_located(relation, index, value, located);
-        }
-        self.read_rows_ahead(recall, rows)
+        self.begin_ahead(asks).finish()
     }
 
-    fn read_rows_ahead(&self, recall: &Recall, mut wanted: Vec<Wanted>) -> Result<(), SqlError> {
+    /// Begins to; whoever asks before it is finished may read for itself.
+    pub fn begin_ahead(&self, asks: Asks) -> Ahead {
+        let Some(recall) = self.recall.clone() else { return Ahead(None) };
+        let (mut by_index, mut rows) = (asks.by_index, asks.rows);
+        by_index.sort_unstable();
+        by_index.dedup();
+        rows.sort_unstable();
+        rows.dedup();
+        let parts = by_index.len().div_ceil(ASKS_AT_ONCE) + rows.len().div_ceil(ROWS_AT_ONCE);
+        if parts == 0 {
+            return Ahead(None);
+        }
+        let (store, snapshot) = (self.store.clone(), self.base.snapshot.clone());
+        let reading = Reading { store, snapshot, recall, by_index, rows };
+        Ahead(Some(help::begin(parts, move |number| reading.part(number))))
+    }
+}
+
+impl Ahead {
+    /// Takes part in what is left, and waits for the rest.
+    pub fn finish(self) -> Result<(), SqlError> {
+        let done = self.0.map_or_else(Vec::new, Help::finish);
+        Ok(done.into_iter().collect::<Result<(), StorageError>>()?)
+    }
+}
+
+struct Reading {
+    store: Store,
+    snapshot: Snapshot,
+    recall: Arc<Recall>,
+    by_index: Vec<Ask>,
+    rows: Vec<Wanted>,
+}
+
+impl Reading {
+    fn part(&self, number: usize) -> Result<(), StorageError> {
+        match self.by_index.chunks(ASKS_AT_ONCE).nth(number) {
+            Some(asks) => self.by_index(asks),
+            None => {
+                let number = number - self.by_index.len().div_ceil(ASKS_AT_ONCE);
+                self.keep_rows(self.rows.chunks(ROWS_AT_ONCE).nth(number).unwrap_or_default())
+            }
+        }
+    }
+
+    fn by_index(&self, asks: &[Ask]) -> Result<(), StorageError> {
+        let hashed = |ask: &Ask| self.store.hash_index(ask.index, &ask.value);
+        let mut order: Vec<(IndexId, ValueHash, &Ask)> = asks.iter().map(|ask| (ask.index, hashed(ask), ask)).collect();
+        order.sort_unstable();
+        let mut probe = self.snapshot.index_probe();
+        let (mut wanted, mut found) = (Vec::new(), Vec::with_capacity(asks.len()));
+        for (index, hash, ask) in order {
+            let located = probe.rows(index, &hash)?;
+            for (row_key, owner) in &located {
+                if self.recall.holds(ask.relation, row_key).is_none() {
+                    wanted.push(Wanted { relation: ask.relation, owner: *owner, row_key: row_key.clone() });
+                }
+            }
+            found.push((ask, located));
+        }
         wanted.sort_unstable();
         wanted.dedup();
-        let rows = in_halves(&wanted, |some| read(&self.base.snapshot, some))?;
-        for (Wanted { relation, row_key, .. }, row) in wanted.into_iter().zip(rows) {
-            // Where an index leads to nothing, whoever asks is told.
-            if row.is_some() {
-                recall.keep_row(relation, row_key, row);
-            }
+        self.keep_rows(&wanted)?;
+        for (ask, located) in found {
+            self.recall.keep_located(ask.relation, ask.index, ask.value.clone(), located);
         }
         Ok(())
     }
+
+    /// Where an index leads to nothing, whoever asks is told.
+    fn keep_rows(&self, wanted: &[Wanted]) -> Result<(), StorageError> {
+        let rows = read(&self.snapshot, wanted)?;
+        for (alike, rows) in by_relation(wanted.iter().zip(rows)) {
+            self.recall.keep_rows(alike, rows);
+        }
+        Ok(())
+    }
+}
+
+/// The rows that are there, a table at a time.
+fn by_relation<'a>(rows: impl Iterator<Item = (&'a Wanted, Option<Row>)>) -> Vec<(RelationId, Vec<(RowKey, Row)>)> {
+    let mut tables: Vec<(RelationId, Vec<(RowKey, Row)>)> = Vec::new();
+    for (Wanted { relation, row_key, .. }, row) in rows {
+        let Some(row) = row else { continue };
+        match tables.last_mut() {
+            Some((last, rows)) if last == relation => rows.push((row_key.clone(), row)),
+            Some(_) | None => tables.push((*relation, vec![(row_key.clone(), row)])),
+        }
+    }
+    tables
 }
 
 /// Rows, in the order asked for.

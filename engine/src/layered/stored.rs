@@ -18,17 +18,36 @@ impl Layered {
         self
     }
 
-    /// Recalls a person's rows of all tables from here on: they lie together, and are read so.
-    pub fn recall_microdb(&self, microdb: MicroDbId) -> Result<(), SqlError> {
-        let Some(recall) = &self.recall else { return Ok(()) };
+    /// The rows of a person, whose own row is in this table, as they are stored: by table.
+    pub fn microdb_rows(
+        &self,
+        subjects: RelationId,
+        microdb: MicroDbId,
+    ) -> Result<Vec<(RelationId, Vec<(RowKey, Row)>)>, SqlError> {
+        let Some(plan) = self.base.schema.traversal(subjects) else { return Ok(Vec::new()) };
         let mut probe = self.microdb_probe();
-        for relation in self.base.schema.order() {
-            probe.rows(*relation, microdb, |row_key, row| {
-                recall.keep_locator(*relation, row_key.clone(), microdb);
-                recall.keep_row(*relation, row_key, Some(row));
-            })?;
+        let mut tables = Vec::new();
+        for relation in plan.owned() {
+            let mut rows = Vec::new();
+            probe.rows(relation, microdb, |row_key, row| rows.push((row_key, row)))?;
+            tables.push((relation, rows));
         }
-        Ok(())
+        Ok(tables)
+    }
+
+    /// Recalls a person's rows from here on.
+    pub fn keep_microdb(&self, microdb: MicroDbId, tables: Vec<(RelationId, Vec<(RowKey, Row)>)>) {
+        let Some(recall) = &self.recall else { return };
+        for (relation, rows) in tables {
+            recall.keep_copies(relation, microdb, rows);
+        }
+    }
+
+    /// Recalls which rows a canonical value leads to.
+    pub fn keep_located(&self, relation: RelationId, index: IndexId, value: Vec<u8>, located: Vec<Located>) {
+        if let Some(recall) = &self.recall {
+            recall.keep_located(relation, index, value, located);
+        }
     }
 
     /// Reads a person's rows as they are stored, a table at a time.

@@ -5,12 +5,16 @@
 
 use super::{Between, Derivation, RowDelta};
 use crate::SqlError;
-use crate::halves::in_halves;
-use crate::overlay::Owners;
+use crate::help;
+use crate::layered::Layered;
+use crate::overlay::{Overlay, Owners};
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
 use repr::hash::HashMap;
-use repr::{IndexId, MicroDbId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
 use storage::{Batch, OwnerSet, Store, ValueHash};
 
 // Fewer are written as fast as they are sorted.
@@ -19,8 +23,14 @@ const SORTED_OPERATIONS_MIN: usize = 256;
 const REMEMBERED_ROWS_MIN: usize = 16;
 
 /// The storage operations of a transaction: rows, owners, indexes, subjects.
-pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, SqlError> {
-    let (overlay, store) = (between.overlay, between.new.store());
+pub fn build(
+    old: &Layered,
+    new: &Layered,
+    overlay: &Arc<Overlay>,
+    derivation: &Arc<Derivation>,
+) -> Result<Batch, SqlError> {
+    let between = &Between { old, new, overlay };
+    let store = new.store();
     let mut hashes = Hashes::new(store, overlay.len());
     let mut batch = Batch::default();
     for table in overlay.dropped_tables() {
@@ -42,19 +52,9 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
             }
         }
     }
-    let mut personal = Vec::new();
-    for (relation, rows) in &derivation.tables {
-        let shape = between.new.shape(*relation)?;
-        personal.extend(rows.iter().map(|(row_key, row)| (shape, row_key, row)));
+    for part in personal(old, new, overlay, derivation) {
+        batch.append(part?);
     }
-    let batches = in_halves(&personal, |rows| {
-        let (mut batch, mut hashes) = (Batch::default(), Hashes::new(store, rows.len()));
-        for (shape, row_key, row) in rows {
-            put_personal(&mut batch, between, &mut hashes, shape, row_key, row)?;
-        }
-        Ok::<_, SqlError>(vec![batch])
-    })?;
-    batches.into_iter().for_each(|some| batch.append(some));
     // Old places first: a subject that moved to another key is put again below, from both sides.
     for ((relation, row_key), now) in overlay.subjects() {
         if let Some(microdb) = between.old.subject(*relation, row_key)?
@@ -70,6 +70,53 @@ pub fn build(between: &Between<'_>, derivation: &Derivation) -> Result<Batch, Sq
     }
     if batch.len() > SORTED_OPERATIONS_MIN {
         batch.sort();
+    }
+    Ok(batch)
+}
+
+/// The operations of personal rows, in parts.
+fn personal(
+    old: &Layered,
+    new: &Layered,
+    overlay: &Arc<Overlay>,
+    derivation: &Arc<Derivation>,
+) -> Vec<Result<Batch, SqlError>> {
+    let count: usize = derivation.tables.values().map(BTreeMap::len).sum();
+    if count < help::HELPED_ITEMS_MIN {
+        let between = Between { old, new, overlay };
+        return vec![put_rows(&between, count, all_rows(derivation))];
+    }
+    let size = help::part_items(count);
+    let place = |(relation, row_key, _): (RelationId, &RowKey, _)| (relation, row_key.clone());
+    let starts: Vec<(RelationId, RowKey)> = all_rows(derivation).step_by(size).map(place).collect();
+    let (old, new) = (old.clone(), new.clone());
+    let (overlay, derivation) = (overlay.clone(), derivation.clone());
+    let parts = starts.len();
+    help::begin(parts, move |number| {
+        let between = Between { old: &old, new: &new, overlay: &overlay };
+        let (first, row_key) = &starts[number];
+        let rest = derivation.tables.range((Bound::Excluded(*first), Bound::Unbounded));
+        let rest = rest.flat_map(|(relation, rows)| rows.iter().map(move |(row_key, row)| (*relation, row_key, row)));
+        let here = derivation.tables[first].range((Bound::Included(row_key), Bound::Unbounded));
+        let here = here.map(|(row_key, row)| (*first, row_key, row));
+        put_rows(&between, size, here.chain(rest).take(size))
+    })
+    .finish()
+}
+
+fn all_rows(derivation: &Derivation) -> impl Iterator<Item = (RelationId, &RowKey, &RowDelta)> {
+    let tables = derivation.tables.iter();
+    tables.flat_map(|(relation, rows)| rows.iter().map(move |(row_key, row)| (*relation, row_key, row)))
+}
+
+fn put_rows<'r>(
+    between: &Between<'_>,
+    count: usize,
+    rows: impl Iterator<Item = (RelationId, &'r RowKey, &'r RowDelta)>,
+) -> Result<Batch, SqlError> {
+    let (mut batch, mut hashes) = (Batch::default(), Hashes::new(between.new.store(), count));
+    for (relation, row_key, row) in rows {
+        put_personal(&mut batch, between, &mut hashes, between.new.shape(relation)?, row_key, row)?;
     }
     Ok(batch)
 }

@@ -12,14 +12,18 @@ use repr::hash::HashMap;
 use repr::text::TextContext;
 use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, RelationId, ScalarType};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::sync::Arc;
+
+/// What most rows take as text.
+const ROW_BYTES: usize = 160;
 
 /// One row of the answer.
 pub struct AccessRow {
     /// `owner` or `accessor`.
     pub relation: &'static str,
-    /// The row as JSON, hidden columns NULL.
-    pub row: Jsonb,
+    /// The row as JSON, hidden columns NULL: the text of a jsonb value.
+    pub row: String,
     /// What it has in common with others.
     pub form: Arc<Form>,
 }
@@ -33,8 +37,8 @@ pub struct Form {
     /// Names of the hidden columns.
     pub redacted: Vec<String>,
     redacted_names: Arc<Array>,
-    /// The columns by name, in the order of an object; those that are hidden without their place.
-    members: Vec<(Arc<str>, Option<(ColumnIndex, ScalarType)>)>,
+    /// The columns in the order of an object, each as what stands before its value; those that are hidden without their place.
+    members: Vec<(String, Option<(ColumnIndex, ScalarType)>)>,
 }
 
 /// The columns of GDPR GET.
@@ -87,7 +91,8 @@ impl AccessRow {
             Datum::Text(self.form.table.clone()),
             Datum::Text(self.relation.into()),
             Datum::Text(self.form.path.clone()),
-            Datum::Jsonb(self.row),
+            // The text of a jsonb value is its value, to whoever writes it out.
+            Datum::Text(self.row.into()),
             Datum::Array(self.form.redacted_names.clone()),
         ]
     }
@@ -98,17 +103,23 @@ impl Form {
     fn new(shape: &TableShape, schema: &Schema, edges: &[EdgeRef]) -> Option<Form> {
         let hidden = hidden_columns(shape, edges)?;
         let mut redacted = Vec::new();
-        let mut members: Vec<(Arc<str>, _)> = Vec::new();
+        let mut members: Vec<(&str, _)> = Vec::new();
         for (position, column) in shape.table().live_columns() {
             let shown = !hidden.contains(&position);
             if !shown {
                 redacted.push(column.name.clone());
             }
             let place = shown.then(|| (position, column.column_type.scalar.clone()));
-            members.push((Arc::from(column.name.as_str()), place));
+            members.push((column.name.as_str(), place));
         }
         // The order in which objects keep their keys: `repr::Jsonb`.
         members.sort_by(|(one, _), (other, _)| (one.len(), one.as_bytes()).cmp(&(other.len(), other.as_bytes())));
+        let before = |(number, (name, place)): (usize, (&str, _))| {
+            let mut text = String::from(if number == 0 { "" } else { ", " });
+            Jsonb::string(name).write_text(&mut text);
+            (text + ": ", place)
+        };
+        let members = members.into_iter().enumerate().map(before).collect();
         let own_edges = shape.owner_edges.iter().chain(&shape.access_edges);
         let mut path: Vec<String> =
             own_edges.filter(|edge| edges.contains(&edge.reference)).map(|edge| describe(edge, schema)).collect();
@@ -123,19 +134,36 @@ impl Form {
         })
     }
 
-    /// A row as JSON.
-    fn show(&self, row: &[Datum], text: &TextContext) -> Result<Jsonb, SqlError> {
-        let mut members = Vec::with_capacity(self.members.len());
-        for (name, place) in &self.members {
-            let value = match place {
-                Some((position, scalar)) => planner::scalar::datum_to_jsonb(&row[*position], scalar, text)?,
-                None => Jsonb::Null,
-            };
-            members.push((name.clone(), value));
+    /// A row as JSON, as `Jsonb` is written: without making one, since nobody reads it but as text.
+    fn show(&self, row: &[Datum], text: &TextContext) -> Result<String, SqlError> {
+        let mut shown = String::with_capacity(ROW_BYTES);
+        shown.push('{');
+        for (before, place) in &self.members {
+            shown.push_str(before);
+            match place {
+                Some((position, scalar)) => write_value(&mut shown, &row[*position], scalar, text)?,
+                None => shown.push_str("null"),
+            }
         }
-        // Names of columns are each there once.
-        Ok(Jsonb::Object(members.into()))
+        shown.push('}');
+        Ok(shown)
     }
+}
+
+fn write_value(shown: &mut String, datum: &Datum, scalar: &ScalarType, text: &TextContext) -> Result<(), SqlError> {
+    match (datum, scalar) {
+        (Datum::Null, _) => shown.push_str("null"),
+        (Datum::Bool(value), _) => shown.push_str(if *value { "true" } else { "false" }),
+        (Datum::Int2(_) | Datum::Int4(_) | Datum::Int8(_), _) => {
+            let value = datum.as_i64().unwrap_or_default();
+            write!(shown, "{value}").expect("writing to a String does not fail");
+        }
+        (Datum::Text(value), scalar) if !matches!(scalar, ScalarType::Json) => {
+            Jsonb::String(value.clone()).write_text(shown);
+        }
+        (other, _) => planner::scalar::datum_to_jsonb(other, scalar, text)?.write_text(shown),
+    }
+    Ok(())
 }
 
 /// A column is hidden only if every edge hides it; `None`: every edge says to leave the row out.

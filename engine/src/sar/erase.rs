@@ -4,17 +4,20 @@
 //! blanked, or goes too. Then owners are derived as for any transaction, and a row that is left without one
 //! goes as well, which fires again. What comes out is an overlay, and takes the one commit path.
 
+use super::disposition::{self, Disposition, fires_nothing};
+use super::foresight;
+use super::profile::{Counted, Profile};
 use super::traverse::{Place, near_rows};
 use super::{Subject, no_such_subject};
 use crate::SqlError;
-use crate::layered::{Asks, Layered};
+use crate::layered::{Ahead, Asks, Layered};
 use crate::locks::{LockKey, LockMode};
-use crate::ownership::{self, Between, Derivation, far_value};
+use crate::ownership::{self, Between, Derivation};
 use crate::reader::Reader;
 use crate::shape::{Edge, Referrer, TableShape};
 use crate::transaction::Derived;
 use crate::write::{Writer, foreign_key};
-use planner::catalog::{ReferentialAction, RuleAction, RuleEvent};
+use planner::catalog::{EdgeRef, ReferentialAction};
 use repr::hash::HashSet;
 use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,14 +41,14 @@ pub struct TableCounts {
 pub type Counts = BTreeMap<String, TableCounts>;
 
 /// Erases a subject in a transaction's overlay; nothing is committed.
-pub fn erase(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
+pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
     writer.transaction.keep_reads();
-    let outcome = erase_recalling(writer, subject);
+    let outcome = erase_recalling(writer, subject, profile);
     writer.transaction.forget_reads();
     outcome
 }
 
-fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), SqlError> {
+fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key)?;
     let microdb = writer.transaction.latest_view().subject(subject.shape.id(), &subject.row_key)?;
@@ -54,20 +57,33 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject) -> Result<(), Sql
         return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
     }
     let view = writer.transaction.committed_view();
-    view.recall_microdb(subject.microdb)?;
+    let started = profile.start();
+    let (recalled, ahead) = foresight::recall(&view, subject)?;
+    profile.stop(Counted::MicroDb, started, recalled);
     // Owners that the transaction itself has given are not derived yet.
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
     let since = view.time();
     drop(view);
-    let mut eraser = Eraser { writer, by_owner, since, erased: HashSet::default(), open: Vec::new() };
+    let mut eraser = Eraser { writer, by_owner, since, erased: HashSet::default(), open: Vec::new(), profile };
+    let mut ahead = Some(ahead);
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
+        let started = eraser.profile.start();
         while !eraser.open.is_empty() {
-            for (shape, row) in eraser.take_open()? {
-                eraser.fire(&shape, &row)?;
+            let open = eraser.take_open()?;
+            for (shape, row) in &open {
+                eraser.fire(shape, row)?;
             }
+            // What hangs on the person's own row was dealt with meanwhile.
+            ahead.take().map_or(Ok(()), Ahead::finish)?;
+            eraser.profile.round(Counted::Rounds);
+            eraser.profile.stop_rounds(Counted::Rounds, None, open.len());
         }
-        if !eraser.remove_orphans()? {
+        eraser.profile.stop_rounds(Counted::Rounds, started, 0);
+        let started = eraser.profile.start();
+        let orphans = eraser.remove_orphans()?;
+        eraser.profile.stop(Counted::Owners, started, orphans);
+        if orphans == 0 {
             return Ok(());
         }
     }
@@ -82,6 +98,7 @@ struct Eraser<'a, 'b> {
     erased: HashSet<Place>,
     /// Rows that went and whose edges have not fired yet, as they were committed.
     open: Vec<(Arc<TableShape>, Row)>,
+    profile: &'a mut Profile,
 }
 
 impl Eraser<'_, '_> {
@@ -111,18 +128,7 @@ impl Eraser<'_, '_> {
         let open = self.open.split_off(left);
         let mut asks = Asks::default();
         for (shape, row) in &open {
-            for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
-                if !fires_nothing(view.shape(edge.near)?, edge)
-                    && let Some(value) = far_value(shape, edge, row)
-                {
-                    view.foresee(&mut asks, edge.near, edge.near_index, value);
-                }
-            }
-            for Referrer { table, foreign_key } in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
-                if let Some(value) = shape.value_of(&foreign_key.target_columns, row) {
-                    view.foresee(&mut asks, *table, foreign_key.index, value);
-                }
-            }
+            foresight::foresee(&view, &mut asks, shape, row)?;
         }
         view.read_ahead(asks)?;
         Ok(open)
@@ -136,17 +142,42 @@ impl Eraser<'_, '_> {
             if fires_nothing(&near_shape, edge) {
                 continue;
             }
-            for place in self.locked(|eraser| near_rows(&eraser.committed(), edge, shape, row))? {
+            let started = self.profile.start();
+            let places = self.locked(|eraser| near_rows(&eraser.committed(), edge, shape, row))?;
+            let count = places.len();
+            for place in places {
                 self.fire_edge(&near_shape, edge, place)?;
             }
+            self.profile.stop(Counted::Edge(edge.reference), started, count);
         }
         // OWNED_BY and ACCESSED_BY have fired above; all others may still name the row.
-        for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
-            if let Some(value) = shape.value_of(&referrer.foreign_key.target_columns, row) {
-                self.fire_foreign_key(referrer, &value)?;
-            }
+        for (referrer, value) in self.naming(shape, row)? {
+            let started = self.profile.start();
+            let count = self.fire_foreign_key(referrer, &value)?;
+            let foreign_key = EdgeRef { table: referrer.table, foreign_key: referrer.foreign_key.constraint.id };
+            self.profile.stop(Counted::ForeignKey(foreign_key), started, count);
         }
         Ok(())
+    }
+
+    /// The foreign keys that name a row which has gone, each with the value that it does so by. Nothing that is done for one of
+    /// them makes another one name it.
+    fn naming<'r>(&mut self, shape: &'r TableShape, row: &Row) -> Result<Vec<(&'r Referrer, Vec<u8>)>, SqlError> {
+        let committed = self.committed();
+        let overlay = self.writer.transaction.overlay();
+        let mut naming = Vec::new();
+        for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
+            let (near, index) = (committed.shape(referrer.table)?, referrer.foreign_key.index);
+            let Some(value) = shape.value_of(&referrer.foreign_key.target_columns, row) else { continue };
+            let changed = overlay.table(referrer.table).is_some_and(|changes| {
+                // A primary key has no entries.
+                near.table().primary_key == Some(index) || changes.index_keys(index, &value).next().is_some()
+            });
+            if changed || !committed.keys_by_value(near, index, &value)?.is_empty() {
+                naming.push((referrer, value));
+            }
+        }
+        Ok(naming)
     }
 
     fn committed(&mut self) -> Layered {
@@ -182,27 +213,15 @@ impl Eraser<'_, '_> {
         {
             return self.remove(near, place);
         }
-        let mut blanked: BTreeSet<ColumnIndex> = BTreeSet::new();
-        for rule in &near.table().rules {
-            if rule.event == RuleEvent::Del && rule.edge == edge.reference {
-                match &rule.action {
-                    RuleAction::Anon(columns) => blanked.extend(columns),
-                    RuleAction::DeleteRow => return self.remove(near, place),
-                }
-            }
+        match disposition::at_edge(near, edge) {
+            Disposition::Erase => self.remove(near, place),
+            Disposition::Blank(columns) => self.blank(near, place, &columns),
+            Disposition::Default(_) => Err(SqlError::new("XX000", "an edge has no default")),
         }
-        // No column of a survivor names an erased row, whatever the rules leave out.
-        if edge.along_foreign_key() && !edge.near_columns.iter().any(|column| blanked.contains(column)) {
-            match blankable(near, &edge.near_columns) {
-                Some(columns) => blanked.extend(columns),
-                None => return self.remove(near, place),
-            }
-        }
-        self.blank(near, place, &blanked)
     }
 
-    /// A key that a foreign key may name has gone.
-    fn fire_foreign_key(&mut self, referrer: &Referrer, value: &[u8]) -> Result<(), SqlError> {
+    /// A key that a foreign key may name has gone. How many rows named it.
+    fn fire_foreign_key(&mut self, referrer: &Referrer, value: &[u8]) -> Result<usize, SqlError> {
         let foreign_key = &referrer.foreign_key;
         let shape = self.committed().shape(referrer.table)?.clone();
         let places = self.locked(|eraser| {
@@ -213,30 +232,15 @@ impl Eraser<'_, '_> {
             }
             Ok(keys.into_iter().map(|row_key| (shape.id(), row_key)).collect())
         })?;
+        let (falls, count) = (disposition::at_foreign_key(&shape, foreign_key), places.len());
         for place in places {
-            // An annotated edge follows its rules alone; here, its far row survives without the key it was named by.
-            let action = match foreign_key.annotation {
-                Some(_) => ReferentialAction::SetNull,
-                None => foreign_key.on_delete,
-            };
-            match action {
-                ReferentialAction::Cascade if !shape.table().data_subject => self.remove(&shape, place)?,
-                ReferentialAction::SetDefault => self.set_default(&shape, place, referrer)?,
-                ReferentialAction::Cascade
-                | ReferentialAction::NoAction
-                | ReferentialAction::Restrict
-                | ReferentialAction::SetNull => self.unname(&shape, place, &foreign_key.columns)?,
+            match &falls {
+                Disposition::Erase => self.remove(&shape, place)?,
+                Disposition::Blank(columns) => self.blank(&shape, place, columns)?,
+                Disposition::Default(_) => self.set_default(&shape, place, referrer)?,
             }
         }
-        Ok(())
-    }
-
-    /// Blanks a foreign key; a row whose key would have to be blanked goes.
-    fn unname(&mut self, shape: &Arc<TableShape>, place: Place, columns: &[ColumnIndex]) -> Result<(), SqlError> {
-        match blankable(shape, columns) {
-            Some(columns) => self.blank(shape, place, &columns.into_iter().collect()),
-            None => self.remove(shape, place),
-        }
+        Ok(count)
     }
 
     fn set_default(&mut self, shape: &Arc<TableShape>, place: Place, referrer: &Referrer) -> Result<(), SqlError> {
@@ -258,7 +262,10 @@ impl Eraser<'_, '_> {
             .iter()
             .any(|index| index.unique && index.columns.iter().any(|column| columns.contains(column)));
         if !exists || keyed {
-            return self.unname(shape, place, columns);
+            return match disposition::unnamed(shape, columns) {
+                Disposition::Blank(columns) => self.blank(shape, place, &columns),
+                Disposition::Erase | Disposition::Default(_) => self.remove(shape, place),
+            };
         }
         self.rewrite(shape, place, |row| {
             for (column, default) in columns.iter().zip(&defaults) {
@@ -310,8 +317,8 @@ impl Eraser<'_, '_> {
         Ok(())
     }
 
-    /// Rows that all this leaves without an owner. True if there were any.
-    fn remove_orphans(&mut self) -> Result<bool, SqlError> {
+    /// Rows that all this leaves without an owner: how many there were.
+    fn remove_orphans(&mut self) -> Result<usize, SqlError> {
         let transaction = &mut *self.writer.transaction;
         let old = transaction.committed_view();
         let overlay = transaction.shared_overlay();
@@ -327,36 +334,15 @@ impl Eraser<'_, '_> {
         }
         if orphans.is_empty() {
             transaction.keep_derived(Derived { old, overlay, derivation });
-            return Ok(false);
+            return Ok(0);
         }
         drop((new, overlay));
+        let count = orphans.len();
         for (shape, place) in orphans {
             self.remove(&shape, place)?;
         }
-        Ok(true)
+        Ok(count)
     }
-}
-
-/// Whether an edge has no rule and no key to blank in rows that are nobody's: what opened them to others goes, they stay.
-fn fires_nothing(near: &TableShape, edge: &Edge) -> bool {
-    let rules = &near.table().rules;
-    !near.personal
-        && !edge.along_foreign_key()
-        && !rules.iter().any(|rule| rule.event == RuleEvent::Del && rule.edge == edge.reference)
-}
-
-/// Which columns of a foreign key are blanked so that it names nothing: those in no primary key and no other
-/// foreign key, else those outside the primary key. `None`: only key columns are left, the row must go.
-fn blankable(shape: &TableShape, columns: &[ColumnIndex]) -> Option<Vec<ColumnIndex>> {
-    let primary = shape.table().primary_key_columns().unwrap_or(&[]);
-    let outside: Vec<ColumnIndex> = columns.iter().copied().filter(|column| !primary.contains(column)).collect();
-    let users =
-        |column: &ColumnIndex| shape.table().foreign_keys.iter().filter(|key| key.columns.contains(column)).count();
-    let alone: Vec<ColumnIndex> = outside.iter().copied().filter(|column| users(column) <= 1).collect();
-    if !alone.is_empty() {
-        return Some(alone);
-    }
-    if outside.is_empty() { None } else { Some(outside) }
 }
 
 /// Counts rows by what became of them.

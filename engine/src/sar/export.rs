@@ -96,7 +96,7 @@ fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
             quote(&row.form.table),
             row.relation,
             quote(&row.form.path),
-            quote(&row.row.to_string()),
+            quote(&row.row),
             quote(&row.form.redacted.join(","))
         ));
     }

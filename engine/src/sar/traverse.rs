@@ -4,31 +4,29 @@
 //!   subject ──ownership edges──▶ owned rows ──access edges──▶ accessed rows ──any edge──▶ accessed rows
 //! ```
 //! Both closures stop at other persons: what an invited person owns is not the inviter's. A row may be reached
-//! by several edges; all are kept, since redaction asks for each. What is owned lies together in the person's µDB and is
-//! read from there, a table at a time (`stored`); only what a transaction's own changes may have given is looked up row by row.
-
-mod stored;
+//! by several edges; all are kept, since redaction asks for each. Which tables are met, and in which order, says the `plan`;
+//! `flow` runs it.
 
 use super::Subject;
+use super::flow;
+use super::plan::TraversalPlan;
+use super::profile::Profile;
 use crate::SqlError;
-use crate::layered::{Asks, Layered};
+use crate::layered::Layered;
 use crate::marks::Marks;
+use crate::one_shot::watch::Watch;
 use crate::ownership::{far_value, near_keys};
-use crate::reader::Reader;
-use crate::recall::Recall;
 use crate::shape::{Edge, TableShape};
 use planner::catalog::EdgeRef;
 use repr::hash::HashMap;
-use repr::{IndexId, RelationId, Row, RowKey};
+use repr::{RelationId, Row, RowKey};
 use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// A row's place: table and key.
 pub type Place = (RelationId, RowKey);
 
 /// How the subject came to a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// The subject owns it.
     Owner,
@@ -50,149 +48,84 @@ pub struct Reached {
     steps: Vec<(EdgeRef, usize)>,
 }
 
+impl Reached {
+    /// How many steps there are from the subject, by one way.
+    pub(super) fn level(&self) -> usize {
+        self.level
+    }
+}
+
+/// The distance of a row of which no way to the subject is known yet.
+pub(super) const UNREACHED: usize = usize::MAX;
+
 /// All rows of a subject. Each has a number; the subject's own is 0.
 pub struct Traversal {
     rows: Vec<Reached>,
-    numbers: HashMap<Place, usize>,
+    numbers: HashMap<RelationId, HashMap<RowKey, usize>>,
 }
 
-const SUBJECT: usize = 0;
-
-/// Walks the graph.
-pub fn traverse(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError> {
-    let mut traversal = if view.has_changes() {
-        let mut traversal = Traversal::of(view, subject)?;
-        traversal.spread(view, Relation::Owner)?;
-        traversal
-    } else {
-        stored::owned(view, subject)?
-    };
-    let recalling = view.clone().recalling(Arc::new(Recall::new(view.time())));
-    traversal.spread(&recalling, Relation::Accessor)?;
-    Ok(traversal)
+/// Walks the graph, by the plan of the subject's table. 57014 or why the snapshot ended, if the `watch` says so between rounds.
+pub fn traverse(
+    view: &Layered,
+    subject: &Subject,
+    watch: &Watch,
+    profile: &mut Profile,
+) -> Result<Traversal, SqlError> {
+    flow::run(view, subject, plan(view, subject.shape.id())?, watch, profile)
 }
 
-/// The near rows that a value meets in an index, for all far rows that have it: by number.
-type Met = HashMap<(IndexId, Vec<u8>), Vec<usize>>;
+/// The plan of the walk from rows of a data-subject table.
+pub fn plan(view: &Layered, subjects: RelationId) -> Result<&TraversalPlan, SqlError> {
+    let plan = view.schema().traversal(subjects);
+    plan.ok_or_else(|| SqlError::new("XX000", "a data-subject table without a plan of its traversal"))
+}
 
 impl Traversal {
+    /// The number of the subject's own row.
+    pub(super) const SUBJECT: usize = 0;
+
     /// The subject's own row alone.
-    fn of(view: &Layered, subject: &Subject) -> Result<Traversal, SqlError> {
-        let row = view
-            .get(subject.shape.table(), &subject.row_key)?
-            .ok_or_else(|| SqlError::new("XX001", "a data subject's own row is not there"))?;
+    pub(super) fn of(place: Place, row: Row) -> Traversal {
         let mut traversal = Traversal { rows: Vec::new(), numbers: HashMap::default() };
-        traversal.add((subject.shape.id(), subject.row_key.clone()), Relation::Owner, row, 0);
-        Ok(traversal)
+        traversal.add(place, Relation::Owner, row, 0);
+        traversal
     }
 
-    fn add(&mut self, place: Place, relation: Relation, row: Row, level: usize) -> usize {
-        let number = self.rows.len();
-        self.numbers.insert(place.clone(), number);
+    /// A row that was not reached before.
+    pub(super) fn add(&mut self, place: Place, relation: Relation, row: Row, level: usize) -> usize {
+        self.numbers.entry(place.0).or_default().insert(place.1.clone(), self.rows.len());
+        self.add_unsought(place, relation, row, level)
+    }
+
+    /// The same, of a row for which no edge asks again.
+    pub(super) fn add_unsought(&mut self, place: Place, relation: Relation, row: Row, level: usize) -> usize {
         self.rows.push(Reached { place, relation, row, level, steps: Vec::new() });
-        number
+        self.rows.len() - 1
     }
 
-    /// One closure: over ownership edges, or over what access edges open up.
-    fn spread(&mut self, view: &Layered, closure: Relation) -> Result<(), SqlError> {
-        let mut met = Met::default();
-        let mut passed = SUBJECT;
-        // Rows that are reached come after all that are there, and are passed in their turn.
-        while passed < self.rows.len() {
-            let there = passed..self.rows.len();
-            let mut asks = Asks::default();
-            self.for_each_edge(view, closure, there.clone(), |traversal, edge, far, number| {
-                if let Some(value) = far_value(far, edge, &traversal.rows[number].row) {
-                    view.foresee(&mut asks, edge.near, edge.near_index, value);
-                }
-                Ok(())
-            })?;
-            view.read_ahead(asks)?;
-            passed = there.end;
-            self.for_each_edge(view, closure, there, |traversal, edge, far, number| {
-                traversal.follow(view, edge, far, number, closure, &mut met)
-            })?;
-        }
-        Ok(())
+    /// The row at a place, if it was reached.
+    pub(super) fn number(&self, relation: RelationId, row_key: &RowKey) -> Option<usize> {
+        self.numbers.get(&relation)?.get(row_key).copied()
     }
 
-    /// The edges that lead on from some rows.
-    fn for_each_edge(
-        &mut self,
-        view: &Layered,
-        closure: Relation,
-        numbers: Range<usize>,
-        mut visit: impl FnMut(&mut Traversal, &Edge, &TableShape, usize) -> Result<(), SqlError>,
-    ) -> Result<(), SqlError> {
-        let mut known: Option<&Arc<TableShape>> = None;
-        for number in numbers {
-            let reached = &self.rows[number];
-            let (relation, by) = (reached.place.0, reached.relation);
-            // Rows of one table mostly follow each other.
-            let shape = match known {
-                Some(shape) if shape.id() == relation => shape,
-                Some(_) | None => view.shape(relation)?,
-            };
-            known = Some(shape);
-            // Ownership and access stop at a person other than the subject.
-            if number == SUBJECT || !shape.table().data_subject {
-                edges(shape, closure, by).try_for_each(|edge| visit(self, edge, shape, number))?;
-            }
-        }
-        Ok(())
+    /// Notes that an edge leads from one row to another.
+    pub(super) fn step(&mut self, edge: EdgeRef, far: usize, near: usize) {
+        self.rows[near].steps.push((edge, far));
     }
 
-    /// From one far row over one edge.
-    fn follow(
-        &mut self,
-        view: &Layered,
-        edge: &Edge,
-        far: &TableShape,
-        number: usize,
-        closure: Relation,
-        met: &mut Met,
-    ) -> Result<(), SqlError> {
-        let Some(value) = far_value(far, edge, &self.rows[number].row) else { return Ok(()) };
-        let key = (edge.near_index, value);
-        if !met.contains_key(&key) {
-            let nears = self.nears(view, edge, &key.1, number, closure)?;
-            met.insert(key.clone(), nears);
-        }
-        for near in &met[&key] {
-            self.rows[*near].steps.push((edge.reference, number));
-        }
-        Ok(())
+    /// Notes the distance of a row to which another one leads, if that is less than what is known.
+    pub(super) fn come_nearer(&mut self, far: usize, near: usize) {
+        self.rows[near].level = self.rows[near].level.min(self.rows[far].level.saturating_add(1));
     }
 
-    /// The rows that a value meets at an edge's near end, but for the subject's own; those not reached before are added.
-    fn nears(
-        &mut self,
-        view: &Layered,
-        edge: &Edge,
-        value: &[u8],
-        far: usize,
-        closure: Relation,
-    ) -> Result<Vec<usize>, SqlError> {
-        let shape = view.shape(edge.near)?;
-        let located = if shape.table().primary_key == Some(edge.near_index) {
-            vec![(shape.key_of_value(view.store(), value), None)]
-        } else {
-            view.located_by_value(shape, edge.near_index, value)?
-        };
-        let mut nears = Vec::with_capacity(located.len());
-        for located in located {
-            let place = (edge.near, located.0.clone());
-            match self.numbers.get(&place) {
-                Some(&SUBJECT) => {}
-                Some(number) => nears.push(*number),
-                None => {
-                    let Some(row) = view.get_located(shape, &located)? else { continue };
-                    let level = self.rows[far].level + 1;
-                    nears.push(self.add(place, closure, row, level));
-                }
-            }
-        }
-        Ok(nears)
+    /// Whether a way from the subject to the row is known.
+    pub(super) fn is_measured(&self, number: usize) -> bool {
+        self.rows[number].level != UNREACHED
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        self.rows.len()
     }
 
     /// One row.
@@ -230,37 +163,25 @@ impl Traversal {
     }
 
     fn reachable_without(&self, avoided: usize) -> BTreeSet<usize> {
-        let nears = nears(&self.rows);
-        let mut found = BTreeSet::from([SUBJECT]);
-        let mut open = vec![SUBJECT];
+        let nears = self.nears();
+        let mut found = BTreeSet::from([Traversal::SUBJECT]);
+        let mut open = vec![Traversal::SUBJECT];
         while let Some(far) = open.pop() {
             open.extend(nears[far].iter().filter(|near| **near != avoided && found.insert(**near)));
         }
         found
     }
-}
 
-/// Of each row the rows that were reached from it.
-fn nears(rows: &[Reached]) -> Vec<Vec<usize>> {
-    let mut nears = vec![Vec::new(); rows.len()];
-    for (near, reached) in rows.iter().enumerate() {
-        for (_, far) in &reached.steps {
-            nears[*far].push(near);
+    /// Of each row the rows that were reached from it.
+    fn nears(&self) -> Vec<Vec<usize>> {
+        let mut nears = vec![Vec::new(); self.rows.len()];
+        for (near, reached) in self.rows.iter().enumerate() {
+            for (_, far) in &reached.steps {
+                nears[*far].push(near);
+            }
         }
+        nears
     }
-    nears
-}
-
-// From an owned row, ownership edges belong to the first closure; in the second only its access edges open
-// something new. From an accessed row every edge does.
-fn edges(shape: &TableShape, closure: Relation, by: Relation) -> impl Iterator<Item = &Edge> {
-    let (owner, access) = (shape.owner_dependents.as_slice(), shape.access_dependents.as_slice());
-    let (first, second): (&[Edge], &[Edge]) = match (closure, by) {
-        (Relation::Owner, _) => (owner, &[]),
-        (Relation::Accessor, Relation::Owner) => (&[], access),
-        (Relation::Accessor, Relation::Accessor) => (owner, access),
-    };
-    first.iter().chain(second)
 }
 
 /// The rows at the near end of an edge from this far row.

@@ -4,6 +4,7 @@
 //! said is what happens. Explaining is no execution, and earns no view.
 
 mod analyze;
+mod subject;
 
 use super::Session;
 use super::statement::{self, CachedPlan};
@@ -136,6 +137,7 @@ impl Session {
                 let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone() };
                 report(read_operators(&lifted, &name, &catalog), path, None)
             }
+            Planned::Gdpr(request, table, _) => self.subject_report(*request, *table)?,
             _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),
         };
         Ok((report, None))

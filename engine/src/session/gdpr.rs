@@ -5,11 +5,13 @@ use super::utility::text_columns;
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::one_shot::QueryRows;
+use crate::one_shot::watch::Watch;
 use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::sar::access::AccessRow;
 use crate::sar::erase::Counts;
+use crate::sar::profile::{Counted, Profile};
 use crate::sar::{self, Subject, access, erase, traverse};
 use crate::transaction::Derived;
 use crate::write::Writer;
@@ -64,11 +66,14 @@ impl Session {
                     tag: RowTag::Counted("SELECT"),
                 }))
             }
-            GdprRequest::Forget => self.forget(table, key, params),
+            GdprRequest::Forget => {
+                let counts = self.forget(table, key, &params, &mut Profile::default())?;
+                Ok(forget_rows(&counts, "GDPR FORGET"))
+            }
             GdprRequest::ExplainForget => {
                 self.transaction();
                 let mark = self.transaction().mark();
-                let counts = self.plan_forget(table, key, params);
+                let counts = self.plan_forget(table, key, &params);
                 self.transaction().roll_back_to(mark);
                 Ok(forget_rows(&counts?, "EXPLAIN"))
             }
@@ -80,7 +85,7 @@ impl Session {
     }
 
     /// Before its labels take effect a restored row belongs to nobody yet.
-    fn refuse_restoring(&self) -> Result<(), SqlError> {
+    pub(super) fn refuse_restoring(&self) -> Result<(), SqlError> {
         if self.state.lock().settings.is_on(super::utility::RESTORING) {
             return Err(SqlError::new("55000", "subject requests wait until what is restored has its owners")
                 .hint("SET dogwood.restoring = off first"));
@@ -88,7 +93,7 @@ impl Session {
         Ok(())
     }
 
-    fn subject(
+    pub(super) fn subject(
         &mut self,
         view: &Layered,
         table: RelationId,
@@ -109,9 +114,10 @@ impl Session {
     ) -> Result<impl Iterator<Item = Result<AccessRow, SqlError>> + Send + use<>, SqlError> {
         let view = self.view()?;
         let subject = self.subject(&view, table, key, params.clone())?;
-        let traversal = traverse::traverse(&view, &subject)?;
-        let context = self.eval_context(params, view.catalog());
         let limits = self.limits(view.time());
+        let watch = Watch::new(limits.clone());
+        let traversal = traverse::traverse(&view, &subject, &watch, &mut Profile::default())?;
+        let context = self.eval_context(params, view.catalog());
         let rows = access::rows(traversal, view, context);
         Ok(rows.map(move |row| match (limits.ended)() {
             Some(ended) => Err(ended),
@@ -119,7 +125,15 @@ impl Session {
         }))
     }
 
-    fn forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Response, SqlError> {
+    /// Erases a person; gives what was done, by table.
+    pub(super) fn forget(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: &Arc<[Datum]>,
+        profile: &mut Profile,
+    ) -> Result<Counts, SqlError> {
+        self.refuse_restoring()?;
         if self.active.as_ref().is_some_and(|active| active.block) {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
         }
@@ -127,18 +141,18 @@ impl Session {
         // What stands before it in the same string or pipeline goes with a failed attempt, and is not the request's to repeat.
         let alone = self.active.is_none();
         for _ in 1..FORGET_ATTEMPTS_MAX {
-            match self.try_forget(table, key, params.clone()) {
+            match self.try_forget(table, key, params, profile) {
                 // What it was planned from changed under it: rows lost their last other owner, or went themselves.
                 Err(error) if alone && matches!(error.code, "DG001" | "DG002" | "40001" | "40P01") => self.fail(&error),
                 Err(error) if error.code == "DG003" => {
                     self.fail(&error);
-                    self.record_unknown(table, key, params)?;
+                    self.record_unknown(table, key, params.clone())?;
                     return Err(error);
                 }
                 outcome => return outcome,
             }
         }
-        self.try_forget(table, key, params)
+        self.try_forget(table, key, params, profile)
     }
 
     /// A request that finds no one leaves nothing but a record of it.
@@ -155,32 +169,46 @@ impl Session {
         &mut self,
         table: RelationId,
         key: &[ScalarExpr],
-        params: Arc<[Datum]>,
-    ) -> Result<Response, SqlError> {
+        params: &Arc<[Datum]>,
+        profile: &mut Profile,
+    ) -> Result<Counts, SqlError> {
         self.transaction();
-        let microdb = self.erase(table, key, params)?;
+        let microdb = self.erase(table, key, params, profile)?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
+        let started = profile.start();
         self.complete()?;
+        profile.stop(Counted::Commit, started, 1);
         let erasure = self.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
-        Ok(forget_rows(&erasure.counts, "GDPR FORGET"))
+        Ok(erasure.counts.clone())
     }
 
     /// Erases in the transaction's overlay; gives whom.
-    fn erase(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<MicroDbId, SqlError> {
+    fn erase(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: &Arc<[Datum]>,
+        profile: &mut Profile,
+    ) -> Result<MicroDbId, SqlError> {
         let view = self.transaction().latest_view();
         let subject = self.subject(&view, table, key, params.clone())?;
-        let context = self.eval_context(params, view.catalog());
+        let context = self.eval_context(params.clone(), view.catalog());
         drop(view);
         let patience = self.patience();
         let mut writer = Writer::new(self.transaction(), context, patience);
-        erase::erase(&mut writer, &subject)?;
+        erase::erase(&mut writer, &subject, profile)?;
         Ok(subject.microdb)
     }
 
     /// Erases in the transaction's overlay and counts what a commit of it would do.
-    fn plan_forget(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<Counts, SqlError> {
-        let microdb = self.erase(table, key, params)?;
+    fn plan_forget(
+        &mut self,
+        table: RelationId,
+        key: &[ScalarExpr],
+        params: &Arc<[Datum]>,
+    ) -> Result<Counts, SqlError> {
+        let microdb = self.erase(table, key, params, &mut Profile::default())?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;

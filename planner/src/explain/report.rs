@@ -53,6 +53,11 @@ pub enum Path {
         /// Their names.
         over: Vec<String>,
     },
+    /// A walk over the leaves from one person.
+    Traversal {
+        /// What is owned is read from the µDB; else, after changes of the transaction's own, by indexes.
+        by_microdb: bool,
+    },
 }
 
 /// An index of hashed keys, whose order is in memory if it is anywhere.
@@ -109,6 +114,8 @@ impl Path {
                 let over: Vec<String> = over.iter().map(|view| format!("\"{view}\"")).collect();
                 format!("one-shot over maintained view{} {}", if over.len() == 1 { "" } else { "s" }, over.join(", "))
             }
+            Path::Traversal { by_microdb: true } => "traversal of the µDB and its edges".into(),
+            Path::Traversal { by_microdb: false } => "traversal by indexes, over changes of the transaction".into(),
         }
     }
 
@@ -132,6 +139,10 @@ impl Path {
                 if !over.is_empty() {
                     put("Views", json!(over));
                 }
+            }
+            Path::Traversal { by_microdb } => {
+                put("Path", json!("traversal"));
+                put("Reads", json!(if *by_microdb { "µDB" } else { "indexes" }));
             }
         }
     }

@@ -189,7 +189,8 @@ impl Grammar<'_, '_> {
                 .hint("FORMAT DOT belongs to EXPLAIN (FORMAT DOT) COMPLIANCE")
                 .at(format_position));
         }
-        if self.words_are(&["GDPR", "FORGET"]) {
+        // With options, as for other statements, its operators; without, what it would do to whom it names.
+        if !has_options && !options.analyze && !options.verbose && self.words_are(&["GDPR", "FORGET"]) {
             self.eat(&["GDPR", "FORGET"]);
             return Ok(Statement::ExplainGdprForget(self.subject_reference()?));
         }
@@ -200,6 +201,7 @@ impl Grammar<'_, '_> {
             | Statement::Execute { .. }
             | Statement::CreateTableAs(_)
             | Statement::GdprGet(_)
+            | Statement::GdprForget(_)
             | Statement::Subscribe(_) => Ok(Statement::Explain { options, statement: Box::new(statement) }),
             _ => Err(PlanError::new("42601", "syntax error: this statement has no plan to explain").at(Some(position))),
         }

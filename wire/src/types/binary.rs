@@ -33,6 +33,11 @@ pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &m
         Datum::Numeric(value) => numeric::encode(value, out)?,
         // "char" is one byte, and the empty one is NUL.
         Datum::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(value.bytes().next().unwrap_or(0)),
+        // A document that was written as text at once.
+        Datum::Text(value) if matches!(scalar, ScalarType::Jsonb) => {
+            out.put_u8(JSONB_VERSION);
+            out.put_slice(value.as_bytes());
+        }
         Datum::Text(value) | Datum::Bpchar(value) | Datum::Enum { label: value, .. } => out.put_slice(value.as_bytes()),
         Datum::Bytea(value) => out.put_slice(value),
         Datum::Date(value) => out.put_i32(*value),
@@ -314,6 +319,14 @@ mod tests {
         let mut out = BytesMut::new();
         encode(&datum, &scalar, &TextContext::default(), &mut out).expect("encodes");
         assert_eq!(hex(&out), "0000000200000017000000040000000100000019ffffffff");
+    }
+
+    #[test]
+    fn a_document_that_is_text_already_is_a_document() {
+        let mut out = BytesMut::new();
+        let datum = Datum::Text("[1, 2]".into());
+        encode(&datum, &ScalarType::Jsonb, &TextContext::default(), &mut out).expect("encodes");
+        assert_eq!(hex(&out), "015b312c20325d");
     }
 
     #[test]

@@ -52,6 +52,9 @@ impl Session {
                 set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
                 Ok(took)
             }
+            Planned::Gdpr(request, table, key) => {
+                self.analyze_subject_request(report, (*request, *table, key), params, timing)
+            }
             _ => Err(SqlError::unsupported("EXPLAIN ANALYZE of this statement")),
         }
     }
@@ -135,11 +138,11 @@ impl Session {
     }
 }
 
-fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>) -> Actual {
+pub(super) fn actual(rows: u64, times: Option<(Option<Duration>, Duration)>) -> Actual {
     Actual { loops: 1, rows, times }
 }
 
-fn set(operator: Option<&mut Operator>, actual: Actual) {
+pub(super) fn set(operator: Option<&mut Operator>, actual: Actual) {
     if let Some(operator) = operator {
         operator.actual = Some(actual);
     }

@@ -1,0 +1,202 @@
+//! A work of many parts, in which a second thread helps.
+//!
+//! It takes parts that the first has not come to, and is not waited for if it has not begun: a thread may start a millisecond
+//! late, where a processor sleeps or both are busy. So what is worked on is shared, not lent: whoever comes late finds it gone.
+
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// Of fewer items none are given away.
+pub const HELPED_ITEMS_MIN: usize = 256;
+/// So many parts at most: each begins anew with what items have in common.
+const PARTS_MAX: usize = 16;
+/// Items of a part, at least.
+const PART_ITEMS_MIN: usize = 64;
+
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+
+/// A work that is under way. Dropped, it ends with the parts that are begun.
+pub struct Help<R>(Option<Arc<Job<R>>>);
+
+/// Begins a work of so many parts, with help if there are several: the parts are numbered from 0.
+pub fn begin<R: Send + 'static>(parts: usize, work: impl Fn(usize) -> R + Send + Sync + 'static) -> Help<R> {
+    let job = Arc::new(Job {
+        work: Box::new(work),
+        parts,
+        next: AtomicUsize::new(0),
+        left: AtomicUsize::new(parts),
+        done: Mutex::new(Vec::with_capacity(parts)),
+    });
+    if parts > 1 && *PROCESSORS > 1 {
+        let weak = Arc::downgrade(&job);
+        let help = move || weak.upgrade().iter().for_each(|job| job.take_parts());
+        // No more threads: alone, then.
+        let _helper = std::thread::Builder::new().name("help".into()).spawn(help);
+    }
+    Help(Some(job))
+}
+
+/// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.
+pub fn in_parts<T, R, E>(
+    items: &Arc<Vec<T>>,
+    work: impl Fn(&[T]) -> Result<Vec<R>, E> + Send + Sync + 'static,
+) -> Result<Vec<R>, E>
+where
+    T: Send + Sync + 'static,
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    if items.len() < HELPED_ITEMS_MIN {
+        return work(items);
+    }
+    let (size, shared) = (part_items(items.len()), items.clone());
+    let slice = move |number: usize| work(shared.chunks(size).nth(number).unwrap_or_default());
+    let mut all = Vec::with_capacity(items.len());
+    for part in begin(items.len().div_ceil(size), slice).finish() {
+        all.extend(part?);
+    }
+    Ok(all)
+}
+
+/// How many of so many items make a part.
+pub fn part_items(items: usize) -> usize {
+    items.div_ceil(PARTS_MAX).max(PART_ITEMS_MIN)
+}
+
+impl<R> Help<R> {
+    /// Takes part in what is left, waits for the rest, and gives the results in the order of the parts.
+    ///
+    /// # Panics
+    /// If a part did.
+    pub fn finish(mut self) -> Vec<R> {
+        let Some(job) = self.0.take() else { return Vec::new() };
+        job.take_parts();
+        while job.left.load(Ordering::Acquire) > 0 {
+            std::thread::yield_now();
+        }
+        let job = alone(job);
+        let mut done = job.done.into_inner();
+        assert!(done.len() == job.parts, "every part of a work is done");
+        done.sort_unstable_by_key(|(number, _)| *number);
+        done.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+impl<R> Drop for Help<R> {
+    fn drop(&mut self) {
+        if let Some(job) = self.0.take() {
+            job.next.store(job.parts, Ordering::Relaxed);
+            alone(job);
+        }
+    }
+}
+
+/// The work when nobody else is at it, nor will be: a helper that has not begun finds it gone.
+fn alone<R>(mut job: Arc<Job<R>>) -> Job<R> {
+    loop {
+        match Arc::try_unwrap(job) {
+            Ok(job) => return job,
+            Err(shared) => job = shared,
+        }
+        std::thread::yield_now();
+    }
+}
+
+struct Job<R> {
+    work: Box<dyn Fn(usize) -> R + Send + Sync>,
+    parts: usize,
+    /// The first part that nobody has taken.
+    next: AtomicUsize,
+    /// How many are not done.
+    left: AtomicUsize,
+    done: Mutex<Vec<(usize, R)>>,
+}
+
+/// A part that is under way; over when dropped, whatever came of it.
+struct Part<'a>(&'a AtomicUsize);
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+impl<R> Job<R> {
+    /// Does what nobody has begun.
+    fn take_parts(&self) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.parts {
+                return;
+            }
+            let _part = Part(&self.left);
+            let result = (self.work)(number);
+            self.done.lock().push((number, result));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HELPED_ITEMS_MIN, begin, in_parts};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn results_come_in_order_and_the_first_error_counts() {
+        for count in [0, 1, HELPED_ITEMS_MIN - 1, HELPED_ITEMS_MIN, 20 * HELPED_ITEMS_MIN + 1] {
+            let items: Arc<Vec<usize>> = Arc::new((0..count).collect());
+            let doubled = in_parts(&items, |some| Ok::<_, ()>(some.iter().map(|item| 2 * item).collect()));
+            assert_eq!(doubled, Ok((0..count).map(|item| 2 * item).collect()));
+            assert_eq!(Arc::strong_count(&items), 1, "nobody holds them any more");
+        }
+        let items: Arc<Vec<usize>> = Arc::new((0..HELPED_ITEMS_MIN).collect());
+        for refused in [vec![0], vec![HELPED_ITEMS_MIN - 1], vec![0, HELPED_ITEMS_MIN - 1]] {
+            let first = refused[0];
+            let outcome = in_parts(&items, move |some| match some.iter().find(|item| refused.contains(item)) {
+                Some(item) => Err(*item),
+                None => Ok(some.to_vec()),
+            });
+            assert_eq!(outcome, Err(first));
+        }
+    }
+
+    #[test]
+    fn each_part_is_done_once_and_what_is_dropped_ends() {
+        for _ in 0..200 {
+            let done = Arc::new(AtomicUsize::new(0));
+            let counted = done.clone();
+            let work = begin(20, move |number| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                number
+            });
+            assert_eq!(work.finish(), (0..20).collect::<Vec<_>>());
+            assert_eq!((done.load(Ordering::Relaxed), Arc::strong_count(&done)), (20, 1));
+            let counted = done.clone();
+            drop(begin(20, move |_| counted.fetch_add(1, Ordering::Relaxed)));
+            assert_eq!(Arc::strong_count(&done), 1, "nobody works at it any more");
+        }
+    }
+
+    #[test]
+    fn a_part_that_fails_elsewhere_is_told() {
+        if *super::PROCESSORS == 1 {
+            return;
+        }
+        let failing = Arc::new(AtomicUsize::new(0));
+        let seen = failing.clone();
+        let work = begin(2, move |_| {
+            if std::thread::current().name() == Some("help") {
+                seen.store(1, Ordering::Relaxed);
+                panic!("the helper's part fails");
+            }
+            while seen.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+        });
+        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.finish()));
+        assert!(told.is_err(), "a result lacks");
+    }
+}

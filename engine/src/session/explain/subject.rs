@@ -1,0 +1,94 @@
+//! EXPLAIN of subject requests: the plan of the traversal, and under ANALYZE what each of its operators did.
+//!
+//! An erasure that is analyzed takes place, receipt and all, as any other write.
+
+use super::analyze::{actual, set};
+use crate::SqlError;
+use crate::one_shot::watch::Watch;
+use crate::reader::Reader;
+use crate::sar::profile::Profile;
+use crate::sar::{access, explain, traverse};
+use crate::session::Session;
+use planner::explain::report::{Operator, Path, Report};
+use planner::resolve::GdprRequest;
+use planner::scalar::ScalarExpr;
+use repr::{Datum, RelationId};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+impl Session {
+    /// What a subject request would do, whomever it names.
+    pub(super) fn subject_report(&mut self, request: GdprRequest, table: RelationId) -> Result<Report, SqlError> {
+        let by_microdb = match request {
+            GdprRequest::Get => !self.view()?.has_changes(),
+            // An erasure stands at the beginning of its transaction.
+            GdprRequest::Forget => true,
+            GdprRequest::ExplainForget | GdprRequest::Export(_) => {
+                return Err(SqlError::unsupported("EXPLAIN of this statement"));
+            }
+        };
+        Ok(Report {
+            operators: self.subject_operators(request, table, by_microdb, &Profile::default())?,
+            path: Path::Traversal { by_microdb },
+            why_no_view: None,
+            ordered_indexes: Vec::new(),
+            planning: None,
+            execution: None,
+        })
+    }
+
+    fn subject_operators(
+        &mut self,
+        request: GdprRequest,
+        table: RelationId,
+        by_microdb: bool,
+        profile: &Profile,
+    ) -> Result<Vec<Operator>, SqlError> {
+        let view = self.view()?;
+        let plan = traverse::plan(&view, table)?;
+        Ok(match request {
+            GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(view.schema(), plan, profile),
+            GdprRequest::Get | GdprRequest::Export(_) => explain::access(view.schema(), plan, by_microdb, profile),
+        })
+    }
+
+    /// Runs it. How long it took.
+    pub(super) fn analyze_subject_request(
+        &mut self,
+        report: &mut Report,
+        (request, table, key): (GdprRequest, RelationId, &[ScalarExpr]),
+        params: &Arc<[Datum]>,
+        timing: bool,
+    ) -> Result<Duration, SqlError> {
+        let mut profile = Profile::counting(timing);
+        let started = Instant::now();
+        let by_microdb = report.path == Path::Traversal { by_microdb: true };
+        if request == GdprRequest::Forget {
+            let counts = self.forget(table, key, params, &mut profile)?;
+            let took = started.elapsed();
+            report.operators = self.subject_operators(request, table, by_microdb, &profile)?;
+            let rows = counts.values().map(|table| table.deleted + table.anonymized).sum();
+            set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
+            return Ok(took);
+        }
+        self.refuse_restoring()?;
+        let view = self.view()?;
+        let subject = self.subject(&view, table, key, params.clone())?;
+        let watch = Watch::new(self.limits(view.time()));
+        let traversal = traverse::traverse(&view, &subject, &watch, &mut profile)?;
+        let reached = (traversal.count() as u64, started.elapsed());
+        let context = self.eval_context(params.clone(), view.schema().catalog());
+        let (mut rows, mut first) = (0, None);
+        for row in access::rows(traversal, view, context) {
+            watch.check()?;
+            row?;
+            first.get_or_insert_with(|| started.elapsed());
+            rows += 1;
+        }
+        let took = started.elapsed();
+        report.operators = self.subject_operators(request, table, by_microdb, &profile)?;
+        set(report.operators.get_mut(0), actual(rows, timing.then_some((first, took))));
+        set(report.operators.get_mut(1), actual(reached.0, timing.then_some((None, reached.1))));
+        Ok(took)
+    }
+}
