@@ -72,6 +72,7 @@ fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
         ("data keys", bytes(store.key_cache_bytes), Some(bytes(store.key_cache_bytes_max))),
         ("data subjects", bytes(store.subject_cache_bytes), None),
         ("opened rows", bytes(store.read_cache_bytes), Some(bytes(store.read_cache_bytes_max))),
+        ("keyed hashes", bytes(store.hash_memory_bytes), None),
         ("view arrangements", arrangements, None),
         ("view dataflows", dataflows, None),
         ("ordered indexes", orders, None),

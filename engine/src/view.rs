@@ -10,7 +10,7 @@
 //! read          answering a query from published batches         reason      why a query is not
 //! below         what became of what a view reads                 history     changes to go on from
 //! ordered       value → row key, for ranges of personal tables   message     what the thread is told
-//! remembered    what filling a view has looked up
+//! remembered    what filling a view has looked up           bound    first rows of keys that have many
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -18,6 +18,7 @@
 
 pub mod automatic;
 pub mod below;
+pub mod bound;
 pub mod dataflow;
 pub mod history;
 pub mod hydrate;

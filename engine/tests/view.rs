@@ -16,9 +16,11 @@ use engine::render::arrangement_log::ArrangementLog;
 use engine::render::delta::{Feed, Group};
 use engine::render::merging::{Extent, Merging};
 use engine::render::rendered::OperatorLog;
+use engine::render::top_k::group_key;
+use engine::view::bound::Bound;
 use engine::view::dataflow::{ArrangedBy, Definition, Logs, ViewDataflow};
 use engine::view::hydrate::Hydration;
-use engine::view::published::{Stage, ViewState};
+use engine::view::published::{Arrangement, Stage, ViewState};
 use memory::{DIVIDE, LESS, Memory, Random, call, column, context, filter, limits, literal, query};
 use naive::{Naive, bag};
 use planner::catalog::Catalog;
@@ -26,7 +28,7 @@ use planner::delta::pipelines;
 use planner::plan::{Access, Lookup, Plan};
 use planner::scalar::{Mfp, Order};
 use repr::{Datum, IndexId, RelationId, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -149,6 +151,11 @@ struct Maintained {
 impl Maintained {
     /// None if the plan's changes cannot be followed.
     fn new(plan: &Plan, tables: Tables) -> Option<Self> {
+        Self::within(None, plan, tables)
+    }
+
+    /// The same, with so many rows of a key.
+    fn within(bound: Option<Bound>, plan: &Plan, tables: Tables) -> Option<Self> {
         let allocator = Allocator::Thread(Thread::default());
         let (merging, mut config) = (Merging::default(), WorkerConfig::default());
         merging.configure(&mut config);
@@ -162,6 +169,7 @@ impl Maintained {
             name: "view".into(),
             plan: Arc::new(plan.clone()),
             arrangements: vec![by(1, Vec::new(), Vec::new()), by(2, vec![0], vec![falling])],
+            bound,
             planned_over: Vec::new(),
         };
         let catalog = tables.memory().catalog.clone();
@@ -176,6 +184,11 @@ impl Maintained {
 
     fn feed(&mut self, feeds: Vec<Feed>) {
         self.flow.apply(&mut self.worker, feeds, BUDGET_BYTES).expect("there is memory enough");
+    }
+
+    /// A tick without anything.
+    fn rest(&mut self) {
+        self.feed(Vec::new());
     }
 
     /// So many commit groups in one tick.
@@ -251,6 +264,66 @@ fn what_is_maintained_is_what_is_computed_anew() {
         }
     }
     assert!(followed >= 400, "{followed} of {} plans are maintained", followed + refused);
+}
+
+/// The rows of one key, in the arrangement's order.
+fn of_key(arrangement: &Arrangement, key: &[u8]) -> Vec<Vec<u8>> {
+    let mut rows = Vec::new();
+    arrangement.for_key(key, |row| {
+        rows.push(row.to_vec());
+        true
+    });
+    rows
+}
+
+#[test]
+fn within_a_bound_each_key_has_its_first_rows() {
+    const ROWS_MIN: usize = 2;
+    let (mut cut, mut whole, mut short) = (0, 0, 0);
+    for seed in 1..=400 {
+        let mut random = Random(seed * 32_452_843);
+        let mut tables = Tables::default();
+        (0..3).for_each(|_| tables.change(&mut random));
+        let (mut plan, width) = random::plan(&mut random, 3, &mut Vec::new());
+        make_followable(&mut plan, &tables.memory().catalog, false);
+        let Some(mut view) = Maintained::new(&plan, tables.clone()) else { continue };
+        let bound = Bound::new(ROWS_MIN, random.below(3));
+        let mut bounded = Maintained::within(Some(bound), &plan, tables).expect("it can be followed");
+        for step in 0..12 {
+            if random.chance(2) {
+                bounded.rest();
+            }
+            if bounded.flow.is_short() {
+                short += 1;
+                break;
+            }
+            let (all, first) = (view.state(), bounded.state());
+            for (all, first) in all.arrangements.iter().zip(&first.arrangements) {
+                assert_eq!((all.rows_min, first.rows_min), (None, Some(ROWS_MIN)));
+                let by: &[usize] = if all.ordered { &[0] } else { &[] };
+                let keys: BTreeSet<Vec<u8>> = all.rows().map(|row| group_key(by, &row.unpack())).collect();
+                for key in &keys {
+                    let (expected, found) = (of_key(all, key), of_key(first, key));
+                    assert!(expected.starts_with(&found), "seed {seed}, step {step}: {plan:#?}");
+                    assert!(found.len() >= expected.len().min(ROWS_MIN), "seed {seed}, step {step}: {plan:#?}");
+                    *(if found.len() < expected.len() { &mut cut } else { &mut whole }) += 1;
+                }
+                let others = first.rows().map(|row| group_key(by, &row.unpack())).filter(|key| !keys.contains(key));
+                assert_eq!(others.count(), 0, "seed {seed}, step {step}: rows of keys without rows; {width} columns");
+            }
+            // Both the same groups.
+            let count = 1 + random.below(2);
+            let mut same = Random(random.0);
+            view.groups(count, &mut random);
+            bounded.groups(count, &mut same);
+            match random.below(3) {
+                0 => bounded.merge(Extent::All),
+                1 => bounded.merge(Extent::UnderWay),
+                _ => {}
+            }
+        }
+    }
+    assert!(cut > 200 && whole > 2_000 && short > 20, "{cut} keys are cut, {whole} whole, {short} views short");
 }
 
 #[test]

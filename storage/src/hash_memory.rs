@@ -28,6 +28,12 @@ impl HashMemory {
         HashMemory { key: sodium::random_array(), shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
+    /// What it holds.
+    pub(crate) fn bytes(&self) -> u64 {
+        let slots: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
+        (slots * size_of::<(Tag, Digest)>() + self.shards.len() * size_of::<Mutex<Box<[(Tag, Digest)]>>>()) as u64
+    }
+
     /// The keyed hash of some bytes: as computed before, or computed now.
     pub(crate) fn of(&self, bytes: &[u8], compute: impl FnOnce() -> Digest) -> Digest {
         let tag = sodium::short_hash_wide(&self.key, bytes);

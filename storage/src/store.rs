@@ -90,6 +90,8 @@ pub struct StoreStatistics {
     pub read_cache_bytes: u64,
     /// What they may hold.
     pub read_cache_bytes_max: u64,
+    /// Keyed hashes computed last.
+    pub hash_memory_bytes: u64,
     /// Blocks in the cache.
     pub block_cache_bytes: u64,
     /// Blocks in the cache that cannot be evicted now.
@@ -366,6 +368,7 @@ impl Store {
             subject_cache_bytes: self.inner.subjects.bytes(),
             read_cache_bytes: self.inner.reads.bytes(),
             read_cache_bytes_max: self.inner.reads.bytes_max(),
+            hash_memory_bytes: self.inner.hashes.bytes(),
             block_cache_bytes: self.inner.cache.get_usage() as u64,
             block_cache_pinned_bytes: self.inner.cache.get_pinned_usage() as u64,
             snapshots: number(Family::Rows, rocksdb::properties::NUM_SNAPSHOTS),

@@ -8,7 +8,7 @@ use crate::protocol::CancelFlag;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The bounds within which a query runs.
 #[derive(Clone)]
@@ -23,13 +23,65 @@ pub struct QueryLimits {
     pub ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
 }
 
+/// How long one thread may work at something: by its own processor time, so that what others do on a machine that is busy
+/// ends nothing, and by the clock.
+pub struct Patience {
+    started: Instant,
+    /// Processor time of the thread.
+    work: Duration,
+    until: Instant,
+    /// When it is looked at next.
+    next: Instant,
+    /// What the thread had worked when that was first asked, and when.
+    worked: Option<(Duration, Instant)>,
+}
+
+impl Patience {
+    /// Work that is done sooner is not looked at.
+    const FIRST_LOOK: Duration = Duration::from_millis(50);
+
+    /// From now on; no longer than `until` anyway.
+    pub fn new(work: Duration, until: Instant) -> Self {
+        let started = Instant::now();
+        Patience { started, work, until, next: until.min(started + Self::FIRST_LOOK.min(work)), worked: None }
+    }
+
+    /// To be asked on the thread that works.
+    fn is_over(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.next {
+            return false;
+        }
+        if now >= self.until {
+            return true;
+        }
+        let before_first = self.worked.map_or(now, |(_, first)| first) - self.started;
+        let worked = match (self.worked, thread_worked()) {
+            (_, None) => now - self.started,
+            (Some((then, _)), Some(worked)) => before_first + worked.saturating_sub(then),
+            (None, Some(worked)) => {
+                self.worked = Some((worked, now));
+                before_first
+            }
+        };
+        self.next = self.until.min(now + self.work.saturating_sub(worked));
+        worked >= self.work
+    }
+}
+
+/// The processor time that this thread has had, where Linux says it.
+fn thread_worked() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
 /// The state behind a query's limits.
 pub struct Watch {
     limits: QueryLimits,
     /// As in `limits`, unless it was changed since.
     memory_bytes_max: AtomicUsize,
     /// Beside that in `limits`.
-    patience_until: Mutex<Option<Instant>>,
+    patience: Mutex<Option<Patience>>,
     /// Charged by sorts and materialised parts.
     held_bytes: AtomicUsize,
     stopped: AtomicBool,
@@ -41,7 +93,7 @@ impl Watch {
     pub fn new(limits: QueryLimits) -> Self {
         Watch {
             memory_bytes_max: AtomicUsize::new(limits.memory_bytes_max),
-            patience_until: Mutex::new(None),
+            patience: Mutex::new(None),
             limits,
             held_bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -54,9 +106,9 @@ impl Watch {
         self.memory_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
-    /// Work that goes on past this is ended (54000).
-    pub fn set_patience_until(&self, until: Option<Instant>) {
-        *self.patience_until.lock() = until;
+    /// Work that goes on for longer is ended (54000).
+    pub fn set_patience(&self, patience: Option<Patience>) {
+        *self.patience.lock() = patience;
     }
 
     /// Whether the query is over; cheap, and never the first to notice.
@@ -83,7 +135,7 @@ impl Watch {
             SqlError::new("57014", "canceling statement due to user request")
         } else if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             SqlError::new("57014", "canceling statement due to statement timeout")
-        } else if self.patience_until.lock().is_some_and(|until| Instant::now() >= until) {
+        } else if self.patience.lock().as_mut().is_some_and(Patience::is_over) {
             SqlError::new("54000", "the work takes too long")
         } else if let Some(error) = (self.limits.ended)() {
             error

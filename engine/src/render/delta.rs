@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
-//! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state.
+//! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state but what it has
+//! found and not given yet: see `slices`.
 
 mod changed;
 pub mod derived;
 mod run;
+mod slices;
 
 use super::RenderTime;
 use super::context::{Bundle, Context};
@@ -26,6 +28,7 @@ use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
 use repr::{Datum, RelationId, Row, ValueError, key};
 use run::Run;
+use slices::{SLICE_ROWS, Slices};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use timely::dataflow::Stream;
@@ -262,6 +265,7 @@ pub fn render<'s, T: RenderTime>(
     let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
     let delta = DeltaJoin { pipelines, follower };
     let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
+    let activator = context.scope.activator_for(builder.operator_info().address);
     let mut input = builder.new_input(feeds, Local);
     builder.set_notify_for(0, FrontierInterest::Never);
     let (oks_output, oks) = builder.new_output::<Vec<(Row, T, isize)>>();
@@ -269,6 +273,7 @@ pub fn render<'s, T: RenderTime>(
     let mut oks_output = OutputBuilder::from(oks_output);
     let mut errs_output = OutputBuilder::from(errs_output);
     builder.build(move |_| {
+        let mut slices = Slices::new(activator, watch.clone());
         move |_frontiers| {
             let mut oks_handle = oks_output.activate();
             let mut errs_handle = errs_output.activate();
@@ -285,29 +290,26 @@ pub fn render<'s, T: RenderTime>(
                         return;
                     }
                 }
-                let give = |rows: &mut _| oks_handle.session(&capability).give_container(rows);
-                emit(changes, capability.time(), give, |errors| {
-                    errs_handle.session(&capability).give_container(errors);
-                });
+                if changes.oks.len() + changes.errs.len() > SLICE_ROWS {
+                    slices.push(changes, [capability.retain(0), capability.retain(1)]);
+                    return;
+                }
+                let time = capability.time();
+                let mut rows: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
+                if !rows.is_empty() {
+                    oks_handle.session(&capability).give_container(&mut rows);
+                }
+                let mut errors: Vec<_> =
+                    changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
+                if !errors.is_empty() {
+                    errs_handle.session(&capability).give_container(&mut errors);
+                }
             });
+            slices.give(
+                |capability, rows| oks_handle.session(capability).give_container(rows),
+                |capability, errors| errs_handle.session(capability).give_container(errors),
+            );
         }
     });
     Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
-}
-
-/// Hands changes on, as of a time.
-fn emit<T: RenderTime>(
-    changes: Changes,
-    time: &T,
-    mut give_rows: impl FnMut(&mut Vec<(Row, T, isize)>),
-    mut give_errors: impl FnMut(&mut Vec<(ValueError, T, isize)>),
-) {
-    let mut oks: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
-    if !oks.is_empty() {
-        give_rows(&mut oks);
-    }
-    let mut errs: Vec<_> = changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
-    if !errs.is_empty() {
-        give_errors(&mut errs);
-    }
 }

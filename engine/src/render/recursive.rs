@@ -131,7 +131,8 @@ pub fn is_additive(step: &Plan, id: LocalId) -> bool {
     !recurses(step) && adds(step, id)
 }
 
-fn recurses(plan: &Plan) -> bool {
+/// Whether there is a recursion in a plan.
+pub fn recurses(plan: &Plan) -> bool {
     matches!(plan, Plan::LetRec { .. }) || children(plan).into_iter().any(recurses)
 }
 

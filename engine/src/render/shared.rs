@@ -193,6 +193,14 @@ impl ViewBatch {
     }
 }
 
+impl ViewBatch {
+    /// Every key.
+    pub fn for_each_key(&self, mut visit: impl FnMut(&[u8])) {
+        let keys = &self.0.storage.keys;
+        (0..keys.len()).for_each(|at| visit(keys.index(at).0));
+    }
+}
+
 type ViewCursor = <ViewBatch as Navigable>::Cursor;
 
 fn total(cursor: &mut ViewCursor, batch: &ViewBatch) -> isize {
@@ -225,6 +233,11 @@ impl<'b> OfKey<'b> {
         self.rows.start += 1;
         self.storage.upds.diffs[first..end].iter().sum()
     }
+}
+
+/// How many rows of a key the batches name together: no fewer than there are different ones.
+pub fn named_rows(batches: &[ViewBatch], key: &[u8]) -> usize {
+    batches.iter().filter_map(|batch| OfKey::find(batch, key)).map(|of_key| of_key.rows.len()).sum()
 }
 
 /// The rows of one key, in byte order, each with what the batches add up to (never zero). `visit` says

@@ -119,8 +119,8 @@ impl Session {
                     Ok(own) => {
                         let name = automatic::name(own.id);
                         let operators = read_operators(&own.lifted, &name, &catalog);
-                        let keys = own.lifted.key_names.clone();
-                        return Ok((report(operators, Path::Automatic { name, keys }, None), Some(own)));
+                        let (keys, rows_min) = (own.lifted.key_names.clone(), own.state.rows_min());
+                        return Ok((report(operators, Path::Automatic { name, keys, rows_min }, None), Some(own)));
                     }
                     Err(why) => one_shot(query, cached, why, &catalog),
                 }
@@ -134,7 +134,7 @@ impl Session {
                 let lifted = plan.watched.with(params, &catalog)?;
                 let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
-                let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone() };
+                let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone(), rows_min: None };
                 report(read_operators(&lifted, &name, &catalog), path, None)
             }
             Planned::Gdpr(request, table, _) => self.subject_report(*request, *table)?,

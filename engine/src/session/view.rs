@@ -13,6 +13,7 @@ use crate::one_shot::watch::Watch;
 use crate::protocol::Prepared;
 use crate::reader::Reader;
 use crate::view::automatic::{Entry, PlannedShape};
+use crate::view::bound::{rows_shown, suffices};
 use crate::view::published::ViewState;
 use crate::view::read;
 use crate::view::reason::NoView;
@@ -43,10 +44,10 @@ pub struct Shape {
 }
 
 /// Why a view is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asking {
-    /// To answer the query: an execution, which counts.
-    ToRead,
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asking<'p> {
+    /// To answer the query with these parameters: an execution, which counts.
+    ToRead(&'p Arc<[Datum]>),
     /// To explain it.
     ToExplain,
 }
@@ -104,21 +105,37 @@ impl Session {
         query: &Query,
         params: &Arc<[Datum]>,
     ) -> Result<Option<QueryRows>, SqlError> {
-        match self.own_view(prepared, cached, query, Asking::ToRead)? {
-            Ok(own) => self.rows_of(&own, params),
+        let own = match self.own_view(prepared, cached, query, Asking::ToRead(params))? {
+            Ok(own) => own,
+            Err(_why) => return Ok(None),
+        };
+        match self.rows_of(&own, params)? {
+            Ok(rows) => Ok(Some(rows)),
+            Err(NoView::TooFewRows { shown, .. }) => {
+                let views = &self.database.automatic_views;
+                if let Some(entry) = views.find(&own.lifted.identity) {
+                    views.was_short(&entry, shown, &self.database.pipeline);
+                }
+                Ok(None)
+            }
             Err(_why) => Ok(None),
         }
     }
 
-    /// The rows of a query from its own view; none if its keys have to be computed.
-    pub(super) fn rows_of(&self, own: &OwnView, params: &Arc<[Datum]>) -> Result<Option<QueryRows>, SqlError> {
+    /// The rows of a query from its own view, or why they have to be computed.
+    pub(super) fn rows_of(&self, own: &OwnView, params: &Arc<[Datum]>) -> Result<Result<QueryRows, NoView>, SqlError> {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let watch = Watch::new(self.limits(own.view.time()));
         watch.check()?;
+        if !suffices(&own.lifted, &own.state, &context)? {
+            let rows_min = own.state.rows_min().unwrap_or(0);
+            return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
+        }
         let rows = read::rows(&own.lifted, &own.state, &context, &watch)?;
         match (&own.lifted.absent, rows) {
-            (Absent::Known(query), None) => self.rows_over(query, own.view.clone(), params.clone()).map(Some),
-            (Absent::Empty | Absent::Known(_) | Absent::Computed, rows) => Ok(rows),
+            (_, Some(rows)) => Ok(Ok(rows)),
+            (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.view.clone(), params.clone())?)),
+            (Absent::Empty | Absent::Computed, None) => Ok(Err(NoView::NoRows)),
         }
     }
 
@@ -128,7 +145,7 @@ impl Session {
         prepared: &Prepared,
         cached: &CachedPlan,
         query: &Query,
-        asking: Asking,
+        asking: Asking<'_>,
     ) -> Result<Result<OwnView, NoView>, SqlError> {
         if !query.locks.is_empty() {
             return Ok(Err(NoView::RowLocks));
@@ -147,9 +164,10 @@ impl Session {
         let view = self.view()?;
         let database = self.database.clone();
         let wanted = match asking {
-            Asking::ToRead => {
+            Asking::ToRead(params) => {
                 let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
-                let wanted = database.automatic_views.executed(entry, &database.pipeline);
+                let rows = || rows_shown(lifted, &self.eval_context(params.clone(), view.catalog()));
+                let wanted = database.automatic_views.executed(entry, rows, &database.pipeline);
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }

@@ -1,11 +1,13 @@
 //! Views that queries earn by being asked again: counted, made, shared, dropped.
 //!
 //! A query that is no lookup and was executed five times within a minute gets a view keyed by its parameters;
-//! equal queries share it. It is filled in the background, and until it can be read the query is a one-shot.
+//! equal queries share it. Where all that earned it have a LIMIT, it holds no more of a key than its first rows; once more
+//! are asked for as often, a wider one takes its place. It is filled in the background, and until it can be read the query is a one-shot.
 //! Whoever has not been asked for long goes, and the longest idle first when the budget is exceeded. A view
 //! that is subscribed to is held. DDL below ends a view; its query is counted anew. Never blocks a query.
 
 use super::below::{self, SourceChange};
+use super::bound::Bound;
 use super::dataflow::{ArrangedBy, Definition};
 use super::ordered::OrderedBy;
 use super::published::{Stage, Views};
@@ -66,7 +68,7 @@ impl PlannedShape {
     }
 
     /// The view of its rows.
-    fn definition(&self, id: RelationId) -> Definition {
+    fn definition(&self, id: RelationId, bound: Option<Bound>) -> Definition {
         let lifted = &self.lifted;
         let by = ArrangedBy { index: IndexId(id.0), key: lifted.key.clone(), order: lifted.view.order.clone() };
         Definition {
@@ -74,6 +76,7 @@ impl PlannedShape {
             name: name(id),
             plan: Arc::new(lifted.view.plan.clone()),
             arrangements: vec![by],
+            bound,
             planned_over: self.over.clone(),
         }
     }
@@ -120,9 +123,32 @@ pub struct Entry {
     used_s: AtomicU32,
     /// Subscriptions that need it.
     holders: AtomicUsize,
-    runs: Mutex<VecDeque<Instant>>,
+    runs: Mutex<Runs>,
     /// That its view was dropped over the budget.
     over_budget: Mutex<Option<OverBudget>>,
+}
+
+/// Executions that had no view to answer them.
+#[derive(Default)]
+struct Runs {
+    /// When, and how many rows of a key each may show.
+    latest: VecDeque<(Instant, usize)>,
+    /// What the view holds of a key, if there is one, and not all.
+    bound: Option<Bound>,
+}
+
+impl Runs {
+    /// One more; how many rows of a key all of them need, once they have earned a view.
+    fn add(&mut self, rows: usize) -> Option<usize> {
+        let now = Instant::now();
+        self.latest.push_back((now, rows));
+        let is_old = |(run, _): &(Instant, usize)| now.duration_since(*run) > RUNS_WITHIN;
+        while self.latest.len() > RUNS_MIN || self.latest.front().is_some_and(is_old) {
+            self.latest.pop_front();
+        }
+        let most = self.latest.iter().map(|(_, rows)| *rows).max();
+        most.filter(|_| self.latest.len() >= RUNS_MIN)
+    }
 }
 
 /// A view that was dropped over the budget.
@@ -157,7 +183,7 @@ impl Entry {
             return NoView::OverBudget { since: at.elapsed(), budget_bytes };
         }
         let runs = self.runs.lock();
-        NoView::Seldom { runs: runs.iter().filter(|run| run.elapsed() <= RUNS_WITHIN).count() }
+        NoView::Seldom { runs: runs.latest.iter().filter(|(run, _)| run.elapsed() <= RUNS_WITHIN).count() }
     }
 
     fn pausing(&self) -> Option<OverBudget> {
@@ -219,22 +245,30 @@ impl AutomaticViews {
         self.find(&order_identity(index.id))
     }
 
-    /// One more execution; the view, if there is one. Makes it when it has been earned.
-    pub fn executed(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> Option<RelationId> {
+    /// One more execution; the view, if there is one. Makes it when it has been earned, by executions that each show so many
+    /// rows of a key at most.
+    pub fn executed(
+        &self,
+        entry: &Arc<Entry>,
+        rows: impl FnOnce() -> usize,
+        pipeline: &Pipeline,
+    ) -> Option<RelationId> {
         entry.used_s.store(self.now_s(), Ordering::Relaxed);
         if let Some(view) = entry.view() {
             return Some(view);
         }
-        let now = Instant::now();
-        let earned = {
-            let mut runs = entry.runs.lock();
-            runs.push_back(now);
-            while runs.len() > RUNS_MIN || runs.front().is_some_and(|run| now.duration_since(*run) > RUNS_WITHIN) {
-                runs.pop_front();
-            }
-            runs.len() >= RUNS_MIN
-        };
-        (earned && entry.pausing().is_none()).then(|| self.make(entry, pipeline))
+        let earned = entry.runs.lock().add(rows());
+        let rows = earned.filter(|_| entry.pausing().is_none())?;
+        Some(self.make(entry, Some(rows), pipeline))
+    }
+
+    /// An execution showed more rows of a key than its view holds. Once that has come often enough, a view that holds as
+    /// many takes its place.
+    pub fn was_short(&self, entry: &Arc<Entry>, rows: usize, pipeline: &Pipeline) {
+        let earned = entry.runs.lock().add(rows);
+        if let Some(rows) = earned.filter(|_| entry.pausing().is_none()) {
+            self.make(entry, Some(rows), pipeline);
+        }
     }
 
     /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
@@ -244,7 +278,7 @@ impl AutomaticViews {
             entry.holders.fetch_add(1, Ordering::SeqCst);
             // Looked at again once it is held: whoever drops it either finds the holder or has taken it away.
             if self.find(&shape.lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
-                let view = self.make(&entry, pipeline);
+                let view = self.make(&entry, None, pipeline);
                 return (entry, view);
             }
             self.release(&entry);
@@ -257,7 +291,9 @@ impl AutomaticViews {
         entry.holders.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn make(&self, entry: &Arc<Entry>, pipeline: &Pipeline) -> RelationId {
+    /// The view that holds so many rows of each key, or all: that which there is, or else another in its place. Whoever
+    /// holds a view is told of all rows.
+    fn make(&self, entry: &Arc<Entry>, rows: Option<usize>, pipeline: &Pipeline) -> RelationId {
         // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
         let known = {
             let mut entries = self.entries.lock();
@@ -267,18 +303,31 @@ impl AutomaticViews {
         let entry = &known;
         // One maker a shape.
         let mut runs = entry.runs.lock();
-        if let Some(view) = entry.view() {
+        let bound = rows.filter(|_| entry.holders() == 0).and_then(Bound::for_rows);
+        let before = entry.view();
+        if let Some(view) = before
+            && runs.bound.is_none_or(|held| bound.is_some_and(|bound| bound.rows_min() <= held.rows_min()))
+        {
             return view;
         }
         let id = RelationId(self.next.fetch_add(1, Ordering::Relaxed));
         let request = match &entry.wanted {
-            Wanted::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id))),
+            Wanted::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id, bound))),
             Wanted::Order(by) => ViewRequest::Order(id, Box::new(by.clone())),
         };
-        runs.clear();
-        // Before the view thread hears of it, which may say at once that it has ended.
-        self.entries.lock().made.insert(id, entry.clone());
-        entry.id.store(id.0, Ordering::Release);
+        *runs = Runs { latest: VecDeque::new(), bound };
+        {
+            // Before the view thread hears of it, which may say at once that it has ended.
+            let mut entries = self.entries.lock();
+            if let Some(before) = before {
+                entries.made.remove(&before);
+            }
+            entries.made.insert(id, entry.clone());
+            entry.id.store(id.0, Ordering::Release);
+        }
+        if let Some(before) = before {
+            pipeline.view(ViewRequest::Drop(before));
+        }
         pipeline.view(request);
         id
     }

@@ -9,13 +9,14 @@
 //! commit group. A feed is done when all arrangements are sealed up to its tick and no error of it can come any more;
 //! nothing is awaited by idleness. What the dataflow has still to tell of its progress then, the next feed's steps do.
 
+use super::bound::{Bound, Cuts};
 use super::published::{Arrangement, Stage, ViewState};
 use crate::SqlError;
 use crate::one_shot::QueryLimits;
-use crate::one_shot::watch::Watch;
+use crate::one_shot::watch::{Patience, Ticker, Watch};
 use crate::protocol::CancelFlag;
 use crate::reader::Reader;
-use crate::render::arrangement::metered;
+use crate::render::arrangement::{Key, metered};
 use crate::render::arrangement_log::ArrangementLog;
 use crate::render::context::{Bundle, Context, Follow, NodeId};
 use crate::render::delta::{self, Feed};
@@ -32,7 +33,7 @@ use planner::catalog::{Catalog, Table};
 use planner::delta::{Entry, Pipeline, pipelines};
 use planner::plan::Plan;
 use planner::scalar::{EvalContext, Order};
-use repr::{IndexId, RelationId, ValueError};
+use repr::{IndexId, RelationId, Row, ValueError};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -62,6 +63,8 @@ pub struct Definition {
     pub plan: Arc<Plan>,
     /// The ways in which its rows are arranged.
     pub arrangements: Vec<ArrangedBy>,
+    /// How many rows of a key are held; none: all.
+    pub bound: Option<Bound>,
     /// Relations that it was planned over, as they were then.
     pub planned_over: Vec<Arc<Table>>,
 }
@@ -77,8 +80,10 @@ pub struct ArrangedBy {
     pub order: Vec<Order>,
 }
 
-/// So long those who commit wait for a view at most, and longer by so much for each row that they changed: a recursion
-/// that comes to no end would hold them for ever.
+/// So long a view works at most while those who commit wait for it, and longer by so much for each row that they changed: a
+/// recursion that comes to no end would hold them for ever, and a row that brings ten million for long.
+const WORK: Duration = Duration::from_secs(2);
+/// The same by the clock, on a machine that has other work.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_A_ROW: Duration = Duration::from_millis(1);
 
@@ -127,6 +132,8 @@ struct Arranging {
     trace: TraceAgent<ViewSpine>,
     /// The number of its operator.
     operator: usize,
+    /// Keys that have more rows than it holds.
+    cuts: Option<Rc<RefCell<Cuts>>>,
 }
 
 impl ViewDataflow {
@@ -188,7 +195,8 @@ impl ViewDataflow {
                 .enumerate()
                 .map(|(position, by)| {
                     let fresh = (position == 0).then(|| fresh.clone());
-                    arrange(&context, &bundle, by, fresh)
+                    let cuts = definition.bound.map(|bound| Rc::new(RefCell::new(Cuts::new(bound))));
+                    arrange(&context, &bundle, by, fresh, cuts)
                 })
                 .collect::<Vec<_>>();
             count_errors(bundle, &errors, &errors_changed, &errors_until);
@@ -223,11 +231,10 @@ impl ViewDataflow {
     /// 54000 if it takes longer than it may: those who commit wait for it.
     pub fn apply(&mut self, worker: &mut Worker, feeds: Vec<Feed>, budget_bytes: usize) -> Result<(), SqlError> {
         let rows = feeds.iter().map(Feed::rows).sum::<usize>();
-        let patience = PATIENCE + PATIENCE_A_ROW * u32::try_from(rows).unwrap_or(u32::MAX);
+        let for_rows = PATIENCE_A_ROW * u32::try_from(rows).unwrap_or(u32::MAX);
         self.feed(feeds);
-        let until = Instant::now() + patience;
-        while !self.advance(worker, None, until, budget_bytes)? {}
-        Ok(())
+        let patience = Patience::new(WORK + for_rows, Instant::now() + PATIENCE + for_rows);
+        self.go_on(worker, None, patience, budget_bytes).map(|_through| ())
     }
 
     /// Feeds it, in one tick.
@@ -243,14 +250,27 @@ impl ViewDataflow {
     pub fn advance(
         &mut self,
         worker: &mut Worker,
-        slice: Option<Duration>,
+        slice: Duration,
         until: Instant,
         budget_bytes: usize,
     ) -> Result<bool, SqlError> {
+        // Others have their turn after a slice, but not within a step.
+        let patience = Patience::new(WORK, until.min(Instant::now() + PATIENCE));
+        self.go_on(worker, Some(slice), patience, budget_bytes)
+    }
+
+    fn go_on(
+        &mut self,
+        worker: &mut Worker,
+        slice: Option<Duration>,
+        patience: Patience,
+        budget_bytes: usize,
+    ) -> Result<bool, SqlError> {
         self.watch.set_memory_bytes_max(budget_bytes);
-        let through = self.step_through(worker, slice, until);
+        self.watch.set_patience(Some(patience));
+        let through = self.step_through(worker, slice);
         // In the turns of others it may be stepped, too.
-        self.watch.set_patience_until(None);
+        self.watch.set_patience(None);
         through.map_err(|error| match error.code {
             "53200" => over_budget(&self.definition.name, budget_bytes),
             "54000" => too_slow(&self.definition.name),
@@ -258,10 +278,8 @@ impl ViewDataflow {
         })
     }
 
-    fn step_through(&mut self, worker: &mut Worker, slice: Option<Duration>, until: Instant) -> Result<bool, SqlError> {
+    fn step_through(&mut self, worker: &mut Worker, slice: Option<Duration>) -> Result<bool, SqlError> {
         let started = Instant::now();
-        // Others have their turn after a slice, but not within a step.
-        self.watch.set_patience_until(Some(slice.map_or(until, |_| until.min(started + PATIENCE))));
         while !self.is_done() {
             if slice.is_some_and(|slice| started.elapsed() >= slice) {
                 return Ok(false);
@@ -332,6 +350,20 @@ impl ViewDataflow {
         (!held.is_empty()).then(|| arranging.published())
     }
 
+    /// Whether keys have been left with fewer rows than readers may ask for: then it cannot be read.
+    pub fn is_short(&self) -> bool {
+        self.cuts().any(|cuts| cuts.borrow().are_short())
+    }
+
+    /// Whether it holds rows that the next tick takes back, as being beyond those that are held of a key.
+    pub fn is_cutting(&self) -> bool {
+        self.cuts().any(|cuts| cuts.borrow().pending)
+    }
+
+    fn cuts(&self) -> impl Iterator<Item = &RefCell<Cuts>> {
+        self.arrangements.iter().filter_map(|arranging| arranging.cuts.as_deref())
+    }
+
     /// The changes of its rows since they were last taken: batches of the first arrangement.
     pub fn take_fresh(&mut self) -> Vec<ViewBatch> {
         std::mem::take(&mut *self.fresh.borrow_mut())
@@ -349,6 +381,7 @@ impl ViewDataflow {
 
     /// What readers get.
     pub fn state(&self, stage: Stage) -> ViewState {
+        let rows_min = self.definition.bound.map(Bound::rows_min);
         let arrangements = self.arrangements.iter().map(|Arranging { by, trace, .. }| {
             let mut batches = Vec::new();
             trace.map_batches(|batch| {
@@ -356,7 +389,7 @@ impl ViewDataflow {
                     batches.push(batch.clone());
                 }
             });
-            Arrangement { index: by.index, ordered: !by.order.is_empty(), batches: batches.into() }
+            Arrangement { index: by.index, ordered: !by.order.is_empty(), rows_min, batches: batches.into() }
         });
         let errors = self.errors.borrow().values().filter(|count| **count != 0).count();
         ViewState {
@@ -405,22 +438,30 @@ fn arrange<'s>(
     bundle: &Bundle<'s, u64>,
     by: &ArrangedBy,
     fresh: Option<Rc<RefCell<Vec<ViewBatch>>>>,
+    cuts: Option<Rc<RefCell<Cuts>>>,
 ) -> Arranging {
     let ArrangedBy { key, order, .. } = by.clone();
-    let meter = context.meter.clone();
+    let (meter, watch, mut ticker) = (context.meter.clone(), context.watch.clone(), Ticker::default());
     let mut builder = OperatorBuilder::new("ArrangeView".to_owned(), context.scope);
     let operator = builder.operator_info();
     let number = operator.global_id;
     let mut input = builder.new_input(bundle.oks.clone().inner, Local);
     let (mut inner, trace) = InnerArrangement::<u64, isize, ViewSpine, ViewBuilder>::new(&context.scope, operator);
+    let mut cutting = cuts.clone().map(|cuts| Cutting { cuts, trace: trace.clone() });
     builder.build(move |_| {
         let (mut datums, mut updates) = (Vec::new(), Vec::new());
         move |frontiers| {
             input.for_each(|capability, rows| {
                 for (row, time, diff) in rows.drain(..) {
+                    if ticker.stops(&watch) {
+                        break;
+                    }
                     row.unpack_into(&mut datums);
                     let bytes = if order.is_empty() { row } else { OrderedRow::make(&order, &datums, &row) };
-                    updates.push((metered(&meter, group_key(&key, &datums), bytes), time, diff));
+                    let key = group_key(&key, &datums);
+                    if cutting.as_ref().is_none_or(|cutting| cutting.holds(&key, &bytes, diff)) {
+                        updates.push((metered(&meter, key, bytes), time, diff));
+                    }
                 }
                 inner.push(capability.time(), &mut updates);
                 updates.clear();
@@ -429,12 +470,50 @@ fn arrange<'s>(
                 if let Some(fresh) = fresh.as_ref().filter(|_| batch.len() > 0) {
                     fresh.borrow_mut().push(batch.clone());
                 }
-                inner.insert(batch);
+                inner.insert(batch.clone());
+                // Nothing of later times has come: ticks go through one after the other.
+                if let (Some(cutting), Some(now), None) = (&cutting, frontiers[0].frontier().first(), inner.earliest())
+                {
+                    cutting.cut(&batch, |row, diff| updates.push((row, *now, diff)));
+                    if !updates.is_empty() {
+                        inner.push(now, &mut updates);
+                        updates.clear();
+                    }
+                }
+            }
+            if let Some(cutting) = &mut cutting {
+                cutting.trace.set_logical_compaction(frontiers[0].frontier());
+                cutting.trace.set_physical_compaction(frontiers[0].frontier());
             }
             inner.merge();
         }
     });
-    Arranging { by: by.clone(), trace, operator: number }
+    Arranging { by: by.clone(), trace, operator: number, cuts }
+}
+
+/// What keeps an arrangement within a bound.
+struct Cutting {
+    cuts: Rc<RefCell<Cuts>>,
+    trace: TraceAgent<ViewSpine>,
+}
+
+impl Cutting {
+    fn holds(&self, key: &[u8], row: &Row, diff: isize) -> bool {
+        self.cuts.borrow_mut().hold(key, row.bytes(), diff)
+    }
+
+    /// The rows that are to be taken back after a batch.
+    fn cut(&self, batch: &ViewBatch, mut take_back: impl FnMut((Key, Row), isize)) {
+        let mut all = Vec::new();
+        self.trace.map_batches(|batch| {
+            if batch.len() > 0 {
+                all.push(batch.clone());
+            }
+        });
+        self.cuts.borrow_mut().cut(batch, &all, |key, row, diff| {
+            take_back((Key(key.into()), Row::from_bytes(row.into())), diff);
+        });
+    }
 }
 
 fn count_errors(

@@ -119,6 +119,10 @@ impl ViewState {
     pub fn is_readable(&self) -> bool {
         matches!(self.stage, Stage::Ready) && self.errors == 0
     }
+    /// A key that has fewer rows here has no others; none: all rows of all keys are here.
+    pub fn rows_min(&self) -> Option<usize> {
+        self.arrangements.first()?.rows_min
+    }
     /// The arrangement behind an index.
     pub fn arrangement(&self, index: IndexId) -> Option<&Arrangement> {
         self.arrangements.iter().find(|arrangement| arrangement.index == index)
@@ -137,6 +141,8 @@ pub struct Arrangement {
     pub index: IndexId,
     /// Whether rows stand behind the codes of an order.
     pub ordered: bool,
+    /// A key that has fewer rows here has no others; one that has so many may. None: all rows of all keys are here.
+    pub rows_min: Option<usize>,
     /// What adds up to the rows.
     pub batches: Arc<[ViewBatch]>,
 }

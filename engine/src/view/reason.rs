@@ -54,6 +54,13 @@ pub enum NoView {
     Below(RelationId, Box<NoView>),
     /// The transaction has changed a table that is read.
     Changed(RelationId),
+    /// It holds the first rows of a key, and more are shown.
+    TooFewRows {
+        /// Of a key that has many, so many at least.
+        rows_min: usize,
+        /// So many, or all.
+        shown: usize,
+    },
     /// A key without rows still has a result, which is computed.
     NoRows,
 }
@@ -97,6 +104,12 @@ impl NoView {
             NoView::RowFails => "a row of it cannot be evaluated".into(),
             NoView::Below(view, why) => format!("view {}: {}", name(view), why.text(catalog)),
             NoView::NoRows => "it has no row for this key, and what no row gives is computed".into(),
+            NoView::TooFewRows { rows_min, shown: usize::MAX } => {
+                format!("it holds the first {rows_min} rows or more of each key, and all are shown")
+            }
+            NoView::TooFewRows { rows_min, shown } => {
+                format!("it holds the first {rows_min} rows or more of each key, and {shown} are asked for")
+            }
             NoView::Changed(table) => format!("the transaction has changed {}", name(table)),
         }
     }

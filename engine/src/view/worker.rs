@@ -9,13 +9,14 @@
 //! after them (its id is higher). A view that fails is marked failed and its readers compute for themselves;
 //! a panic here aborts the process, as on the commit thread. Never touches a socket, a lock table or SQL text.
 
+mod doubts;
+mod filling;
 mod merge;
 mod orders;
 
 use super::automatic::AutomaticViews;
 use super::below::{SourceChange, change, is_truncated, table_changes};
 use super::dataflow::{Definition, Logs, ViewDataflow};
-use super::hydrate::{self, Hydration, UnderWay};
 use super::inspection::Inspected;
 use super::line::{Line, Made};
 use super::maintained::{Maintained, Overview, Progress, definition};
@@ -48,11 +49,6 @@ use timely::WorkerConfig;
 use timely::communication::Allocator;
 use timely::communication::allocator::thread::Thread;
 use timely::worker::Worker;
-
-/// TRUNCATE is taken back row by row up to so many rows; beyond, views are filled anew …
-const TRUNCATED_ROWS_MAX: usize = 1_000;
-/// … and their subscriptions end.
-const TRUNCATED_WATCHED_ROWS_MAX: usize = 20_000;
 
 /// Whom the view thread tells, and what it may take.
 pub struct Surroundings {
@@ -88,6 +84,16 @@ pub struct ViewWorker {
     /// A group is under way: `current` is that of its beginning for views that it has not reached.
     amid_group: bool,
     state: Arc<Published>,
+}
+
+/// How a view came through a group.
+enum Followed {
+    /// It has followed.
+    Well,
+    /// So it has, and other rows of it fail than before.
+    WithOtherErrors,
+    /// It has to be filled anew.
+    Not,
 }
 
 impl ViewWorker {
@@ -200,32 +206,9 @@ impl ViewWorker {
         let (views, is_read_said) = (&self.views, &mut self.is_read_said);
         let make = || {
             *is_read_said = false;
-            let mut overview = Overview { readers: BTreeMap::new(), waiting: Vec::new(), hydrating: Vec::new() };
-            for (id, view) in views {
-                view.reads().for_each(|read| overview.readers.entry(read).or_default().push(*id));
-                match view.progress {
-                    Progress::Waiting => overview.waiting.push(*id),
-                    Progress::Hydrating(_) => overview.hydrating.push(*id),
-                    Progress::Ready | Progress::Failed => {}
-                }
-            }
-            Rc::new(overview)
+            Rc::new(Overview::of(views))
         };
         self.overview.get_or_insert_with(make).clone()
-    }
-
-    /// A failed view of the catalog, from the newest state.
-    fn refill(&mut self, id: RelationId) {
-        let failed = |view: &Maintained| matches!(view.progress, Progress::Failed) && !view.automatic;
-        if !self.views.get(&id).is_some_and(failed) {
-            return;
-        }
-        let catalog = self.state.catalog().clone();
-        if let Some(table) = catalog.table(id) {
-            self.overview = None;
-            self.views.remove(&id);
-            self.create(table, &catalog);
-        }
     }
 
     fn inspect(&mut self) -> Vec<Inspected> {
@@ -302,7 +285,7 @@ impl ViewWorker {
             }
         }
         self.refill_readers(&cleared, deltas);
-        let (mut failing, mut doubtful) = (BTreeMap::new(), BTreeSet::new());
+        let (mut failing, mut doubtful, mut left_behind) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         while let Some(id) = affected.pop_first() {
             let Some(mut view) = self.views.remove(&id) else { continue };
             let group = Arc::new(Group {
@@ -312,11 +295,18 @@ impl ViewWorker {
             });
             let readers = overview.readers.get(&id);
             match self.follow(id, &mut view, group, readers.is_some(), &mut changes, deltas) {
-                // What is joined with a view below may ask for other rows of it, and so for one that fails.
-                Ok(changed) if changed || view.reads().count() > 1 && view.reads().any(|read| self.fails(read)) => {
+                Ok(Followed::Not) => {
+                    left_behind.insert(id);
+                }
+                Ok(Followed::WithOtherErrors) => {
                     doubtful.insert(id);
                 }
-                Ok(_) => {}
+                Ok(Followed::Well) => {
+                    // What is joined with a view below may ask for other rows of it, and so for one that fails.
+                    if overview.joined.get(&id).is_some_and(|below| self.one_fails(below)) {
+                        doubtful.insert(id);
+                    }
+                }
                 Err(error) => {
                     failing.insert(id, error);
                 }
@@ -332,54 +322,13 @@ impl ViewWorker {
             }
             deltas.end(id, error);
         }
+        self.refill_left_behind(left_behind, deltas);
         if !doubtful.is_empty() {
             self.doubt(doubtful, after, deltas);
         }
     }
 
-    /// Whether rows of a view, or of one below it, cannot be evaluated.
-    fn fails(&self, id: RelationId) -> bool {
-        self.current.get(id).is_some_and(|state| state.error.is_some())
-            || self.views.get(&id).is_some_and(|view| view.reads().any(|read| self.fails(read)))
-    }
-
-    /// Rows have come to fail in these views, or fail no more. A row that fails is missing in the views above, too.
-    fn doubt(&self, mut doubtful: BTreeSet<RelationId>, after: &Arc<Published>, deltas: &mut Deltas) {
-        doubtful.extend(self.readers_of(&doubtful));
-        let mut errors: BTreeMap<RelationId, SqlError> = BTreeMap::new();
-        for (id, state) in self.current.iter() {
-            if let Some(error) = &state.error {
-                for view in self.readers_of(&BTreeSet::from([*id])).into_iter().chain([*id]) {
-                    errors.entry(view).or_insert_with(|| error.clone().into());
-                }
-            }
-        }
-        let views = doubtful.into_iter().map(|id| (id, errors.remove(&id))).collect();
-        let state = Published { views: self.current.clone(), ..Published::clone(after) };
-        deltas.doubt(views, Arc::new(state));
-    }
-
-    /// How many rows of a truncated table are taken back one by one: more where somebody watches.
-    fn taken_back_rows_max(&self, relation: RelationId) -> usize {
-        let readers = self.readers_of(&BTreeSet::from([relation]));
-        let watched = readers.iter().any(|view| self.around.subscriptions.is_watched(*view));
-        if watched { TRUNCATED_WATCHED_ROWS_MAX } else { TRUNCATED_ROWS_MAX }
-    }
-
-    /// What lost more rows than are taken back one by one is filled anew.
-    fn refill_readers(&mut self, cleared: &BTreeSet<RelationId>, deltas: &mut Deltas) {
-        if cleared.is_empty() {
-            return;
-        }
-        let readers = self.readers_of(cleared);
-        for id in &readers {
-            let ended = SqlError::new("55000", "a large table of the subscribed query was truncated");
-            deltas.end(*id, ended.hint("Subscribe again."));
-        }
-        self.fill_anew(readers);
-    }
-
-    /// Takes one view through a group; whether other rows of it fail than before. An error is why it has none any more.
+    /// Takes one view through a group. An error is why it has no rows any more.
     fn follow(
         &mut self,
         id: RelationId,
@@ -388,19 +337,26 @@ impl ViewWorker {
         read_by_others: bool,
         changes: &mut BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
         deltas: &mut Deltas,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<Followed, SqlError> {
         match &mut view.progress {
             Progress::Waiting | Progress::Failed => {}
             Progress::Hydrating(_) if view.since == self.time() => {}
             Progress::Hydrating(hydration) => hydration.backlog.push_back(group),
             Progress::Ready => {
-                let Some(flow) = &mut view.flow else { return Ok(false) };
+                let Some(flow) = &mut view.flow else { return Ok(Followed::Well) };
                 let started = Instant::now();
                 let budget_bytes = self.around.settings.view_memory.bytes();
                 if let Err(error) = flow.apply(&mut self.worker, vec![Feed::Group(group)], budget_bytes) {
+                    if error.code == "54000" && view.may_be_left_behind() {
+                        return Ok(Followed::Not);
+                    }
                     self.fail(id, view, error.clone());
                     return Err(error);
                 }
+                if view.widens() {
+                    return Ok(Followed::Not);
+                }
+                let Some(flow) = &mut view.flow else { return Ok(Followed::Well) };
                 let fresh = flow.take_fresh();
                 let state = flow.state(Stage::Ready);
                 self.around.statistics.view(id, started.elapsed());
@@ -422,10 +378,10 @@ impl ViewWorker {
                 let ordered = state.arrangements.first().is_some_and(|first| first.ordered);
                 self.current.set(id, state);
                 deltas.push(id, fresh, ordered);
-                return Ok(errors_changed);
+                return Ok(if errors_changed { Followed::WithOtherErrors } else { Followed::Well });
             }
         }
-        Ok(false)
+        Ok(Followed::Well)
     }
 
     fn follow_catalog(&mut self) {
@@ -480,9 +436,7 @@ impl ViewWorker {
     }
 
     fn create(&mut self, table: &Arc<Table>, catalog: &Arc<Catalog>) {
-        let sources = vec![table.clone()];
-        let mut view =
-            Maintained { flow: None, progress: Progress::Waiting, sources, automatic: false, since: self.time() };
+        let mut view = Maintained::new(vec![table.clone()], false, self.time());
         match definition(table, catalog) {
             Ok(definition) => self.start(&mut view, definition),
             Err(error) => self.fail(table.id, &mut view, error),
@@ -499,13 +453,7 @@ impl ViewWorker {
             self.around.automatic.ended(id);
             return;
         }
-        let mut view = Maintained {
-            flow: None,
-            progress: Progress::Waiting,
-            sources: Vec::new(),
-            automatic: true,
-            since: self.time(),
-        };
+        let mut view = Maintained::new(Vec::new(), true, self.time());
         self.start(&mut view, definition);
         self.overview = None;
         self.views.insert(id, view);
@@ -538,121 +486,6 @@ impl ViewWorker {
             }
         }
         found
-    }
-
-    /// These views from the newest state again.
-    fn fill_anew(&mut self, ids: BTreeSet<RelationId>) {
-        self.overview = None;
-        // All are unreadable before the first looks at the others.
-        for id in &ids {
-            self.current.set(*id, ViewState::at(Stage::Waiting));
-        }
-        for id in ids {
-            let Some(mut view) = self.views.remove(&id) else { continue };
-            if let Some(flow) = view.flow.take() {
-                view.sources.truncate(usize::from(!view.automatic));
-                view.progress = Progress::Waiting;
-                let definition = flow.definition.clone();
-                flow.end(&mut self.worker);
-                self.start(&mut view, definition);
-            }
-            self.views.insert(id, view);
-        }
-    }
-
-    fn begin(&mut self, id: RelationId, view: &mut Maintained) {
-        self.overview = None;
-        let Some(flow) = &view.flow else { return };
-        let catalog = self.state.catalog();
-        let is_view = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-        let mut failed = None;
-        for source in flow.reads.iter().filter(|id| is_view(id)) {
-            match self.current.get(*source).map(|state| (&state.stage, state.errors)) {
-                Some((Stage::Ready, 0)) if !self.amid_group => {}
-                Some((Stage::Failed(error), _)) => failed = Some(error.clone()),
-                Some(_) | None => {
-                    self.current.set(id, ViewState::at(Stage::Waiting));
-                    return;
-                }
-            }
-        }
-        if let Some(error) = failed {
-            self.fail(id, view, error);
-            return;
-        }
-        let hydration = Hydration::new(self.reader(&self.state, &self.current), &flow.chains);
-        view.progress = Progress::Hydrating(Box::new(hydration));
-        view.since = self.state.time;
-        self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
-    }
-
-    fn wake_waiting(&mut self) {
-        let waiting = self.overview().waiting.clone();
-        for id in waiting {
-            if let Some(mut view) = self.views.remove(&id) {
-                self.begin(id, &mut view);
-                self.views.insert(id, view);
-            }
-        }
-    }
-
-    /// One chunk of the first view that is being filled, or one group of its backlog.
-    fn hydrate(&mut self) {
-        let Some(&id) = self.overview().hydrating.first() else { return };
-        let Some(mut view) = self.views.remove(&id) else { return };
-        if let Err(error) = self.hydrate_some(id, &mut view) {
-            self.fail(id, &mut view, error);
-            self.views.insert(id, view);
-            self.wake_waiting();
-            self.republish();
-            return;
-        }
-        self.views.insert(id, view);
-        // It may have been drawn up while the view was out.
-        self.overview = None;
-    }
-
-    fn hydrate_some(&mut self, id: RelationId, view: &mut Maintained) -> Result<(), SqlError> {
-        let (Some(flow), Progress::Hydrating(hydration)) = (&mut view.flow, &mut view.progress) else { return Ok(()) };
-        let fed = match hydration.under_way.take() {
-            Some(fed) => Some(fed),
-            None => {
-                if let Some(feed) = hydration.next_chunk()? {
-                    flow.feed([feed]);
-                    Some(UnderWay { groups: false, took: Duration::ZERO })
-                } else if !hydration.backlog.is_empty() {
-                    // Several at once, or a view that looks at large groups would never catch up with its writers.
-                    flow.feed(hydration.next_groups().into_iter().map(Feed::Group));
-                    Some(UnderWay { groups: true, took: Duration::ZERO })
-                } else {
-                    None
-                }
-            }
-        };
-        if let Some(mut fed) = fed {
-            let started = Instant::now();
-            let until = started + hydrate::PATIENCE.saturating_sub(fed.took);
-            let budget_bytes = self.around.settings.view_memory.bytes();
-            let through = flow.advance(&mut self.worker, Some(hydrate::AIM), until, budget_bytes)?;
-            fed.took += started.elapsed();
-            if through {
-                hydration.has_gone_through(fed);
-                flow.take_fresh();
-                self.current.set(id, ViewState::at(Stage::Hydrating { rows: hydration.rows }));
-            } else {
-                hydration.under_way = Some(fed);
-            }
-            return Ok(());
-        }
-        flow.take_fresh();
-        let state = flow.state(Stage::Ready);
-        view.progress = Progress::Ready;
-        self.unmerged.insert(id, Unmerged::AFTER_FILLING);
-        self.overview = None;
-        self.current.set(id, state);
-        self.wake_waiting();
-        self.republish();
-        Ok(())
     }
 
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {

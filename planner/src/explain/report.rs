@@ -47,6 +47,8 @@ pub enum Path {
         name: String,
         /// The columns of its key.
         keys: Vec<String>,
+        /// Of a key that has many rows it holds so many of the first ones at least; none: all.
+        rows_min: Option<usize>,
     },
     /// Computed now, perhaps over the rows of materialized views.
     OneShot {
@@ -108,7 +110,10 @@ impl Path {
         match self {
             Path::Lookup => "lookup".into(),
             Path::Maintained(view) => format!("maintained view \"{view}\""),
-            Path::Automatic { name, keys } => format!("automatic view \"{name}\" keyed by ({})", keys.join(", ")),
+            Path::Automatic { name, keys, rows_min } => {
+                let held = rows_min.map_or_else(String::new, |rows| format!(", first {rows} rows or more of each key"));
+                format!("automatic view \"{name}\" keyed by ({}){held}", keys.join(", "))
+            }
             Path::OneShot { over } if over.is_empty() => "one-shot".into(),
             Path::OneShot { over } => {
                 let over: Vec<String> = over.iter().map(|view| format!("\"{view}\"")).collect();
@@ -129,10 +134,13 @@ impl Path {
                 put("Path", json!("maintained view"));
                 put("View", json!(view));
             }
-            Path::Automatic { name, keys } => {
+            Path::Automatic { name, keys, rows_min } => {
                 put("Path", json!("automatic view"));
                 put("View", json!(name));
                 put("View Key", json!(keys));
+                if let Some(rows) = rows_min {
+                    put("First Rows Held", json!(rows));
+                }
             }
             Path::OneShot { over } => {
                 put("Path", json!("one-shot"));

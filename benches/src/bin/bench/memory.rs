@@ -23,12 +23,13 @@ const CACHE: &str = "memcached";
 /// How long one view may take to be filled.
 const FILLED_MAX: Duration = Duration::from_secs(300);
 /// Parts of `dogwood.memory` that say who holds the bytes. The others are wholes, or what nobody explains.
-const EXPLAINED: [&str; 10] = [
+const EXPLAINED: [&str; 11] = [
     "block cache",
     "write buffers",
     "data keys",
     "data subjects",
     "opened rows",
+    "keyed hashes",
     "view arrangements",
     "view dataflows",
     "ordered indexes",

@@ -13,7 +13,8 @@
 //! is arranged.
 
 use super::changed::ChangedRows;
-use super::{Changes, Feed, Follower, Group, emit};
+use super::slices::Slices;
+use super::{Changes, Feed, Follower, Group};
 use crate::SqlError;
 use crate::reader::Reader;
 use crate::render::RenderTime;
@@ -57,6 +58,7 @@ pub fn render<'s, T: RenderTime>(
     });
     let arranged = arrange(&context.meter, keyed, "ArrangeDerived");
     let mut builder = OperatorBuilder::new("DerivedJoin".to_owned(), context.scope);
+    let activator = context.scope.activator_for(builder.operator_info().address);
     let mut feeds = builder.new_input(feeds, Local);
     let mut rows = builder.new_input(input.oks.inner, Local);
     let mut batches = builder.new_input(arranged.stream, Local);
@@ -67,6 +69,7 @@ pub fn render<'s, T: RenderTime>(
     let mut left = Left::new(arranged.trace);
     builder.build(move |_| {
         let mut ticks: BTreeMap<T, Tick<T>> = BTreeMap::new();
+        let mut slices = Slices::new(activator, follower.watch.clone());
         move |frontiers| {
             let mut oks_handle = oks_output.activate();
             let mut errs_handle = errs_output.activate();
@@ -96,16 +99,12 @@ pub fn render<'s, T: RenderTime>(
                     follower.watch.fail(error);
                     return;
                 }
-                let [oks, errs] = &tick.capabilities;
-                emit(
-                    changes,
-                    &time,
-                    |rows| oks_handle.session(oks).give_container(rows),
-                    |errors| {
-                        errs_handle.session(errs).give_container(errors);
-                    },
-                );
+                slices.push(changes, tick.capabilities);
             }
+            slices.give(
+                |capability, rows| oks_handle.session(capability).give_container(rows),
+                |capability, errors| errs_handle.session(capability).give_container(errors),
+            );
             left.settle(fed, come);
         }
     });

@@ -34,10 +34,10 @@ impl Session {
         match &cached.planned {
             Planned::Query(query) => {
                 if let Some(own) = own {
-                    if let Some(took) = self.analyze_view(report, &own, params, timing)? {
-                        return Ok(took);
+                    match self.analyze_view(report, &own, params, timing)? {
+                        Ok(took) => return Ok(took),
+                        Err(why) => *report = one_shot(query, cached, why, &self.catalog()),
                     }
-                    *report = one_shot(query, cached, NoView::NoRows, &self.catalog());
                 }
                 self.analyze_query(report, query, params, timing)
             }
@@ -87,17 +87,20 @@ impl Session {
         Ok(all)
     }
 
-    /// None if the view has no answer for the keys.
+    /// How long it took, or why the view has no answer for the keys.
     fn analyze_view(
         &mut self,
         report: &mut Report,
         own: &OwnView,
         params: &Arc<[Datum]>,
         timing: bool,
-    ) -> Result<Option<Duration>, SqlError> {
+    ) -> Result<Result<Duration, NoView>, SqlError> {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let started = Instant::now();
-        let Some(rows) = self.rows_of(own, params)? else { return Ok(None) };
+        let rows = match self.rows_of(own, params)? {
+            Ok(rows) => rows,
+            Err(why) => return Ok(Err(why)),
+        };
         let (rows, took) = (rows.count() as u64, started.elapsed());
         let times = timing.then_some((None, took));
         set(report.operators.get_mut(0), actual(rows, times));
@@ -119,7 +122,7 @@ impl Session {
                 }
             }
         }
-        Ok(Some(took))
+        Ok(Ok(took))
     }
 
     /// What each operator of a plan did, and what is held of the views that it reads.
