@@ -218,6 +218,10 @@ impl<'a> TableDerivation<'a> {
         }
         for (value, sign) in [(before, -1), (after, 1)] {
             let Some(value) = value else { continue };
+            if let Some(holder) = known_holder(self.between, edge, &value, &mut derivation.reads) {
+                self.add(Cow::Borrowed(row_key), holder, sign);
+                continue;
+            }
             if !met.contains_key(&value) {
                 let mut holding = Vec::new();
                 for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
@@ -339,6 +343,25 @@ pub fn near_keys(
 ) -> Result<Vec<RowKey>, SqlError> {
     reads.note(&Mark::Index(edge.near_index, value));
     reader.keys_by_value(shape, edge.near_index, value)
+}
+
+/// The data subject that a value refers to by a foreign key, where the transaction has found and locked it already. Noted as if
+/// it were looked up.
+fn known_holder(between: &Between<'_>, edge: &Edge, value: &[u8], reads: &mut Marks) -> Option<MicroDbId> {
+    if !edge.along_foreign_key() {
+        return None;
+    }
+    let (far_key, holder) = between.old.known()?.parent(edge.reference.foreign_key, value)?;
+    let holder = holder?;
+    let far_changes = between.overlay.table(edge.far);
+    if far_changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(far_key))
+        || between.overlay.subject(edge.far, far_key).is_some()
+    {
+        return None;
+    }
+    reads.note(&Mark::Index(edge.far_index, value));
+    reads.note(&Mark::Subject(edge.far, far_key));
+    Some(holder)
 }
 
 /// Who holds a far row after the transaction: a subject's row itself, another row's owners.
