@@ -10,6 +10,7 @@ mod together;
 
 use crate::SqlError;
 use crate::holders::Hold;
+use crate::known::{Known, OwnersSeen};
 use crate::overlay::{Overlay, Owners};
 use crate::published::Published;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
@@ -50,6 +51,10 @@ pub struct Layered {
     orders: bool,
     /// What was read of the snapshot already, where that is kept.
     recall: Option<Arc<Recall>>,
+    /// Where it is noted whose copies were read.
+    seen: Option<Arc<OwnersSeen>>,
+    /// What need not be looked up.
+    known: Option<Arc<Known>>,
     /// What is read stays in memory for the next statement.
     keeps: bool,
     /// Views are read though a row of them fails.
@@ -68,6 +73,8 @@ impl Layered {
             hold: None,
             orders: true,
             recall: None,
+            seen: None,
+            known: None,
             keeps: false,
             amid_errors: false,
         }
@@ -99,6 +106,25 @@ impl Layered {
     pub fn keeping(mut self) -> Self {
         self.keeps = true;
         self
+    }
+
+    /// For a statement that changes what it looks up: whose copies it reads is noted, where rows have one owner.
+    #[must_use]
+    pub fn noting(mut self, seen: Arc<OwnersSeen>) -> Self {
+        self.seen = Some(seen);
+        self
+    }
+
+    /// For a derivation: what the transaction knows of the snapshot is not looked up.
+    #[must_use]
+    pub fn knowing(mut self, known: Arc<Known>) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// What the transaction knows of the snapshot.
+    pub fn known(&self) -> Option<&Known> {
+        self.known.as_deref()
     }
 
     /// The leaves below all layers.
@@ -335,6 +361,16 @@ impl Layered {
             return Ok((found, read));
         }
         let row_keys: Vec<RowKey> = keys.iter().map(|key| shape.key_of(&self.store, key)).collect();
+        if let ([row_key], Some(seen)) = (row_keys.as_slice(), &self.seen)
+            && shape.one_owner
+        {
+            let found = self.base.personal_located(snapshot, relation, row_key)?;
+            let found = found.map(|(row, owner)| {
+                seen.note(relation, row_key, owner, self.base.time);
+                (row_key.clone(), row)
+            });
+            return Ok((found.into_iter().collect(), keys.len()));
+        }
         let rows = if shape.table().data_subject {
             snapshot.get_subjects(relation, &row_keys)?
         } else if shape.personal {

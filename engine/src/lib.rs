@@ -13,6 +13,7 @@ mod engine;
 pub mod error;
 mod help;
 mod holders;
+mod known;
 mod layered;
 mod locks;
 mod marks;

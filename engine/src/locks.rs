@@ -6,8 +6,10 @@
 use crate::SqlError;
 use crate::protocol::CancelFlag;
 use parking_lot::{Condvar, Mutex};
-use repr::hash::{HashMap, HashSet};
+use repr::hash::{HashMap, HashSet, RandomState};
 use repr::{IndexId, RelationId, RowKey};
+use std::collections::hash_map::Entry as Place;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,7 @@ use std::time::{Duration, Instant};
 pub struct TransactionId(pub u64);
 
 /// What can be locked.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Hash)]
 pub enum LockKey {
     /// A logical row, existing or about to.
     Row(RelationId, RowKey),
@@ -57,27 +59,80 @@ pub enum Granted {
     AfterWait,
 }
 
+/// A key in the table: two hashes of it, under seeds of this process. A transaction may hold a hundred thousand. Two keys that meet
+/// would be one lock, which is more waiting and nothing worse.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Name(u64, u64);
+
 #[derive(Default)]
 struct Entry {
     exclusive: Option<TransactionId>,
-    // Few, and then a set would be slower; at most one for each connection.
-    shared: Vec<TransactionId>,
-    exclusive_waiters: usize,
-    waiters: usize,
+    shared: Sharers,
+    exclusive_waiters: u32,
+    waiters: u32,
     /// Made by the first that waits.
     changed: Option<Arc<Condvar>>,
 }
 
+/// Mostly one, and few: at most one for each connection.
+#[derive(Default)]
+struct Sharers {
+    first: Option<TransactionId>,
+    others: Vec<TransactionId>,
+}
+
+impl Sharers {
+    fn iter(&self) -> impl Iterator<Item = TransactionId> {
+        self.first.iter().chain(&self.others).copied()
+    }
+    fn contains(&self, transaction: TransactionId) -> bool {
+        self.iter().any(|holder| holder == transaction)
+    }
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+    fn add(&mut self, transaction: TransactionId) {
+        match self.first {
+            None => self.first = Some(transaction),
+            Some(_) => self.others.push(transaction),
+        }
+    }
+    fn remove(&mut self, transaction: TransactionId) {
+        self.others.retain(|holder| *holder != transaction);
+        if self.first == Some(transaction) {
+            self.first = self.others.pop();
+        }
+    }
+}
+
+impl Entry {
+    fn is_idle(&self) -> bool {
+        self.exclusive.is_none() && self.shared.is_empty() && self.waiters == 0
+    }
+
+    /// Wakes who may take the lock now: of those who want it alone the one who has waited longest. The others would only
+    /// go to sleep again.
+    fn wake(&self) {
+        let Some(changed) = &self.changed else { return };
+        if self.shared.is_empty() && self.waiters == self.exclusive_waiters {
+            changed.notify_one();
+        } else {
+            changed.notify_all();
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
-    entries: HashMap<LockKey, Entry>,
-    held: HashMap<TransactionId, Vec<LockKey>>,
-    waits: HashMap<TransactionId, (LockKey, LockMode)>,
+    entries: HashMap<Name, Entry>,
+    held: HashMap<TransactionId, Vec<Name>>,
+    waits: HashMap<TransactionId, (Name, LockMode)>,
 }
 
 /// All locks of the database.
 #[derive(Default)]
 pub struct LockTable {
+    seeds: (RandomState, RandomState),
     state: Mutex<State>,
 }
 
@@ -95,22 +150,23 @@ impl LockTable {
         patience: &Patience,
         ended: &dyn Fn() -> Option<SqlError>,
     ) -> Result<Granted, SqlError> {
+        let name = self.name(&key);
         let mut state = self.state.lock();
-        if state.try_grant(transaction, &key, mode) {
+        if state.try_grant(transaction, name, mode) {
             return Ok(Granted::AtOnce);
         }
-        if state.closes_cycle(transaction, &key, mode) {
+        if state.closes_cycle(transaction, name, mode) {
             return Err(SqlError::new("40P01", "deadlock detected")
                 .hint("another transaction waits for this one; retry the transaction"));
         }
         let give_up = patience.timeout.map(|timeout| Instant::now() + timeout);
         let changed = {
-            let entry = state.entries.entry(key.clone()).or_default();
+            let entry = state.entries.entry(name).or_default();
             entry.waiters += 1;
-            entry.exclusive_waiters += usize::from(mode == LockMode::Exclusive);
+            entry.exclusive_waiters += u32::from(mode == LockMode::Exclusive);
             entry.changed.get_or_insert_default().clone()
         };
-        state.waits.insert(transaction, (key.clone(), mode));
+        state.waits.insert(transaction, (name, mode));
         let outcome = loop {
             changed.wait_for(&mut state, POLL);
             let now = Instant::now();
@@ -123,7 +179,7 @@ impl LockTable {
             if let Some(error) = ended() {
                 break Err(error);
             }
-            if state.try_grant(transaction, &key, mode) {
+            if state.try_grant(transaction, name, mode) {
                 break Ok(Granted::AfterWait);
             }
             if give_up.is_some_and(|give_up| now >= give_up) {
@@ -131,110 +187,109 @@ impl LockTable {
             }
         };
         state.waits.remove(&transaction);
-        if let Some(entry) = state.entries.get_mut(&key) {
+        if let Place::Occupied(mut place) = state.entries.entry(name) {
+            let entry = place.get_mut();
             entry.waiters -= 1;
-            entry.exclusive_waiters -= usize::from(mode == LockMode::Exclusive);
-            changed.notify_all();
+            entry.exclusive_waiters -= u32::from(mode == LockMode::Exclusive);
+            if outcome.is_err() {
+                // It may have been woken for nothing, or others have waited behind it.
+                changed.notify_all();
+            }
+            if entry.is_idle() {
+                place.remove();
+            }
         }
-        state.tidy(&key);
         outcome
     }
 
     /// Takes a lock if it is free at once (NOWAIT, SKIP LOCKED).
     pub fn try_lock(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
-        self.state.lock().try_grant(transaction, key, mode)
+        let name = self.name(key);
+        self.state.lock().try_grant(transaction, name, mode)
     }
 
     /// Ends a transaction: all its locks are free.
     pub fn release(&self, transaction: TransactionId) {
         let mut state = self.state.lock();
-        for key in state.held.remove(&transaction).unwrap_or_default() {
-            if let Some(entry) = state.entries.get_mut(&key) {
+        for name in state.held.remove(&transaction).unwrap_or_default() {
+            if let Place::Occupied(mut place) = state.entries.entry(name) {
+                let entry = place.get_mut();
                 if entry.exclusive == Some(transaction) {
                     entry.exclusive = None;
                 }
-                entry.shared.retain(|holder| *holder != transaction);
-                if let Some(changed) = &entry.changed {
-                    changed.notify_all();
+                entry.shared.remove(transaction);
+                entry.wake();
+                if entry.is_idle() {
+                    place.remove();
                 }
             }
-            state.tidy(&key);
         }
+    }
+
+    fn name(&self, key: &LockKey) -> Name {
+        Name(self.seeds.0.hash_one(key), self.seeds.1.hash_one(key))
     }
 }
 
 impl State {
-    fn try_grant(&mut self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
-        let waiting = self.waits.contains_key(&transaction);
-        let entry = self.entries.entry(key.clone()).or_default();
+    fn try_grant(&mut self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
+        let entry = self.entries.entry(name).or_default();
         if entry.exclusive == Some(transaction) {
             return true;
         }
-        let held = entry.shared.contains(&transaction);
+        let held = entry.shared.contains(transaction);
         let free = match mode {
             LockMode::Shared if held => return true,
             // Sharers who come later do not overtake a waiting writer for ever.
-            LockMode::Shared => entry.exclusive.is_none() && (entry.exclusive_waiters == 0 || waiting),
-            LockMode::Exclusive => {
-                entry.exclusive.is_none() && entry.shared.iter().all(|holder| *holder == transaction)
+            LockMode::Shared => {
+                entry.exclusive.is_none() && (entry.exclusive_waiters == 0 || self.waits.contains_key(&transaction))
             }
+            LockMode::Exclusive => entry.exclusive.is_none() && entry.shared.iter().all(|holder| holder == transaction),
         };
         if !free {
             return false;
         }
         match mode {
-            LockMode::Shared => {
-                entry.shared.push(transaction);
-            }
+            LockMode::Shared => entry.shared.add(transaction),
             LockMode::Exclusive => {
-                entry.shared.retain(|holder| *holder != transaction);
+                entry.shared.remove(transaction);
                 entry.exclusive = Some(transaction);
             }
         }
         if !held {
-            self.held.entry(transaction).or_default().push(key.clone());
+            self.held.entry(transaction).or_default().push(name);
         }
         true
     }
 
-    fn blockers(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
-        let Some(entry) = self.entries.get(key) else { return Vec::new() };
+    fn blockers(&self, transaction: TransactionId, name: Name, mode: LockMode) -> Vec<TransactionId> {
+        let Some(entry) = self.entries.get(&name) else { return Vec::new() };
         let mut blockers: Vec<TransactionId> = entry.exclusive.into_iter().collect();
         match mode {
             LockMode::Exclusive => blockers.extend(entry.shared.iter()),
             // A sharer also waits for the writers that it may not overtake.
             LockMode::Shared => blockers.extend(self.waits.iter().filter_map(|(waiter, (waited, mode))| {
-                (waited == key && *mode == LockMode::Exclusive).then_some(*waiter)
+                (*waited == name && *mode == LockMode::Exclusive).then_some(*waiter)
             })),
         }
         blockers.retain(|blocker| *blocker != transaction);
         blockers
     }
 
-    fn closes_cycle(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
-        let mut open = self.blockers(transaction, key, mode);
+    fn closes_cycle(&self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
+        let mut open = self.blockers(transaction, name, mode);
         let mut seen: HashSet<TransactionId> = HashSet::default();
         while let Some(next) = open.pop() {
             if next == transaction {
                 return true;
             }
             if seen.insert(next)
-                && let Some((key, mode)) = self.waits.get(&next)
+                && let Some((name, mode)) = self.waits.get(&next)
             {
-                open.extend(self.blockers(next, key, *mode));
+                open.extend(self.blockers(next, *name, *mode));
             }
         }
         false
-    }
-
-    fn tidy(&mut self, key: &LockKey) {
-        if let Some(entry) = self.entries.get(key)
-            && entry.exclusive.is_none()
-            && entry.shared.is_empty()
-            && entry.waiters == 0
-        {
-            self.entries.remove(key);
-        }
     }
 }
 
@@ -275,6 +330,30 @@ mod tests {
         assert!(!locks.try_lock(a, &table(1), LockMode::Shared));
         locks.release(b);
         assert!(lock(&locks, a, table(1), LockMode::Exclusive, 5).is_ok());
+    }
+
+    #[test]
+    fn writers_who_wait_follow_each_other() {
+        let locks = Arc::new(LockTable::default());
+        assert!(locks.try_lock(TransactionId(0), &table(1), LockMode::Exclusive));
+        let waiting: Vec<_> = (1..=20)
+            .map(|id| {
+                let locks = locks.clone();
+                let patience = patience(if id == 7 { 1 } else { 20_000 });
+                std::thread::spawn(move || {
+                    let granted = locks.lock(TransactionId(id), table(1), LockMode::Exclusive, &patience, &|| None);
+                    locks.release(TransactionId(id));
+                    granted.is_ok()
+                })
+            })
+            .collect();
+        while locks.state.lock().waits.len() < 19 {
+            std::thread::yield_now();
+        }
+        locks.release(TransactionId(0));
+        let granted = waiting.into_iter().map(|thread| thread.join().unwrap()).filter(|ok| *ok).count();
+        assert!(granted >= 19, "{granted} of 20 had the lock");
+        assert!(locks.state.lock().entries.is_empty());
     }
 
     #[test]

@@ -22,11 +22,12 @@ mod self_reference;
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::marks::{Mark, Marks};
-use crate::overlay::{Overlay, Owners};
+use crate::overlay::{Change, Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::hash::HashMap;
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
     derivation.reads.note(&Mark::Catalog);
     for relation in between.new.schema().clone().order() {
         let shape = between.new.shape(*relation)?.clone();
-        TableDerivation { between, shape, deltas: BTreeMap::new() }.run(&mut derivation)?;
+        TableDerivation { between, shape, deltas: Vec::new() }.run(&mut derivation)?;
     }
     note_writes(between, &mut derivation)?;
     Ok(derivation)
@@ -79,8 +80,8 @@ pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
 struct TableDerivation<'a> {
     between: &'a Between<'a>,
     shape: Arc<TableShape>,
-    /// Row → owner → change of its number of derivations.
-    deltas: BTreeMap<RowKey, Deltas>,
+    /// Row, owner, and a change of its number of derivations; in any order, those of one edge mostly in that of the rows.
+    deltas: Vec<(Cow<'a, RowKey>, MicroDbId, i64)>,
 }
 
 /// Owners and changes of their numbers of derivations, in any order; an owner may stand more than once.
@@ -92,7 +93,7 @@ struct Held {
     holders: BTreeSet<MicroDbId>,
 }
 
-impl TableDerivation<'_> {
+impl<'a> TableDerivation<'a> {
     fn run(mut self, derivation: &mut Derivation) -> Result<(), SqlError> {
         let relation = self.shape.id();
         let between = self.between;
@@ -118,10 +119,10 @@ impl TableDerivation<'_> {
                 if change.before.is_some()
                     && let Some(own) = between.old.subject(relation, row_key)?
                 {
-                    self.add(row_key, own, -1);
+                    self.add(Cow::Borrowed(row_key), own, -1);
                 }
                 if let Some(own) = between.new.subject(relation, row_key)? {
-                    self.add(row_key, own, 1);
+                    self.add(Cow::Borrowed(row_key), own, 1);
                 }
             }
         }
@@ -144,40 +145,67 @@ impl TableDerivation<'_> {
     }
 
     fn apply_deltas(&mut self, derivation: &mut Derivation) -> Result<BTreeMap<RowKey, RowDelta>, SqlError> {
-        let mut rows: BTreeMap<RowKey, RowDelta> = BTreeMap::new();
+        let mut deltas = std::mem::take(&mut self.deltas);
+        deltas.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let mut deltas = deltas.into_iter().peekable();
         let changes = self.between.overlay.table(self.shape.id());
-        for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
+        let mut changes = changes.into_iter().flat_map(|changes| &changes.rows).peekable();
+        // Both are in the order of the rows, and so is what comes of them.
+        let mut rows: Vec<(RowKey, RowDelta)> = Vec::with_capacity(changes.size_hint().0.max(deltas.len()));
+        loop {
+            let row_key = match (changes.peek(), deltas.peek()) {
+                (None, None) => break,
+                (Some((changed, _)), None) => Cow::Borrowed(*changed),
+                (None, Some((derived, ..))) => derived.clone(),
+                (Some((changed, _)), Some((derived, ..))) if *changed <= derived.as_ref() => Cow::Borrowed(*changed),
+                (Some(_), Some((derived, ..))) => derived.clone(),
+            };
+            let change = changes.next_if(|(changed, _)| *changed == row_key.as_ref()).map(|(_, change)| change);
+            let mut of_row = Deltas::new();
+            while let Some((_, owner, delta)) = deltas.next_if(|(derived, ..)| *derived == row_key) {
+                of_row.push((owner, delta));
+            }
+            if let Some(row) = self.row_delta(&row_key, change, merged(of_row), derivation)? {
+                rows.push((row_key.into_owned(), row));
+            }
+        }
+        Ok(rows.into_iter().collect())
+    }
+
+    /// A row's change by its own content, if that changed, and by what changes its owners.
+    fn row_delta(
+        &self,
+        row_key: &RowKey,
+        change: Option<&Change>,
+        deltas: Deltas,
+        derivation: &mut Derivation,
+    ) -> Result<Option<RowDelta>, SqlError> {
+        let unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
+        let mut row = match change {
             // A row that the transaction both made and removed was never there.
-            if change.before.is_some() || change.after.is_some() {
+            Some(change) if change.before.is_some() || change.after.is_some() => {
                 let old = if change.before.is_some() { self.old_owners(row_key, derivation)? } else { Owners::new() };
                 let new = if change.after.is_some() { old.clone() } else { Owners::new() };
-                let delta = RowDelta { before: change.before.clone(), after: change.after.clone(), old, new };
-                rows.insert(row_key.clone(), delta);
+                RowDelta { before: change.before.clone(), after: change.after.clone(), old, new }
             }
+            Some(_) | None if unchanged => return Ok(None),
+            Some(_) | None => {
+                let old = self.old_owners(row_key, derivation)?;
+                RowDelta { before: None, after: None, new: old.clone(), old }
+            }
+        };
+        let goes = row.before.is_some() && row.after.is_none();
+        if !unchanged && !goes {
+            row.new = self.apply(&row.new, deltas)?;
         }
-        for (row_key, deltas) in std::mem::take(&mut self.deltas) {
-            let deltas = merged(deltas);
-            if deltas.iter().all(|(_, delta)| *delta == 0) {
-                continue;
-            }
-            if !rows.contains_key(&row_key) {
-                let old = self.old_owners(&row_key, derivation)?;
-                rows.insert(row_key.clone(), RowDelta { before: None, after: None, new: old.clone(), old });
-            }
-            let row = rows.get_mut(&row_key).expect("just inserted");
-            let goes = row.before.is_some() && row.after.is_none();
-            if !goes {
-                row.new = self.apply(&row.new, deltas)?;
-            }
-        }
-        Ok(rows)
+        Ok(Some(row))
     }
 
     /// ΔR ⋈ H(after), for one changed row.
     fn row_against_holders(
         &mut self,
         edge: &Edge,
-        row_key: &RowKey,
+        row_key: &'a RowKey,
         before: &Option<Row>,
         after: &Option<Row>,
         met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
@@ -190,6 +218,10 @@ impl TableDerivation<'_> {
         }
         for (value, sign) in [(before, -1), (after, 1)] {
             let Some(value) = value else { continue };
+            if let Some(holder) = known_holder(self.between, edge, &value, &mut derivation.reads) {
+                self.add(Cow::Borrowed(row_key), holder, sign);
+                continue;
+            }
             if !met.contains_key(&value) {
                 let mut holding = Vec::new();
                 for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
@@ -198,7 +230,7 @@ impl TableDerivation<'_> {
                 met.insert(value.clone(), holding);
             }
             for holder in &met[&value] {
-                self.add(row_key, *holder, sign);
+                self.add(Cow::Borrowed(row_key), *holder, sign);
             }
         }
         Ok(())
@@ -237,7 +269,7 @@ impl TableDerivation<'_> {
                 let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;
                 for row_key in near_keys.into_iter().filter(|row_key| !goes(row_key)) {
                     for (holder, delta) in &deltas {
-                        self.add(&row_key, *holder, *delta);
+                        self.add(Cow::Owned(row_key.clone()), *holder, *delta);
                     }
                 }
             }
@@ -245,13 +277,8 @@ impl TableDerivation<'_> {
         Ok(())
     }
 
-    fn add(&mut self, row_key: &RowKey, owner: MicroDbId, delta: i64) {
-        match self.deltas.get_mut(row_key) {
-            Some(deltas) => deltas.push((owner, delta)),
-            None => {
-                self.deltas.insert(row_key.clone(), vec![(owner, delta)]);
-            }
-        }
+    fn add(&mut self, row_key: Cow<'a, RowKey>, owner: MicroDbId, delta: i64) {
+        self.deltas.push((row_key, owner, delta));
     }
 
     fn old_owners(&self, row_key: &RowKey, derivation: &mut Derivation) -> Result<Owners, SqlError> {
@@ -321,6 +348,25 @@ pub fn near_keys(
 ) -> Result<Vec<RowKey>, SqlError> {
     reads.note(&Mark::Index(edge.near_index, value));
     reader.keys_by_value(shape, edge.near_index, value)
+}
+
+/// The data subject that a value refers to by a foreign key, where the transaction has found and locked it already. Noted as if
+/// it were looked up.
+fn known_holder(between: &Between<'_>, edge: &Edge, value: &[u8], reads: &mut Marks) -> Option<MicroDbId> {
+    if !edge.along_foreign_key() {
+        return None;
+    }
+    let (far_key, holder) = between.old.known()?.parent(edge.reference.foreign_key, value)?;
+    let holder = holder?;
+    let far_changes = between.overlay.table(edge.far);
+    if far_changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(far_key))
+        || between.overlay.subject(edge.far, far_key).is_some()
+    {
+        return None;
+    }
+    reads.note(&Mark::Index(edge.far_index, value));
+    reads.note(&Mark::Subject(edge.far, far_key));
+    Some(holder)
 }
 
 /// Who holds a far row after the transaction: a subject's row itself, another row's owners.

@@ -79,6 +79,16 @@ impl Published {
         relation: RelationId,
         row_key: &RowKey,
     ) -> Result<Option<Row>, StorageError> {
+        Ok(self.personal_located(through, relation, row_key)?.map(|(row, _)| row))
+    }
+
+    /// The same, with the owner whose copy was read.
+    pub fn personal_located(
+        &self,
+        through: &Snapshot,
+        relation: RelationId,
+        row_key: &RowKey,
+    ) -> Result<Option<(Row, MicroDbId)>, StorageError> {
         through.get_owned(relation, row_key, || {
             with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.canonical(relation, row_key))
         })

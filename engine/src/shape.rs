@@ -235,7 +235,7 @@ impl TableShape {
     }
     /// All physical columns of a stored row; columns added later come from their defaults.
     pub fn unpack(&self, row: &Row) -> Vec<Datum> {
-        let mut datums = Vec::new();
+        let mut datums = Vec::with_capacity(self.table.columns.len());
         self.unpack_into(row, &mut datums);
         datums
     }

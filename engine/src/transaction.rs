@@ -7,6 +7,7 @@ use crate::SqlError;
 use crate::commit::{self, Committed, Outcome, Prepared};
 use crate::database::Database;
 use crate::holders::{Hold, Holder};
+use crate::known::{Known, OwnersSeen};
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
 use crate::overlay::{Mark, Overlay};
@@ -78,6 +79,8 @@ pub struct Transaction {
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
     recall: Option<Arc<Recall>>,
+    /// Whose copies the rows were read from that it has changed.
+    owners_seen: Arc<OwnersSeen>,
     /// What COMMIT hands over, if it was prepared and is waited for.
     prepared: Option<Prepared>,
     /// The session that it is of.
@@ -110,6 +113,7 @@ impl Transaction {
             overlay: Arc::new(Overlay::new(schema)),
             derived: None,
             recall: None,
+            owners_seen: Arc::default(),
             prepared: None,
             snapshot: OneSnapshot::Open,
             has_looked: false,
@@ -185,6 +189,11 @@ impl Transaction {
         {
             self.snapshot = OneSnapshot::Ended;
         }
+    }
+
+    /// As `statement_view`, for a statement that changes the rows that it looks up.
+    pub fn changing_view(&mut self) -> Result<Layered, SqlError> {
+        Ok(self.statement_view()?.noting(self.owners_seen.clone()))
     }
 
     /// What is committed now, under its own changes: what constraints are checked against.
@@ -367,8 +376,15 @@ impl Transaction {
             }
             None => {
                 let base = self.database.latest();
-                let time = base.time;
-                let old = Layered::new(self.database.store.clone(), base);
+                // Of no use to a second attempt: what it says may have changed.
+                let known = Known::take(&self.owners_seen, &mut self.parents);
+                let (mut time, mut old) = (base.time, Layered::new(self.database.store.clone(), base));
+                if let Some(since) = known.since()
+                    && !self.overlay.changes_schema()
+                {
+                    time = time.min(since);
+                    old = old.knowing(Arc::new(known));
+                }
                 (time, commit::prepare(&old, &self.overlay, time))
             }
         };

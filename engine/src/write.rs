@@ -51,6 +51,8 @@ pub struct RowUpdate {
 }
 
 const CASCADE_DEPTH_MAX: usize = 1_000;
+/// Of a table whose columns have never changed.
+const SCHEMA_VERSION_FIRST: u32 = 1;
 
 impl<'a> Writer<'a> {
     /// For one statement.
@@ -193,7 +195,7 @@ impl<'a> Writer<'a> {
             };
             if new_key == update.row_key {
                 self.claim_unique(shape, &new_key, Some(&update.before), &update.after)?;
-                self.set(shape, &new_key, Some(Row::pack(&update.after)))?;
+                self.replace(shape, &new_key, &update.before, Some(Row::pack(&update.after)))?;
                 continue;
             }
             let subject = if shape.table().data_subject {
@@ -201,7 +203,7 @@ impl<'a> Writer<'a> {
             } else {
                 None
             };
-            self.set(shape, &update.row_key, None)?;
+            self.replace(shape, &update.row_key, &update.before, None)?;
             if subject.is_some() {
                 self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);
             }
@@ -244,6 +246,25 @@ impl<'a> Writer<'a> {
         };
         self.transaction.overlay_mut().set(shape, row_key.clone(), before, row);
         Ok(())
+    }
+
+    /// As `set`, of a locked row whose newest version is at hand.
+    fn replace(
+        &mut self,
+        shape: &TableShape,
+        row_key: &RowKey,
+        newest: &[Datum],
+        row: Option<Row>,
+    ) -> Result<(), SqlError> {
+        let overlay = self.transaction.overlay();
+        let untouched =
+            overlay.table(shape.id()).is_none_or(|changes| !changes.truncated && !changes.rows.contains_key(row_key));
+        // A row that was stored with fewer columns is not the same bytes again.
+        if untouched && !overlay.changes_schema() && shape.table().schema_version == SCHEMA_VERSION_FIRST {
+            self.transaction.overlay_mut().set(shape, row_key.clone(), Some(Row::pack(newest)), row);
+            return Ok(());
+        }
+        self.set(shape, row_key, row)
     }
 
     /// Locks an existing row and gives its newest version; `None` if it is gone.

@@ -110,35 +110,36 @@ impl Snapshot {
 
     /// A personal row, through the copy that was read last, or the canonical one.
     pub fn get_personal(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
-        self.get_owned(relation, key, || self.canonical_owner(relation, key))
+        Ok(self.get_owned(relation, key, || self.canonical_owner(relation, key))?.map(|(row, _)| row))
     }
 
     /// A data subject's own row, through the copy of its own µDB.
     pub fn get_subject(&self, relation: RelationId, key: &RowKey) -> Result<Option<Row>, StorageError> {
-        self.get_owned(relation, key, || self.subject(relation, key))
+        Ok(self.get_owned(relation, key, || self.subject(relation, key))?.map(|(row, _)| row))
     }
 
     /// A personal row, through the copy that was read last, or that of the owner whom `owner` names; nothing if it names none.
+    /// With the owner whose copy it is.
     pub fn get_owned(
         &self,
         relation: RelationId,
         key: &RowKey,
         owner: impl FnOnce() -> Result<Option<MicroDbId>, StorageError>,
-    ) -> Result<Option<Row>, StorageError> {
+    ) -> Result<Option<(Row, MicroDbId)>, StorageError> {
         let hints = self.store().hints();
         // All copies of a row are alike in one snapshot. Where a hint finds none, or one that cannot be opened any more,
         // it says nothing about the row.
         if let Some(hint) = hints.get(relation, key) {
             match self.get_copy(relation, key, hint) {
                 Ok(None) | Err(StorageError::KeyDestroyed) => {}
-                found => return found,
+                found => return Ok(found?.map(|row| (row, hint))),
             }
         }
         let Some(owner) = owner()? else { return Ok(None) };
         match self.get_copy(relation, key, owner)? {
             Some(row) => {
                 hints.set(relation, key, owner);
-                Ok(Some(row))
+                Ok(Some((row, owner)))
             }
             None => Err(StorageError::CopyMissing { relation }),
         }

@@ -8,8 +8,9 @@
 //! <data>/public.key     verifies receipts and capsules; to be published by the operator
 //! <data>/rocks/         sealed rows, indexes, owners, metadata, audit log
 //! ```
-//! Durability: `write` puts a batch into the write-ahead log of the system, `flush` makes all written so far survive a
-//! power failure. An erasure's order is: write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
+//! Durability: `write` puts a batch behind the others of the write-ahead log, `flush` makes all written so far survive a
+//! power failure; what was written and not flushed may be lost with the process. An erasure's order is: write its batch with
+//! the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
 
 mod files;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, RowKey};
-use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range, WriteBatch, WriteOptions};
+use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range, WriteBatch};
 
 use crate::audit::log::Log;
 use crate::batch::{Batch, Operation};
@@ -223,7 +224,7 @@ impl Store {
         self.inner.keyring.allocate()
     }
 
-    /// Writes a batch: visible to later snapshots, in the system's hands, durable after the next `flush`.
+    /// Writes a batch: visible to later snapshots, durable after the next `flush`.
     ///
     /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
@@ -233,21 +234,28 @@ impl Store {
         let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
-            return db.write(writes).map_err(rocks::failed("write a batch"));
+            return self.put(writes);
         }
         let mut log = self.inner.log.lock();
         let mut linked = Batch::default();
         let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
         fill(db, &linked, &mut writes);
-        db.write_opt(writes, &WriteOptions::default()).map_err(rocks::failed("write a batch"))?;
+        self.put(writes)?;
         *log = next;
         Ok(())
     }
 
+    fn put(&self, writes: WriteBatch) -> Result<(), StorageError> {
+        let Inner { db, room, .. } = &*self.inner;
+        room.write(writes.size_in_bytes(), || db.write(writes)).map_err(rocks::failed("write a batch"))
+    }
+
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
     pub fn flush(&self) -> Result<(), StorageError> {
-        self.inner.room.make();
-        self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
+        let Inner { db, room, .. } = &*self.inner;
+        room.make(|| db.flush_wal(false))
+            .and_then(|()| db.flush_wal(true))
+            .map_err(rocks::failed("flush the write-ahead log"))
     }
 
     /// Makes everything durable and empties the write buffers into files: the next start has no log to replay.

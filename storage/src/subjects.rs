@@ -1,20 +1,23 @@
 //! Data subjects found last: whose µDB a subject's row has. A person's row is asked for with every row that refers to it.
 //!
 //! ```text
-//! slot:  ── changed ──────── read_at ───────▶ sequence numbers      good for every snapshot from `changed` on
+//! slot of four:  ── changed ──────── read_at ───────▶ sequence numbers      good for every snapshot from `changed` on
 //! ```
 //! A slot knows when the last write to any of its keys was done, and takes nothing that was read before that. So what it
-//! holds was so at each snapshot since, and it needs no upkeep but that each write says which records it changes.
+//! holds was so at each snapshot since, and it needs no upkeep but that each write says which records it changes. A slot holds
+//! four records, so that few of a hundred thousand people who are asked for in turn displace each other.
 
 use parking_lot::Mutex;
 use repr::MicroDbId;
 
 use crate::batch::{Batch, Operation};
 use crate::keyspace::{FILTER_PREFIX_BYTES, SUBJECTS_BY_ROW};
+use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 
 const SHARDS: usize = 2_048;
-const SLOTS: usize = 64;
+const SLOTS: usize = 32;
+const WAYS: usize = 4;
 
 /// The key of a subject's record, found by its row.
 type Key = [u8; 1 + FILTER_PREFIX_BYTES];
@@ -27,7 +30,8 @@ pub(crate) struct Subjects {
 
 #[derive(Clone, Default)]
 struct Slot {
-    found: Option<(Key, MicroDbId)>,
+    /// Those found last first.
+    found: [Option<(Key, [u8; MICRODB_BYTES])>; WAYS],
     /// The sequence number after the last write here.
     changed: u64,
     /// Writes under way.
@@ -50,9 +54,10 @@ impl Default for Subjects {
 impl Subjects {
     /// The µDB, if it is known for a snapshot with this sequence number.
     pub(crate) fn find(&self, key: &Key, at: u64) -> Option<MicroDbId> {
-        self.with(slot_of(key), |slot| match slot.found {
-            Some((found, microdb)) if found == *key && slot.writing == 0 && slot.changed <= at => Some(microdb),
-            _ => None,
+        self.with(slot_of(key), |slot| {
+            let mut found = slot.found.iter().flatten();
+            let (_, microdb) = found.find(|(found, _)| found == key)?;
+            (slot.writing == 0 && slot.changed <= at).then(|| microdb::loaded(*microdb))
         })
     }
 
@@ -60,7 +65,9 @@ impl Subjects {
     pub(crate) fn put(&self, key: &Key, at: u64, microdb: MicroDbId) {
         self.with(slot_of(key), |slot| {
             if slot.writing == 0 && slot.changed <= at {
-                slot.found = Some((*key, microdb));
+                let same = slot.found.iter().position(|found| found.is_some_and(|(found, _)| found == *key));
+                slot.found[..=same.unwrap_or(WAYS - 1)].rotate_right(1);
+                slot.found[0] = Some((*key, microdb::stored(microdb)));
             }
         });
     }
@@ -85,7 +92,7 @@ impl Subjects {
         for slot in &slots {
             self.with(*slot, |slot| {
                 slot.writing += 1;
-                slot.found = None;
+                slot.found = Default::default();
             });
         }
         Writing { subjects: self, slots, latest }

@@ -105,6 +105,9 @@ impl Layered {
 
     /// A personal row's owners.
     pub(super) fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        if let Some(owner) = self.known().and_then(|known| known.owner(relation, row_key)) {
+            return Ok(vec![(owner, 1)]);
+        }
         let read = || self.base.owners(relation, row_key);
         let Some(recall) = &self.recall else { return Ok(read()?) };
         if self.base.schema.shape(relation).is_some_and(|shape| shape.one_owner)

@@ -118,6 +118,8 @@ impl Leaf {
     /// Appends a stored row's columns, those included that were added since it was stored.
     pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
         let start = datums.len();
+        // And a key beside them.
+        datums.reserve(self.table.columns.len() + 1);
         if self.unread.is_empty() {
             datums.extend(row.iter());
         } else {

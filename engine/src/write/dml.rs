@@ -222,17 +222,17 @@ fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimi
     let targets = target_rows(writer, &shape, &plan.source, limits)?;
     let mut updates = Vec::with_capacity(targets.len());
     let mut rests = Vec::new();
-    for (row_key, source) in targets {
-        let before = source[..width].to_vec();
-        let mut after = before.clone();
+    for (row_key, mut source) in targets {
+        let mut after = source[..width].to_vec();
         for (column, expr) in &plan.assignments {
             after[*column] = expr.eval(&source, &writer.context)?;
         }
-        writer.complete(&shape, &plan.checks, &mut after, Some(&before))?;
-        updates.push(RowUpdate { row_key, before, after });
+        writer.complete(&shape, &plan.checks, &mut after, Some(&source[..width]))?;
         if plan.returning.is_some() {
-            rests.push(source[width..].to_vec());
+            rests.push(source.split_off(width));
         }
+        source.truncate(width);
+        updates.push(RowUpdate { row_key, before: source, after });
     }
     writer.update_rows(&shape, &updates)?;
     let mut written = Written { rows: updates.len(), returned: Vec::new() };
@@ -266,17 +266,18 @@ fn target_rows(
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
-        let view = writer.transaction.statement_view()?;
+        let view = writer.transaction.changing_view()?;
         let seen_at = view.time();
         let rows = run(source, view, writer, limits)?;
-        let mut seen: HashSet<RowKey> = HashSet::with_capacity_and_hasher(rows.len(), Default::default());
+        let alone = rows.len() == 1;
+        let mut seen: HashSet<RowKey> = HashSet::default();
         let mut targets = Vec::with_capacity(rows.len());
         for row in rows {
             let Datum::Bytea(key) = &row[width] else {
                 return Err(SqlError::new("XX000", "a write's source does not give row keys"));
             };
             let row_key = RowKey(key.as_ref().into());
-            if seen.insert(row_key.clone()) {
+            if alone || seen.insert(row_key.clone()) {
                 targets.push((row_key, row));
             }
         }

@@ -12,7 +12,7 @@ use crate::shape::{Referrer, TableShape};
 use crate::transaction::Transaction;
 use planner::catalog::{ForeignKey, ReferentialAction};
 use repr::hash::HashMap;
-use repr::{ColumnIndex, Datum, Id, RelationId, RowKey, key};
+use repr::{ColumnIndex, CommitTime, Datum, Id, MicroDbId, RelationId, RowKey, key};
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.
@@ -48,22 +48,35 @@ impl ParentNeeded {
 /// Parents that a transaction has found and keeps from going by its lock, so that the next child of one need not look again.
 #[derive(Default)]
 pub struct KeptParents {
-    by_constraint: HashMap<Id, HashMap<Vec<u8>, RowKey>>,
+    by_constraint: HashMap<Id, HashMap<Vec<u8>, Parent>>,
     count: usize,
+    since: Option<CommitTime>,
+}
+
+struct Parent {
+    row_key: RowKey,
+    /// Of a data subject, if rows are owned along the foreign key.
+    microdb: Option<MicroDbId>,
 }
 
 // Beyond this, parents are looked up for each child.
-const KEPT_PARENTS_MAX: usize = 1 << 16;
+const KEPT_PARENTS_MAX: usize = 1 << 17;
 
 impl KeptParents {
-    /// The row, if it was found before.
-    fn get(&self, constraint: Id, value: &[u8]) -> Option<&RowKey> {
-        self.by_constraint.get(&constraint)?.get(value)
+    /// The row, if it was found before, with its µDB if that was asked for.
+    pub fn find(&self, constraint: Id, value: &[u8]) -> Option<(&RowKey, Option<MicroDbId>)> {
+        let parent = self.by_constraint.get(&constraint)?.get(value)?;
+        Some((&parent.row_key, parent.microdb))
     }
-    fn keep(&mut self, constraint: Id, value: Vec<u8>, row_key: RowKey) {
+    /// The commit as of which all were there; none if there are none.
+    pub fn since(&self) -> Option<CommitTime> {
+        self.since
+    }
+    fn keep(&mut self, constraint: Id, value: Vec<u8>, parent: Parent, at: CommitTime) {
         if self.count < KEPT_PARENTS_MAX {
             self.count += 1;
-            self.by_constraint.entry(constraint).or_default().insert(value, row_key);
+            self.since = Some(self.since.map_or(at, |since| since.min(at)));
+            self.by_constraint.entry(constraint).or_default().insert(value, parent);
         }
     }
 }
@@ -155,7 +168,7 @@ pub fn require_parent(
         let changes = transaction.overlay().table(foreign_key.target);
         changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key))
     };
-    if let Some(row_key) = transaction.parents.get(foreign_key.constraint.id, &value)
+    if let Some((row_key, _)) = transaction.parents.find(foreign_key.constraint.id, &value)
         && !changed(transaction, row_key)
     {
         return Ok(());
@@ -175,13 +188,16 @@ pub fn require_parent(
         } else {
             latest.keys_by_value(&target, index, &value)?
         };
-        drop(latest);
         if again.contains(&row_key) {
             if !changed(transaction, &row_key) {
-                transaction.parents.keep(foreign_key.constraint.id, value, row_key);
+                let owns = foreign_key.annotation.is_some() && target.table().data_subject;
+                let microdb = if owns { latest.subject(target.id(), &row_key)? } else { None };
+                let parent = Parent { row_key, microdb };
+                transaction.parents.keep(foreign_key.constraint.id, value, parent, latest.time());
             }
             return Ok(());
         }
+        drop(latest);
         found = again;
     }
     // Asked last: a row that has gone again in its own statement is rare, and this costs a look-up.

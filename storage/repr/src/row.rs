@@ -16,6 +16,7 @@ use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::{Array, Datum, Interval, Jsonb, Numeric, ValueError};
 use num_bigint::BigInt;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Datums packed one after another, each a tag byte and its payload.
@@ -60,16 +61,27 @@ const INT8: u8 = 0x30;
 const OID: u8 = 0x40;
 const SHORT_TEXT: u8 = 0x80;
 
+/// What is kept of the place where rows are packed.
+const PACKING_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    /// Where rows are packed, so that each is allocated once, with its own length.
+    static PACKING: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 const TRUSTED: &str = "the bytes were made by Row::pack or passed Row::validate";
 
 impl Row {
     /// Packs datums.
     pub fn pack<'a>(datums: impl IntoIterator<Item = &'a Datum>) -> Row {
-        let mut bytes = Vec::with_capacity(64);
-        for datum in datums {
-            write_datum(&mut bytes, datum);
-        }
-        Row(bytes.into_boxed_slice())
+        PACKING.with_borrow_mut(|bytes| {
+            bytes.clear();
+            bytes.shrink_to(PACKING_BYTES_MAX);
+            for datum in datums {
+                write_datum(bytes, datum);
+            }
+            Row(bytes.as_slice().into())
+        })
     }
 
     /// Takes bytes that `pack` made and storage authenticated.
