@@ -4,6 +4,7 @@
 //! Owned and shareable, so that a dataflow on another thread can hold it.
 
 use crate::SqlError;
+use crate::view::published::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey};
 use std::sync::Arc;
@@ -55,6 +56,10 @@ pub trait Reader: Send + Sync {
         _beside: &[(IndexId, Datum)],
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.index(table, index, values)
+    }
+    /// A maintained view's rows by an index of it, where they stand; none if the relation is no such view.
+    fn arranged(&self, _table: &Table, _index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        Ok(None)
     }
     /// The rows of one key: of the primary key (`index` None), or as for `index`.
     fn find(&self, table: &Table, index: Option<&Index>, key: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {

@@ -95,7 +95,12 @@ impl Session {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let started = Instant::now();
         let Some(rows) = self.rows_of(own, params)? else { return Ok(None) };
-        let (rows, took) = (rows.count() as u64, started.elapsed());
+        let mut count = 0;
+        for row in rows {
+            row?;
+            count += 1;
+        }
+        let (rows, took) = (count, started.elapsed());
         let times = timing.then_some((None, took));
         set(report.operators.get_mut(0), actual(rows, times));
         set(report.operators.get_mut(1), actual(rows, times));
