@@ -32,6 +32,7 @@ pub mod session;
 mod settings;
 mod shape;
 mod system;
+mod templates;
 mod transaction;
 pub mod view;
 mod write;

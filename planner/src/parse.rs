@@ -20,6 +20,7 @@ pub mod statement;
 mod subject;
 mod table;
 mod table_change;
+pub mod template;
 pub mod utility;
 mod view;
 

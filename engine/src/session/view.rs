@@ -42,6 +42,13 @@ pub struct Shape {
     entry: OnceLock<Arc<Entry>>,
 }
 
+impl Shape {
+    /// Queries of the same identity share the view.
+    pub(super) fn identity(&self) -> &str {
+        &self.planned.lifted.identity
+    }
+}
+
 /// Why a view is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asking {

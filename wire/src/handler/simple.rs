@@ -4,6 +4,8 @@ use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
 use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
+use engine::session::Known;
+use repr::Datum;
 use std::sync::Arc;
 
 /// How far a statement was run.
@@ -20,6 +22,11 @@ impl Handler<'_> {
         // As PostgreSQL: a simple query ends the unnamed statement and portal.
         self.statements.remove("");
         self.portals.remove("");
+        let unlearned = match self.session.known(text) {
+            Known::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
+            Known::Unlearned(unlearned) => Some(unlearned),
+            Known::Nothing => None,
+        };
         let statements = self.session.parse(text)?;
         let count = statements.len();
         if count == 0 {
@@ -27,17 +34,20 @@ impl Handler<'_> {
         }
         for (index, statement) in statements.into_iter().enumerate() {
             let prepared = self.session.prepare(statement, &[])?;
-            self.run(prepared, index + 1 < count).await?;
+            if let (Some(unlearned), 1) = (&unlearned, count) {
+                self.session.learn(unlearned, &prepared);
+            }
+            self.run(prepared, Arc::from([]), index + 1 < count).await?;
         }
         Ok(())
     }
 
     /// Runs a statement of a query string.
-    async fn run(&mut self, prepared: Arc<Prepared>, more: bool) -> Result<(), Stop> {
+    async fn run(&mut self, prepared: Arc<Prepared>, parameters: Arc<[Datum]>, more: bool) -> Result<(), Stop> {
         let before = self.session.status();
         let mut runs = self.runs(&prepared, more);
         let ran = loop {
-            let outcome = self.run_statement(&prepared, more, runs.is_first()).await;
+            let outcome = self.run_statement(&prepared, parameters.clone(), more, runs.is_first()).await;
             if let Some(outcome) = self.outcome(&mut runs, outcome) {
                 break outcome?;
             }
@@ -46,7 +56,7 @@ impl Handler<'_> {
             Ran::Through(tag) => tag,
             Ran::Subscribed(subscribed, format) => {
                 // Thousands may be told at once: what only running needed goes.
-                drop((prepared, runs));
+                drop((prepared, parameters, runs));
                 match self.subscription(subscribed, &format).await? {}
             }
         };
@@ -59,8 +69,13 @@ impl Handler<'_> {
     }
 
     /// Runs a statement, and commits unless more follow.
-    async fn run_statement(&mut self, prepared: &Arc<Prepared>, more: bool, first: bool) -> Result<Ran, Stop> {
-        let parameters = Arc::from([]);
+    async fn run_statement(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parameters: Arc<[Datum]>,
+        more: bool,
+        first: bool,
+    ) -> Result<Ran, Stop> {
         let response = match first {
             true => self.session.execute(prepared, parameters, more)?,
             false => self.session.execute_again(prepared, parameters, more)?,
