@@ -9,6 +9,7 @@ use crate::published::Published;
 use crate::sequence::Sequences;
 use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
+use crate::templates::Templates;
 use crate::view::automatic::AutomaticViews;
 use crate::view::keeper;
 use crate::view::published::Views;
@@ -43,6 +44,8 @@ pub struct Database {
     pub view_statistics: Arc<Statistics>,
     /// Views that queries have earned.
     pub automatic_views: Arc<AutomaticViews>,
+    /// Statements by their shape.
+    pub templates: Templates,
     /// Settings that all sessions share.
     pub settings: Arc<ServerSettings>,
     /// Who watches views.
@@ -107,6 +110,7 @@ impl Database {
             automatic: automatic_views.clone(),
         };
         let database = Arc::new(Database {
+            templates: Templates::default(),
             sequences: Sequences::open(store.clone())?,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,

@@ -526,6 +526,13 @@ impl Reader for Layered {
         self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
     }
 
+    fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        match index.filter(|_| !table.is_stored()) {
+            Some(index) => self.arrangement(table, Some(index.id)).cloned().map(Some),
+            None => Ok(None),
+        }
+    }
+
     fn find_first(
         &self,
         table: &Table,

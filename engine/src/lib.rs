@@ -3,6 +3,7 @@
 //! It never sees a socket (that is `wire`) and never SQL text beyond handing it to the planner. Everything is
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
+pub mod answer;
 pub mod check;
 mod clock;
 mod commit;
@@ -32,6 +33,7 @@ pub mod session;
 mod settings;
 mod shape;
 mod system;
+mod templates;
 mod transaction;
 pub mod view;
 mod write;

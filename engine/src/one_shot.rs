@@ -14,6 +14,7 @@ pub mod get;
 pub mod group;
 pub mod hash_join;
 pub mod members;
+pub mod packed;
 pub mod pool;
 pub mod profile;
 pub mod rounds;
@@ -24,8 +25,10 @@ pub use pool::add_dataflow_threads;
 pub use watch::QueryLimits;
 
 use crate::SqlError;
+use crate::answer::{Answer, AnswerRow, QueryRows};
 use crate::reader::Reader;
 use crate::render::finish::Finish;
+use packed::Whole;
 use planner::plan::Query;
 use planner::scalar::EvalContext;
 use profile::Profile;
@@ -86,9 +89,6 @@ pub struct OneShot {
     pub profile: Option<Arc<Profile>>,
 }
 
-/// The rows of a query, one by one.
-pub type QueryRows = Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>;
-
 /// Runs a query without catalog relations.
 pub fn run(
     query: Arc<Query>,
@@ -123,18 +123,11 @@ pub fn run_with_system(
         let input: Box<dyn Pull + '_> = if streams(&query.plan, &|_| false) {
             stream(&query.plan, &shot, &Arc::new(Locals::new()))?
         } else {
-            Box::new(pool::start(query.clone(), shot.clone())?)
+            Box::new(Whole::new(pool::start(query.clone(), shot.clone())?))
         };
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
-    // A portal or cursor is pulled long after its rows were found: none is given once the snapshot has ended.
-    Ok(Box::new(rows.map(move |row| {
-        let _held = &held;
-        match ended() {
-            Some(error) => Err(error),
-            None => row,
-        }
-    })))
+    Ok(QueryRows::of(HeldQuery { rows, ended, _held: held }))
 }
 
 self_cell::self_cell!(
@@ -146,10 +139,28 @@ self_cell::self_cell!(
     }
 );
 
-impl Iterator for RunningQuery {
-    type Item = Result<Vec<Datum>, SqlError>;
+/// The rows, as long as the snapshot is one that may be read.
+struct HeldQuery {
+    rows: RunningQuery,
+    ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
+    _held: Arc<dyn Reader>,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        self.with_dependent_mut(|_query, finish| finish.next())
+impl Answer for HeldQuery {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        let found = self.rows.with_dependent_mut(|_query, finish| finish.advance())?;
+        // A portal or cursor is pulled long after its rows were found: none is given once the snapshot has ended.
+        match (self.ended)() {
+            Some(error) if found => Err(error),
+            Some(_) | None => Ok(found),
+        }
+    }
+
+    fn row(&mut self) -> AnswerRow<'_> {
+        self.rows.with_dependent_mut(|_query, finish| finish.row())
+    }
+
+    fn take(&mut self) -> Vec<Datum> {
+        self.rows.with_dependent_mut(|_query, finish| finish.take())
     }
 }

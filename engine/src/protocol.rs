@@ -4,6 +4,7 @@
 //! → `complete` at the end of a simple query string or at Sync. An error goes through `Session::fail`.
 
 use crate::SqlError;
+pub use crate::answer::{AnswerRow, QueryRows};
 pub use crate::session::{Changed, Readiness, Subscribed, Told};
 use parking_lot::Mutex;
 pub use planner::hir::OutputColumn;
@@ -59,7 +60,7 @@ pub struct RowStream {
     /// The result's columns.
     pub columns: Arc<[OutputColumn]>,
     /// The rows; each has one datum per column.
-    pub rows: Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>,
+    pub rows: QueryRows,
     /// How the command tag is made.
     pub tag: RowTag,
 }

@@ -4,6 +4,7 @@
 //! Owned and shareable, so that a dataflow on another thread can hold it.
 
 use crate::SqlError;
+use crate::view::published::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey};
 use std::sync::Arc;
@@ -64,6 +65,10 @@ pub trait Reader: Send + Sync {
         _value: &Datum,
         _at_most: usize,
     ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+        Ok(None)
+    }
+    /// A maintained view's rows by an index of it, where they stand; none if the relation is no such view.
+    fn arranged(&self, _table: &Table, _index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
         Ok(None)
     }
     /// The rows of one key: of the primary key (`index` None), or as for `index`.

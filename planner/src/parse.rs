@@ -21,6 +21,7 @@ mod subject;
 mod table;
 mod table_change;
 mod table_command;
+pub mod template;
 pub mod utility;
 mod view;
 

@@ -4,6 +4,11 @@ use std::ffi::OsString;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a client that asks again at once is waited for awake, if nothing is said: not at all, until it has been measured on
+/// a quiet machine.
+const AWAKE: Duration = Duration::ZERO;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -12,7 +17,7 @@ Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
-                [--connections N]
+                [--connections N] [--awake-us N]
   dogwood check --data DIR
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
@@ -31,6 +36,9 @@ serve    Opens the data folder (made at first start) and listens, on
   --connections
                clients at once; 1000 by default, or as many as the file
                descriptors last for if that is less
+  --awake-us   microseconds (1000 at most) that a client which asks again at
+               once is waited for awake, while it is the only one and no other
+               program wants the processor; 0 by default, which sleeps always
 check    Reads a stopped server's data folder and prints what is wrong with
          it; exit status 1 if anything is.
 verify   Checks an exported audit log or a receipt against the public key
@@ -67,6 +75,8 @@ pub struct Serve {
     pub insecure: bool,
     /// Clients at once, unless as many as usual.
     pub connections_max: Option<usize>,
+    /// How long to wait awake for a client that asks again at once.
+    pub awake: Duration,
     /// The block cache, unless it has its usual size.
     pub block_cache_bytes: Option<usize>,
     /// The operator's certificate and key.
@@ -101,6 +111,8 @@ pub enum ArgumentError {
     Repeated(&'static str),
     /// Not a number of connections.
     Connections(String),
+    /// Not a number of microseconds.
+    Microseconds(String),
     /// Not a number of megabytes.
     Megabytes(String),
     /// Not an address and port.
@@ -122,6 +134,9 @@ impl fmt::Display for ArgumentError {
             ArgumentError::Repeated(option) => write!(f, "{option} is given twice"),
             ArgumentError::Connections(text) => {
                 write!(f, "\"{text}\" is not a number of connections from 1 to 100000")
+            }
+            ArgumentError::Microseconds(text) => {
+                write!(f, "\"{text}\" is not a number of microseconds from 0 to 1000")
             }
             ArgumentError::Megabytes(text) => {
                 write!(f, "\"{text}\" is not a number of megabytes from 1 to 1048576")
@@ -176,7 +191,7 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
-    let (mut block_cache_bytes, mut connections_max) = (None, None);
+    let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -191,6 +206,10 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
             Some("--connections") => {
                 let value = options.value("--connections")?;
                 set("--connections", &mut connections_max, connections(&value.to_string_lossy())?)?;
+            }
+            Some("--awake-us") => {
+                let value = options.value("--awake-us")?;
+                set("--awake-us", &mut awake, microseconds(&value.to_string_lossy())?)?;
             }
             Some("--block-cache-mb") => {
                 let value = options.value("--block-cache-mb")?;
@@ -210,6 +229,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         insecure: insecure.is_some(),
         block_cache_bytes,
         connections_max,
+        awake: awake.unwrap_or(AWAKE),
         certificate,
     }))
 }
@@ -218,6 +238,12 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
 fn connections(text: &str) -> Result<usize, ArgumentError> {
     let number = text.parse::<usize>().ok().filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| ArgumentError::Connections(text.to_string()))
+}
+
+/// A short time: a millisecond at most.
+fn microseconds(text: &str) -> Result<Duration, ArgumentError> {
+    let number = text.parse::<u64>().ok().filter(|number| *number <= 1_000);
+    number.map(Duration::from_micros).ok_or_else(|| ArgumentError::Microseconds(text.to_string()))
 }
 
 /// A number of megabytes, in bytes: from one to a terabyte.
@@ -293,7 +319,7 @@ mod tests {
             panic!("not read")
         };
         assert_eq!(serve.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
-        assert!(serve.insecure && serve.certificate.is_none());
+        assert!(serve.insecure && serve.certificate.is_none() && serve.awake == AWAKE);
     }
 
     #[test]
@@ -308,6 +334,7 @@ mod tests {
             ("serve --data a --trust", "unknown option \"--trust\""),
             ("serve --data a --block-cache-mb 0", "\"0\" is not a number of megabytes from 1 to 1048576"),
             ("serve --data a --connections x", "\"x\" is not a number of connections from 1 to 100000"),
+            ("serve --data a --awake-us 2000", "\"2000\" is not a number of microseconds from 0 to 1000"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),

@@ -115,13 +115,15 @@ pub fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vigil::Vigil;
     use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     fn pair() -> (TcpStream, Arc<Line>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
         let (server, _) = listener.accept().expect("accept");
-        (client, Arc::new(Line::new(server).expect("line")))
+        (client, Arc::new(Line::new(server, &Vigil::new(Duration::ZERO)).expect("line")))
     }
 
     #[test]

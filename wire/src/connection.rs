@@ -32,7 +32,9 @@ pub struct Connection {
     incoming: BytesMut,
     /// Bytes of a message that was too long, which are still to come.
     passing_over: usize,
-    outgoing: BytesMut,
+    outgoing: Vec<u8>,
+    /// Where messages are made that are not written in place.
+    message: BytesMut,
     // Up to here `outgoing` is whole messages; behind it one may be under construction.
     sealed: usize,
     /// How often something was sent.
@@ -44,7 +46,7 @@ pub struct Connection {
 /// What waits to be sent, to be sent by somebody else while the connection reads on. Until then nothing else may be sent.
 pub struct Answer {
     line: Arc<Line>,
-    bytes: BytesMut,
+    bytes: Vec<u8>,
 }
 
 /// A place between messages to the client.
@@ -60,7 +62,8 @@ impl Connection {
             transport,
             incoming: BytesMut::new(),
             passing_over: 0,
-            outgoing: BytesMut::new(),
+            outgoing: Vec::new(),
+            message: BytesMut::new(),
             sealed: 0,
             flushes: 0,
             watch: None,
@@ -163,10 +166,12 @@ impl Connection {
                 }
             }
         }
-        for buffer in [&mut self.incoming, &mut self.outgoing] {
-            if buffer.is_empty() {
-                *buffer = BytesMut::new();
-            }
+        self.message = BytesMut::new();
+        if self.incoming.is_empty() {
+            self.incoming = BytesMut::new();
+        }
+        if self.outgoing.is_empty() {
+            self.outgoing = Vec::new();
         }
         Ok(())
     }
@@ -244,17 +249,24 @@ impl Connection {
 
     /// Puts a message behind the others that wait to be flushed.
     pub fn feed(&mut self, message: PgWireBackendMessage) -> Result<(), WireError> {
-        let start = self.outgoing.len();
-        message.encode(&mut self.outgoing).map_err(|error| {
-            self.outgoing.truncate(start);
-            WireError::Socket(io::Error::other(error.to_string()))
-        })?;
+        self.message.clear();
+        message.encode(&mut self.message).map_err(|error| WireError::Socket(io::Error::other(error.to_string())))?;
+        self.outgoing.extend_from_slice(&self.message);
+        if self.message.capacity() > KEEP_BYTES_MAX {
+            self.message = BytesMut::new();
+        }
         self.seal();
         Ok(())
     }
 
+    /// Puts a message that `write` appends behind the others.
+    pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.outgoing);
+        self.seal();
+    }
+
     /// The bytes that wait to be flushed, for rows encoded in place.
-    pub fn outgoing(&mut self) -> &mut BytesMut {
+    pub fn outgoing(&mut self) -> &mut Vec<u8> {
         &mut self.outgoing
     }
 
@@ -312,7 +324,7 @@ impl Connection {
             }
         }
         if self.outgoing.capacity() > KEEP_BYTES_MAX {
-            self.outgoing = BytesMut::new();
+            self.outgoing = Vec::new();
         } else {
             self.outgoing.clear();
         }
@@ -355,10 +367,15 @@ impl Connection {
 impl Answer {
     /// Puts a message behind the others. All of ours can be encoded.
     pub fn feed(&mut self, message: PgWireBackendMessage) {
-        let start = self.bytes.len();
-        if message.encode(&mut self.bytes).is_err() {
-            self.bytes.truncate(start);
+        let mut made = BytesMut::new();
+        if message.encode(&mut made).is_ok() {
+            self.bytes.extend_from_slice(&made);
         }
+    }
+
+    /// Puts a message that `write` appends behind the others.
+    pub fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
     }
 
     /// Sends it without waiting, then calls `sent`. A client that takes nothing now is waited for elsewhere.

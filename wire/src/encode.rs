@@ -3,16 +3,16 @@
 //! Rows are written straight into the connection's buffer, without a message object each.
 
 use crate::types::text::{self, TextContext};
-use crate::types::{ColumnFormat, Format, binary};
-use bytes::{BufMut, BytesMut};
+use crate::types::{Format, Formats, binary};
+use bytes::BufMut;
 use engine::SqlError;
-use engine::protocol::{OutputColumn, RowTag};
+use engine::protocol::{AnswerRow, OutputColumn, RowTag, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};
-use repr::Datum;
+use std::borrow::Cow;
 
 /// What the columns are; formats as Bind asked for them, or text.
-pub fn row_description(columns: &[OutputColumn], formats: &[ColumnFormat]) -> PgWireBackendMessage {
+pub fn row_description(columns: &[OutputColumn], formats: &Formats) -> PgWireBackendMessage {
     let fields = columns
         .iter()
         .enumerate()
@@ -30,7 +30,7 @@ pub fn row_description(columns: &[OutputColumn], formats: &[ColumnFormat]) -> Pg
                 scalar.oid(),
                 scalar.length(),
                 column.column_type.modifier,
-                formats.get(index).map_or(Format::Text, |column| column.format).code(),
+                formats.of(index).code(),
             )
         })
         .collect();
@@ -39,13 +39,14 @@ pub fn row_description(columns: &[OutputColumn], formats: &[ColumnFormat]) -> Pg
 
 /// Appends one DataRow; on an error nothing of it remains.
 pub fn data_row(
-    row: &[Datum],
-    columns: &[ColumnFormat],
+    row: &AnswerRow<'_>,
+    columns: &[OutputColumn],
+    formats: &Formats,
     context: &TextContext,
-    out: &mut BytesMut,
+    out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     let start = out.len();
-    let result = data_row_open(row, columns, context, out, start);
+    let result = data_row_open(row, columns, formats, context, out, start);
     if result.is_err() {
         out.truncate(start);
     }
@@ -53,10 +54,11 @@ pub fn data_row(
 }
 
 fn data_row_open(
-    row: &[Datum],
-    columns: &[ColumnFormat],
+    row: &AnswerRow<'_>,
+    columns: &[OutputColumn],
+    formats: &Formats,
     context: &TextContext,
-    out: &mut BytesMut,
+    out: &mut Vec<u8>,
     start: usize,
 ) -> Result<(), SqlError> {
     if row.len() != columns.len() {
@@ -65,25 +67,190 @@ fn data_row_open(
             format!("a row of {} values came for {} columns", row.len(), columns.len()),
         ));
     }
+    out.reserve(16 + columns.len() * 16);
     out.put_u8(b'D');
     out.put_i32(0);
     out.put_u16(u16::try_from(row.len()).map_err(|_| SqlError::new("54011", "too many columns in a result"))?);
-    for (datum, column) in row.iter().zip(columns) {
-        match column.format {
-            Format::Binary => binary::encode_with_length(datum, &column.scalar, context, out)?,
-            Format::Text => text::encode_with_length(datum, &column.scalar, context, out)?,
+    row.each(|position, value| {
+        let scalar = &columns[position].column_type.scalar;
+        match formats.of(position) {
+            Format::Binary => binary::encode_with_length(value, scalar, context, out),
+            Format::Text => text::encode_with_length(value, scalar, context, out),
         }
-    }
+    })?;
+    close(start, out)
+}
+
+/// Sets the length of the message that begins there.
+fn close(start: usize, out: &mut [u8]) -> Result<(), SqlError> {
     let length = i32::try_from(out.len() - start - 1)
         .map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
     out[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }
 
+/// A message without content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Bare {
+    /// ParseComplete
+    Parsed = b'1',
+    /// BindComplete
+    Bound = b'2',
+    /// CloseComplete
+    Closed = b'3',
+    /// NoData
+    NoData = b'n',
+    /// PortalSuspended
+    Suspended = b's',
+    /// EmptyQueryResponse
+    Empty = b'I',
+}
+
+/// Appends a message without content.
+pub fn bare(message: Bare, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[message as u8, 0, 0, 0, 4]);
+}
+
+/// Appends ReadyForQuery.
+pub fn ready(status: TransactionStatus, out: &mut Vec<u8>) {
+    let status = match status {
+        TransactionStatus::Idle => b'I',
+        TransactionStatus::InTransaction => b'T',
+        TransactionStatus::Failed => b'E',
+    };
+    out.extend_from_slice(&[b'Z', 0, 0, 0, 5, status]);
+}
+
+/// Appends CommandComplete.
+pub fn complete(tag: &str, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&[b'C', 0, 0, 0, 0]);
+    out.extend_from_slice(tag.as_bytes());
+    out.push(0);
+    close(start, out).expect("a tag is short");
+}
+
 /// The command tag of a stream that gave this many rows.
-pub fn command_tag(tag: &RowTag, rows: u64) -> String {
+pub fn command_tag(tag: &RowTag, rows: u64) -> Cow<'_, str> {
     match tag {
-        RowTag::Counted(word) => format!("{word} {rows}"),
-        RowTag::Fixed(tag) => tag.clone(),
+        RowTag::Counted(word) => {
+            let rows = rows.to_string();
+            Cow::Owned([word, " ", &rows].concat())
+        }
+        RowTag::Fixed(tag) => Cow::Borrowed(tag),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::answer::Stored;
+    use repr::{ColumnType, Datum, Row, ScalarType};
+
+    /// Values of every type that a column can have, as text.
+    fn samples() -> Vec<(ScalarType, Datum)> {
+        let long = "é".repeat(100);
+        let texts: Vec<(ScalarType, Vec<&str>)> = vec![
+            (ScalarType::Bool, vec!["t", "f"]),
+            (ScalarType::Int2, vec!["0", "-1", "32767", "-32768"]),
+            (ScalarType::Int4, vec!["0", "127", "-128", "128", "65536", "2147483647", "-2147483648"]),
+            (ScalarType::Int8, vec!["0", "1099511627776", "9223372036854775807", "-9223372036854775808"]),
+            (ScalarType::Oid, vec!["0", "4294967295"]),
+            (ScalarType::Float4, vec!["0", "-0", "1.5", "1e20", "NaN", "-Infinity"]),
+            (ScalarType::Float8, vec!["0", "0.1", "1e-300", "123456789012345680", "NaN", "Infinity"]),
+            (
+                ScalarType::Numeric,
+                vec![
+                    "0",
+                    "0.00",
+                    "-0.05",
+                    "1",
+                    "12.340",
+                    "-9999.9999",
+                    "10000",
+                    "100000000",
+                    "9223372036854775807",
+                    "-9223372036854775808",
+                    "9223372036854775808",
+                    "-92233720368547758.08",
+                    "0.0000000000000000001",
+                    "123456789012345678901234567890123456789012345.678",
+                    "NaN",
+                    "Infinity",
+                    "-Infinity",
+                ],
+            ),
+            (ScalarType::Text, vec!["", "a", "tab\tnewline\n", &long]),
+            (ScalarType::Varchar, vec!["", "x y"]),
+            (ScalarType::Bpchar, vec!["ab ", &long]),
+            (ScalarType::Name, vec!["n"]),
+            (ScalarType::Char, vec!["", "q"]),
+            (ScalarType::Bytea, vec!["", "\\x00ff7f"]),
+            (ScalarType::Date, vec!["2000-01-01", "0044-03-15 BC", "infinity", "2024-02-29"]),
+            (ScalarType::Time, vec!["00:00:00", "23:59:59.999999"]),
+            (ScalarType::Timestamp, vec!["2000-01-01 00:00:00", "1969-07-20 20:17:40.5", "-infinity"]),
+            (ScalarType::Timestamptz, vec!["2024-02-29 12:00:00+05:30", "infinity"]),
+            (ScalarType::Interval, vec!["0", "1 year 2 mons -3 days 04:05:06.7"]),
+            (ScalarType::Uuid, vec!["00112233-4455-6677-8899-aabbccddeeff"]),
+            (ScalarType::Json, vec!["{\"a\": [1, null]}"]),
+            (ScalarType::Jsonb, vec!["null", "1.50", "{\"a\": [1, {\"b\": \"c\"}]}"]),
+            (ScalarType::Int4.array(), vec!["{}", "{1,NULL,-3}", "{{1,2},{3,4}}"]),
+            (ScalarType::Text.array(), vec!["{a,\"b\\\"c\",NULL}"]),
+        ];
+        let parse = |(scalar, texts): (ScalarType, Vec<&str>)| {
+            let datum = |text: &str| repr::text::parse(&scalar, -1, text, &TextContext::default()).expect(text);
+            let datums: Vec<Datum> = texts.into_iter().map(datum).chain([Datum::Null]).collect();
+            datums.into_iter().map(move |datum| (scalar.clone(), datum)).collect::<Vec<_>>()
+        };
+        let label = Datum::Enum { position: 3, label: "blue".into() };
+        let record = Datum::Record(vec![Datum::Int4(1), Datum::Null, Datum::text("x,y")].into());
+        let fields = [("a", ScalarType::Int4), ("b", ScalarType::Int8), ("c", ScalarType::Text)];
+        let fields = fields.map(|(name, scalar)| (name.to_string(), scalar));
+        let nested = [(ScalarType::Enum(99_999), label), (ScalarType::Record(fields.to_vec().into()), record)];
+        texts.into_iter().flat_map(parse).chain(nested).collect()
+    }
+
+    fn written(row: &AnswerRow<'_>, columns: &[OutputColumn], format: Format) -> Vec<u8> {
+        let mut out = b"before".to_vec();
+        data_row(row, columns, &Formats::All(format), &TextContext::default(), &mut out).expect("is written");
+        out
+    }
+
+    #[test]
+    fn a_packed_row_is_written_as_its_values_are() {
+        let (types, datums): (Vec<ScalarType>, Vec<Datum>) = samples().into_iter().unzip();
+        let column = |scalar: &ScalarType| OutputColumn {
+            name: "c".to_string(),
+            column_type: ColumnType::nullable(scalar.clone()),
+            origin: None,
+        };
+        let packed = Row::pack(&datums);
+        let all: Vec<usize> = (0..datums.len()).collect();
+        let backwards: Vec<usize> = all.iter().rev().copied().collect();
+        let repeated: Vec<usize> = all.iter().flat_map(|place| [*place, *place / 2]).collect();
+        let alone = all.iter().map(|place| vec![*place]);
+        for project in [all.clone(), backwards, repeated, Vec::new()].into_iter().chain(alone) {
+            let columns: Vec<OutputColumn> = project.iter().map(|place| column(&types[*place])).collect();
+            let values: Vec<Datum> = project.iter().map(|place| datums[*place].clone()).collect();
+            let lent = AnswerRow::Packed(Stored::whole(packed.bytes()), &project);
+            // As bytes: not a number equals no other.
+            assert!(Row::pack(&lent.to_datums()) == Row::pack(&values), "{project:?}");
+            for format in [Format::Text, Format::Binary] {
+                let expected = written(&AnswerRow::Values(&values), &columns, format);
+                assert!(written(&lent, &columns, format) == expected, "{project:?} {format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing() {
+        let columns =
+            [OutputColumn { name: "c".to_string(), column_type: ColumnType::nullable(ScalarType::Int4), origin: None }];
+        let mut out = b"before".to_vec();
+        let record = [Datum::Record(vec![Datum::Null].into())];
+        let formats = Formats::All(Format::Binary);
+        let refused = data_row(&AnswerRow::Values(&record), &columns, &formats, &TextContext::default(), &mut out);
+        assert_eq!((refused.expect_err("no record").code, out.as_slice()), ("XX000", &b"before"[..]));
     }
 }

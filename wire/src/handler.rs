@@ -14,13 +14,14 @@ mod subscription;
 use crate::cancel::Registration;
 use crate::connection::Connection;
 use crate::decode::{Frame, MESSAGE_BYTES_MAX};
+use crate::encode::{self, Bare};
 use crate::error::{WireError, error_response, notice_response};
 use engine::SqlError;
 use engine::protocol::TransactionStatus;
 use engine::session::Session;
 use extended::{Portal, Stored};
 use pgwire::messages::startup::ParameterStatus;
-use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage, response};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -200,12 +201,8 @@ impl<'a> Handler<'a> {
         for (name, value) in self.session.take_parameter_changes() {
             self.connection.feed(PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name, value)))?;
         }
-        let status = match self.session.status() {
-            TransactionStatus::Idle => response::TransactionStatus::Idle,
-            TransactionStatus::InTransaction => response::TransactionStatus::Transaction,
-            TransactionStatus::Failed => response::TransactionStatus::Error,
-        };
-        self.connection.feed(PgWireBackendMessage::ReadyForQuery(response::ReadyForQuery::new(status)))?;
+        let status = self.session.status();
+        self.connection.append(|out| encode::ready(status, out));
         self.connection.flush().await
     }
 
@@ -216,13 +213,14 @@ impl<'a> Handler<'a> {
         Ok(())
     }
 
-    fn feed_complete(&mut self, tag: String) -> Result<(), WireError> {
+    fn feed_complete(&mut self, tag: &str) -> Result<(), WireError> {
         self.feed_notices()?;
-        self.connection.feed(PgWireBackendMessage::CommandComplete(response::CommandComplete::new(tag)))
+        self.connection.append(|out| encode::complete(tag, out));
+        Ok(())
     }
 
-    fn feed_empty(&mut self) -> Result<(), WireError> {
-        self.connection.feed(PgWireBackendMessage::EmptyQueryResponse(response::EmptyQueryResponse::new()))
+    fn feed_bare(&mut self, message: Bare) {
+        self.connection.append(|out| encode::bare(message, out));
     }
 
     /// Drops the portals if a transaction has ended since `before`.

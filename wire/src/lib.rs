@@ -25,3 +25,4 @@ pub mod startup;
 pub mod tls;
 pub mod transport;
 pub mod types;
+pub mod vigil;

@@ -5,6 +5,7 @@
 
 use crate::error::{admin_shutdown, snapshot_held};
 use crate::parking::Place;
+use crate::vigil::{Vigil, Watcher};
 use engine::SqlError;
 use rustix::net::{RecvFlags, SendFlags};
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub struct Line {
     busy: AtomicBool,
     /// Where the conversation runs.
     pub place: Place,
+    vigil: Arc<Vigil>,
 }
 
 /// Why a conversation is ended from outside.
@@ -47,11 +49,12 @@ impl End {
 }
 
 impl Line {
-    /// Takes over a blocking socket.
-    pub fn new(socket: TcpStream) -> io::Result<Line> {
+    /// Takes over a blocking socket, beside those that share the vigil.
+    pub fn new(socket: TcpStream, vigil: &Arc<Vigil>) -> io::Result<Line> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(WRITE_ROUND))?;
-        Ok(Line { socket, ended: AtomicU8::new(0), busy: AtomicBool::new(false), place: Place::default() })
+        let vigil = Arc::clone(vigil);
+        Ok(Line { socket, ended: AtomicU8::new(0), busy: AtomicBool::new(false), place: Place::default(), vigil })
     }
 
     /// Ends the conversation, whatever it waits for, and does not wait. The first reason stays.
@@ -103,6 +106,16 @@ impl Line {
                 read => return read,
             }
         }
+    }
+
+    /// Its part in the vigil.
+    pub fn watcher(&self) -> Watcher {
+        self.vigil.watcher()
+    }
+
+    /// As `read`, looking for a moment before it sleeps if that is worth it.
+    pub fn read_watched(&self, watcher: &mut Watcher, buffer: &mut [u8]) -> io::Result<usize> {
+        watcher.read(&self.socket, buffer, |buffer| self.read(buffer))
     }
 
     /// Looks at what is there without taking it, waiting for it.

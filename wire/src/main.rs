@@ -72,6 +72,7 @@ fn run_server(serve: Serve) -> Result<(), String> {
         insecure: serve.insecure,
         certificate: serve.certificate,
         connections_max: serve.connections_max,
+        awake: serve.awake,
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());

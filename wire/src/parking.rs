@@ -121,14 +121,17 @@ impl Lot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vigil::Vigil;
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
+    use std::time::Duration;
 
     #[test]
     fn a_parked_conversation_has_no_thread_of_its_own() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let _client = TcpStream::connect(listener.local_addr().expect("address")).expect("connect");
-        let line = Arc::new(Line::new(listener.accept().expect("accept").0).expect("line"));
+        let line =
+            Arc::new(Line::new(listener.accept().expect("accept").0, &Vigil::new(Duration::ZERO)).expect("line"));
         let (_runtime, lot) = Lot::open().expect("threads");
         let lot = Arc::new(lot);
         let (said, heard) = channel();

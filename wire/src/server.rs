@@ -14,6 +14,7 @@ use crate::parking::{Conversation, Lot};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
+use crate::vigil::Vigil;
 use engine::session::ConnectOptions;
 use engine::{Engine, SqlError};
 use futures::FutureExt;
@@ -54,6 +55,8 @@ pub struct ServerConfig {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// Sessions at once; as many as there are file descriptors for if nothing is said, but not more than `limits` says.
     pub connections_max: Option<usize>,
+    /// How long a thread looks for its client's next message before it sleeps, where that takes nothing from others.
+    pub awake: Duration,
 }
 
 /// Why the server does not start.
@@ -108,6 +111,7 @@ struct Shared {
     lines: Arc<Lines>,
     lot: Arc<Lot>,
     sessions: AtomicUsize,
+    vigil: Arc<Vigil>,
 }
 
 impl Server {
@@ -140,6 +144,7 @@ impl Server {
             lines: Arc::new(Lines::new(connections_max + ARRIVING_MAX)),
             lot: Arc::new(lot),
             sessions: AtomicUsize::new(0),
+            vigil: Vigil::new(config.awake),
         });
         Ok(Server { listener, address, shared, switch, shutdown, runtime })
     }
@@ -201,7 +206,7 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
 
 fn start(socket: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     socket.set_nonblocking(false)?;
-    let line = Arc::new(Line::new(socket)?);
+    let line = Arc::new(Line::new(socket, &shared.vigil)?);
     let Some(connected) = shared.lines.connect(&line) else { return Ok(()) };
     let conversation = converse(Arc::clone(&line), connected, Arc::clone(shared));
     let conversation: Conversation = Box::pin(conversation);

@@ -3,6 +3,7 @@
 //! Knows nothing of messages. Reads always wait, as long as patience lasts; writes wait if they are told to.
 
 use crate::line::Line;
+use crate::vigil::Watcher;
 use bytes::BytesMut;
 use rustls::ServerConnection;
 use std::cell::RefCell;
@@ -23,6 +24,7 @@ pub struct Transport {
     line: Arc<Line>,
     tls: Option<Box<ServerConnection>>,
     patience: Option<Duration>,
+    watcher: Watcher,
 }
 
 /// The socket for the encryption, which reads and writes by itself.
@@ -47,10 +49,33 @@ impl Write for Bare<'_> {
     }
 }
 
+/// The same for one that reads messages.
+struct Watched<'a> {
+    line: &'a Line,
+    watcher: &'a mut Watcher,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.line.read_watched(self.watcher, buffer)
+    }
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.write(bytes, true)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Transport {
     /// Plain text.
     pub fn plain(line: Arc<Line>) -> Self {
-        Transport { line, tls: None, patience: None }
+        let watcher = line.watcher();
+        Transport { line, tls: None, patience: None, watcher }
     }
 
     /// The socket.
@@ -98,8 +123,8 @@ impl Transport {
         ARRIVING.with_borrow_mut(|arriving| {
             arriving.resize(READ_BYTES, 0);
             let read = match &mut self.tls {
-                None => self.line.read(arriving),
-                Some(tls) => decrypt(tls, &mut Bare { line: &self.line, wait: true }, arriving),
+                None => self.line.read_watched(&mut self.watcher, arriving),
+                Some(tls) => decrypt(tls, &mut Watched { line: &self.line, watcher: &mut self.watcher }, arriving),
             };
             match read {
                 Ok(read) => {
@@ -173,7 +198,7 @@ impl Transport {
     }
 }
 
-fn decrypt(tls: &mut ServerConnection, bare: &mut Bare<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+fn decrypt(tls: &mut ServerConnection, bare: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match tls.reader().read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -184,7 +209,7 @@ fn decrypt(tls: &mut ServerConnection, bare: &mut Bare<'_>, buffer: &mut [u8]) -
     }
 }
 
-fn process(tls: &mut ServerConnection, bare: &mut Bare<'_>) -> io::Result<()> {
+fn process(tls: &mut ServerConnection, bare: &mut impl Write) -> io::Result<()> {
     let processed = tls.process_new_packets();
     if processed.is_err() {
         // The client is told what was wrong, if it can be.

@@ -8,8 +8,7 @@ pub mod numeric;
 pub mod text;
 
 use engine::SqlError;
-use engine::protocol::OutputColumn;
-use repr::ScalarType;
+use std::sync::Arc;
 
 /// How one value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,32 +37,44 @@ impl Format {
     }
 }
 
-/// What is needed to encode one column of a result.
-#[derive(Clone, Debug)]
-pub struct ColumnFormat {
-    /// Its type.
-    pub scalar: ScalarType,
-    /// Its format.
-    pub format: Format,
+/// How a result's values are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Formats {
+    /// All alike, however many they are.
+    All(Format),
+    /// Each column's.
+    Each(Arc<[Format]>),
 }
 
-/// Bind's format codes spread over the columns: none is all text, one is for all, else one each.
-pub fn column_formats(columns: &[OutputColumn], codes: &[i16]) -> Result<Vec<ColumnFormat>, SqlError> {
-    if codes.len() > 1 && codes.len() != columns.len() {
-        return Err(crate::error::protocol_violation(format!(
-            "bind message has {} result formats but query has {} columns",
-            codes.len(),
-            columns.len()
-        )));
+impl Formats {
+    /// Of a column.
+    pub fn of(&self, index: usize) -> Format {
+        match self {
+            Formats::All(format) => *format,
+            Formats::Each(formats) => formats.get(index).copied().unwrap_or(Format::Text),
+        }
     }
-    columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| {
-            let format = format_of(codes, index)?;
-            Ok(ColumnFormat { scalar: column.column_type.scalar.clone(), format })
-        })
-        .collect()
+
+    /// Whether they are for so many columns.
+    pub fn fit(&self, columns: usize) -> bool {
+        match self {
+            Formats::All(_) => true,
+            Formats::Each(formats) => formats.len() == columns,
+        }
+    }
+}
+
+/// Bind's format codes spread over so many columns: none is all text, one is for all, else one each.
+pub fn formats(columns: usize, codes: &[i16]) -> Result<Formats, SqlError> {
+    match codes {
+        [] => Ok(Formats::All(Format::Text)),
+        [all] => Ok(Formats::All(Format::from_code(*all)?)),
+        each if each.len() != columns => Err(crate::error::protocol_violation(format!(
+            "bind message has {} result formats but query has {columns} columns",
+            each.len()
+        ))),
+        each => Ok(Formats::Each(each.iter().map(|code| Format::from_code(*code)).collect::<Result<_, _>>()?)),
+    }
 }
 
 /// The format of the value at this position.

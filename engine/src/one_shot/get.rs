@@ -1,18 +1,21 @@
 //! The leaves of a chain: a table's rows by scan, lookup or range; a catalog relation's rows.
 
+use super::packed::{PackedPull, Whole};
 use super::rounds::held_bytes;
 use super::stream::{Pull, bag, through};
 use super::watch::{Ticker, Watch};
-use super::{FoundRows, NumberRange, OneShot};
+use super::{NumberRange, OneShot};
 use crate::SqlError;
+use crate::answer::Stored;
 use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::render::leaf::{Leaf, key_datum};
 use crate::render::top_k::{limit, offset};
+use crate::view::published::KeyRows;
 use planner::plan::{Access, Plan, Query};
-use planner::scalar::{Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use planner::transform::shape;
 use repr::hash::HashSet;
-use repr::{Datum, IndexId, RelationId, Row, RowKey, key};
+use repr::{Datum, IndexId, RelationId, Row, RowKey, ValueError, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +29,9 @@ pub fn stream<'p>(
     shot: &OneShot,
 ) -> Result<Box<dyn Pull + 'p>, SqlError> {
     if let Some(rows) = shot.system.rows(relation, &numbers(access, shot)?) {
-        return Ok(Box::new(SystemStream { rows: rows?, watch: shot.watch.clone(), ticker: Ticker::default() }));
+        let (watch, mut ticker) = (shot.watch.clone(), Ticker::default());
+        let rows = rows?.map(move |row| ticker.tick(&watch).and(row));
+        return Ok(Box::new(Whole::new(rows)));
     }
     let reader = shot.reader.as_ref();
     match access {
@@ -40,16 +45,19 @@ pub fn stream<'p>(
             let beside = if keys.len() == 1 { indexed_beside(&leaf, mfp, shot) } else { Vec::new() };
             let few = few_of_all(&leaf, keys, shot)?;
             let keys: &[_] = if few.is_some() { &[] } else { keys };
+            let keys = Keys { keys: keys.iter(), several: keys.len() > 1, seen: HashSet::default() };
+            if !with_key && let Some(arrangement) = reader.arranged(leaf.table(), leaf.index())? {
+                return Ok(Box::new(ArrangedStream { leaf, keys, rows: KeyRows::of(arrangement), shot: shot.clone() }));
+            }
             Ok(Box::new(LookupStream {
                 leaf,
                 beside,
-                keys: keys.iter(),
-                several: keys.len() > 1,
-                seen: HashSet::default(),
+                keys,
                 wanted: Vec::new(),
                 at_once: KEYS_AT_ONCE_FIRST,
                 failed: None,
                 found: few.unwrap_or_default().into_iter(),
+                standing: (RowKey([].into()), Row::default()),
                 with_key,
                 shot: shot.clone(),
             }))
@@ -165,6 +173,7 @@ fn numbers(access: &Access, shot: &OneShot) -> Result<NumberRange, SqlError> {
 struct LeafStream {
     leaf: Leaf,
     rows: RowIterator,
+    standing: (RowKey, Row),
     with_key: bool,
     watch: Arc<Watch>,
     ticker: Ticker,
@@ -172,20 +181,35 @@ struct LeafStream {
 
 impl LeafStream {
     fn new(leaf: Leaf, rows: RowIterator, with_key: bool, shot: &OneShot) -> Self {
-        LeafStream { leaf, rows, with_key, watch: shot.watch.clone(), ticker: Ticker::default() }
+        let standing = (RowKey([].into()), Row::default());
+        LeafStream { leaf, rows, standing, with_key, watch: shot.watch.clone(), ticker: Ticker::default() }
     }
 }
 
 impl Pull for LeafStream {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        self.ticker.tick(&self.watch)?;
-        match self.rows.next() {
-            Some(next) => {
-                fill(&self.leaf, &next?, self.with_key, row);
-                Ok(true)
-            }
-            None => Ok(false),
+        let found = self.advance()?;
+        if found {
+            fill(&self.leaf, &self.standing, self.with_key, row);
         }
+        Ok(found)
+    }
+
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        if self.with_key { None } else { Some(self) }
+    }
+}
+
+impl PackedPull for LeafStream {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        self.ticker.tick(&self.watch)?;
+        let Some(next) = self.rows.next() else { return Ok(false) };
+        self.standing = next?;
+        Ok(true)
+    }
+
+    fn row(&mut self) -> Stored<'_> {
+        stored(&self.leaf, self.standing.1.bytes())
     }
 }
 
@@ -231,7 +255,7 @@ fn few_of_all(leaf: &Leaf, keys: &[Vec<ScalarExpr>], shot: &OneShot) -> Result<O
     let mut value = None;
     for key in keys {
         // A key that cannot be computed may never be come to.
-        match key_values(key, shot) {
+        match key_values(key, &shot.eval) {
             Ok(Some(values)) => {
                 wanted.insert(key::encode_all(&values));
                 value = values.into_iter().nth(place);
@@ -256,10 +280,10 @@ fn few_of_all(leaf: &Leaf, keys: &[Vec<ScalarExpr>], shot: &OneShot) -> Result<O
 }
 
 /// A key's values, unless it finds nothing: nothing equals NULL but by IS NULL, which is a literal.
-fn key_values(key: &[ScalarExpr], shot: &OneShot) -> Result<Option<Vec<Datum>>, SqlError> {
+fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
     let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
     for value in key {
-        let datum = value.eval(&[], &shot.eval)?;
+        let datum = value.eval(&[], eval)?;
         compares &= !datum.is_null() || matches!(value, ScalarExpr::Literal(..));
         values.push(datum);
     }
@@ -275,25 +299,37 @@ struct LookupStream<'p> {
     leaf: Leaf,
     /// What rows must equal besides: an index and its value.
     beside: Vec<(IndexId, Datum)>,
-    keys: std::slice::Iter<'p, Vec<ScalarExpr>>,
-    /// Only then can a key come twice.
-    several: bool,
-    seen: HashSet<Vec<u8>>,
+    keys: Keys<'p>,
     /// Keys whose rows come next.
     wanted: Vec<Vec<Datum>>,
     at_once: usize,
     /// Why the key after those could not be computed.
     failed: Option<SqlError>,
     found: std::vec::IntoIter<(RowKey, Row)>,
+    standing: (RowKey, Row),
     with_key: bool,
     shot: OneShot,
 }
 
 impl Pull for LookupStream<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        let found = self.advance()?;
+        if found {
+            fill(&self.leaf, &self.standing, self.with_key, row);
+        }
+        Ok(found)
+    }
+
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        if self.with_key { None } else { Some(self) }
+    }
+}
+
+impl PackedPull for LookupStream<'_> {
+    fn advance(&mut self) -> Result<bool, SqlError> {
         loop {
             if let Some(found) = self.found.next() {
-                fill(&self.leaf, &found, self.with_key, row);
+                self.standing = found;
                 return Ok(true);
             }
             if self.wanted.is_empty() {
@@ -312,42 +348,88 @@ impl Pull for LookupStream<'_> {
             self.wanted.drain(..keys);
         }
     }
+
+    fn row(&mut self) -> Stored<'_> {
+        stored(&self.leaf, self.standing.1.bytes())
+    }
 }
 
 impl LookupStream<'_> {
     /// The next keys, up to one that cannot be computed.
     fn gather(&mut self) {
         while self.failed.is_none() && self.wanted.len() < self.at_once {
-            let Some(key) = self.keys.next() else { break };
-            match self.values(key) {
-                Ok(values) => self.wanted.extend(values),
-                Err(error) => self.failed = Some(error),
+            match self.keys.next(&self.shot.eval) {
+                Ok(Some(values)) => self.wanted.push(values),
+                Ok(None) => break,
+                Err(error) => self.failed = Some(error.into()),
             }
         }
         self.at_once = (self.at_once * 2).min(KEYS_AT_ONCE_MAX);
     }
+}
 
-    /// A key's values, unless it finds nothing or has come before.
-    fn values(&mut self, key: &[ScalarExpr]) -> Result<Option<Vec<Datum>>, SqlError> {
-        let values = key_values(key, &self.shot)?;
-        Ok(values.filter(|values| !self.several || self.seen.insert(key::encode_all(values))))
+/// The keys of a lookup.
+struct Keys<'p> {
+    keys: std::slice::Iter<'p, Vec<ScalarExpr>>,
+    /// Only then can a key come twice.
+    several: bool,
+    seen: HashSet<Vec<u8>>,
+}
+
+impl Keys<'_> {
+    /// The next key's values, of those that can find something and have not come before.
+    fn next(&mut self, eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
+        for key in self.keys.by_ref() {
+            if let Some(values) = key_values(key, eval)?
+                && (!self.several || self.seen.insert(key::encode_all(&values)))
+            {
+                return Ok(Some(values));
+            }
+        }
+        Ok(None)
     }
 }
 
-/// Rows of a catalog relation.
-struct SystemStream {
-    rows: FoundRows,
-    watch: Arc<Watch>,
-    ticker: Ticker,
+/// Rows of a maintained view, of one key after another, where they stand.
+struct ArrangedStream<'p> {
+    leaf: Leaf,
+    keys: Keys<'p>,
+    rows: KeyRows,
+    shot: OneShot,
 }
 
-impl Pull for SystemStream {
+impl Pull for ArrangedStream<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        self.ticker.tick(&self.watch)?;
-        let Some(next) = self.rows.next() else { return Ok(false) };
-        next?.unpack_into(row);
+        let found = self.advance()?;
+        if found {
+            row.clear();
+            self.leaf.append_bytes(self.rows.row(), row);
+        }
+        Ok(found)
+    }
+
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        Some(self)
+    }
+}
+
+impl PackedPull for ArrangedStream<'_> {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        while !self.rows.advance() {
+            let Some(values) = self.keys.next(&self.shot.eval)? else { return Ok(false) };
+            self.rows.seek(&key::encode_all(&values));
+        }
         Ok(true)
     }
+
+    fn row(&mut self) -> Stored<'_> {
+        stored(&self.leaf, self.rows.row())
+    }
+}
+
+/// A row of a relation, some of whose columns may have been added since it was stored.
+fn stored<'r>(leaf: &'r Leaf, bytes: &'r [u8]) -> Stored<'r> {
+    Stored { bytes, later: &leaf.table().columns }
 }
 
 fn fill(leaf: &Leaf, (key, stored): &(RowKey, Row), with_key: bool, row: &mut Vec<Datum>) {

@@ -8,7 +8,7 @@ use super::stream::Pull;
 use crate::SqlError;
 use crate::render::reduce;
 use planner::scalar::{AggregateCall, ScalarExpr};
-use repr::{Datum, Row};
+use repr::Row;
 
 /// The groups' rows, computed when first asked for.
 pub struct GroupStream<'p> {
@@ -33,17 +33,23 @@ impl<'p> GroupStream<'p> {
     }
 }
 
-impl Pull for GroupStream<'_> {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let rows = match &mut self.rows {
+impl GroupStream<'_> {
+    fn rows(&mut self) -> Result<&mut std::vec::IntoIter<Row>, SqlError> {
+        let rows = match self.rows.take() {
             Some(rows) => rows,
-            None => {
-                let rows = reduce::fold(&mut *self.input, self.keys, self.aggregates, self.scalar, &self.shot)?;
-                self.rows.insert(rows.into_iter())
-            }
+            None => reduce::fold(&mut *self.input, self.keys, self.aggregates, self.scalar, &self.shot)?.into_iter(),
         };
-        let Some(next) = rows.next() else { return Ok(false) };
-        next.unpack_into(row);
-        Ok(true)
+        Ok(self.rows.insert(rows))
+    }
+}
+
+impl Iterator for GroupStream<'_> {
+    type Item = Result<Row, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.rows() {
+            Ok(rows) => rows.next().map(Ok),
+            Err(error) => Some(Err(error)),
+        }
     }
 }

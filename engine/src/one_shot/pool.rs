@@ -5,14 +5,14 @@
 
 use super::OneShot;
 use super::profile::Profile;
-use super::stream::{Locals, Pull};
+use super::stream::Locals;
 use super::watch::Watch;
 use crate::SqlError;
 use crate::render::source;
 use crossbeam_channel::{Receiver, RecvError, SendTimeoutError, Sender, TrySendError, bounded};
 use parking_lot::{Condvar, Mutex};
 use planner::plan::Query;
-use repr::{Datum, Row};
+use repr::Row;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,25 +129,12 @@ fn send(
     Ok(())
 }
 
-impl Pull for DataflowRows {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        loop {
-            if let Some((packed, copies)) = &mut self.copies
-                && *copies > 0
-            {
-                *copies -= 1;
-                packed.unpack_into(row);
-                return Ok(true);
-            }
-            self.copies = self.rows.next();
-            if self.copies.is_some() {
-                continue;
-            }
-            if self.ended {
-                return Ok(false);
-            }
+impl DataflowRows {
+    /// The next batch; none at the end.
+    fn batch(&mut self) -> Result<Option<Vec<(Row, isize)>>, SqlError> {
+        while !self.ended {
             match self.messages.recv() {
-                Ok(Message::Rows(rows)) => self.rows = rows.into_iter(),
+                Ok(Message::Rows(rows)) => return Ok(Some(rows)),
                 Ok(Message::Ended(result)) => {
                     self.ended = true;
                     result?;
@@ -158,6 +145,32 @@ impl Pull for DataflowRows {
                         .hint("This is a bug; the server's log has more.")
                         .fatal());
                 }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for DataflowRows {
+    type Item = Result<Row, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.copies.take() {
+                Some((row, copies)) if copies > 1 => {
+                    self.copies = Some((row.clone(), copies - 1));
+                    return Some(Ok(row));
+                }
+                Some((row, 1)) => return Some(Ok(row)),
+                Some(_) | None => {}
+            }
+            self.copies = self.rows.next();
+            if self.copies.is_some() {
+                continue;
+            }
+            match self.batch().transpose()? {
+                Ok(rows) => self.rows = rows.into_iter(),
+                Err(error) => return Some(Err(error)),
             }
         }
     }

@@ -14,7 +14,7 @@ use super::expand::{LookupJoinStream, TableFunctionStream};
 use super::get;
 use super::group::GroupStream;
 use super::hash_join::{HashJoin, HashJoinStream};
-use super::members::Members;
+use super::packed::{MfpStream, PackedPull, Whole};
 use super::rounds::{self, RoundsStream};
 use crate::SqlError;
 use crate::render::arity;
@@ -22,7 +22,7 @@ use crate::render::recursive::is_additive;
 use crate::render::source::run_to_completion;
 use crate::render::top_k::{limit, more_than_one_row, offset};
 use planner::plan::{LocalId, Plan};
-use planner::scalar::{EvalContext, Mfp};
+use planner::scalar::Mfp;
 use repr::{Datum, Row};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,10 @@ use std::sync::Arc;
 pub trait Pull: Send {
     /// Replaces `row` with the next row; false, and `row` is nothing, at the end.
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError>;
+    /// Who gives the same rows packed, if they stand so. Always the same; once asked, rows are pulled from there only.
+    fn packed(&mut self) -> Option<&mut dyn PackedPull> {
+        None
+    }
 }
 
 /// What `GetLocal` means in a chain.
@@ -102,7 +106,7 @@ pub fn rows<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
     if streams(plan, &|id| locals.contains_key(&id)) {
         return stream(plan, shot, locals);
     }
-    Ok(Box::new(Computed { plan, shot: shot.clone(), locals: locals.clone(), rows: None }))
+    Ok(Box::new(Whole::new(Computed { plan, shot: shot.clone(), locals: locals.clone(), rows: None })))
 }
 
 /// The rows of a plan that `streams`.
@@ -175,7 +179,7 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
         }
         Plan::Reduce { input, keys, aggregates, scalar } => {
             let input = stream(input, shot, locals)?;
-            Ok(Box::new(GroupStream::new(input, keys, aggregates, *scalar, shot)))
+            Ok(Box::new(Whole::new(GroupStream::new(input, keys, aggregates, *scalar, shot))))
         }
         Plan::Window { .. } | Plan::Negate(_) | Plan::Threshold(_) => rows(plan, shot, locals),
     }
@@ -223,7 +227,7 @@ pub fn nothing<'p>() -> Box<dyn Pull + 'p> {
 
 /// Rows at hand.
 pub(super) fn bag<'p>(rows: Vec<Row>) -> Box<dyn Pull + 'p> {
-    Box::new(BagStream { rows: Arc::new(rows), position: 0 })
+    Box::new(Whole::new(rows.into_iter().map(Ok)))
 }
 
 /// `input` through an `Mfp`, unless that changes nothing.
@@ -231,36 +235,7 @@ pub(super) fn through<'p>(input: Box<dyn Pull + 'p>, mfp: &'p Mfp, shot: &OneSho
     if mfp.is_identity() {
         return input;
     }
-    Box::new(MfpStream {
-        input,
-        members: Members::of(mfp, &shot.eval),
-        mfp,
-        eval: shot.eval.clone(),
-        watch: shot.watch.clone(),
-        ticker: Default::default(),
-    })
-}
-
-struct MfpStream<'p> {
-    input: Box<dyn Pull + 'p>,
-    members: Vec<Members>,
-    mfp: &'p Mfp,
-    eval: EvalContext,
-    watch: Arc<super::watch::Watch>,
-    ticker: super::watch::Ticker,
-}
-
-impl Pull for MfpStream<'_> {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        while self.input.next(row)? {
-            if self.members.iter().all(|members| members.may_hold(row)) && self.mfp.evaluate(row, &self.eval)? {
-                return Ok(true);
-            }
-            // A filter that nothing passes must still hear of a cancel.
-            self.ticker.tick(&self.watch)?;
-        }
-        Ok(false)
-    }
+    Box::new(MfpStream::new(input, mfp, &shot.eval, &shot.watch))
 }
 
 struct RowsStream<'p> {
@@ -358,18 +333,25 @@ struct Computed<'p> {
     rows: Option<std::vec::IntoIter<Row>>,
 }
 
-impl Pull for Computed<'_> {
-    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
-        let rows = match &mut self.rows {
+impl Computed<'_> {
+    fn rows(&mut self) -> Result<&mut std::vec::IntoIter<Row>, SqlError> {
+        let rows = match self.rows.take() {
             Some(rows) => rows,
-            None => {
-                let rows = run_to_completion(self.plan, &self.shot, &self.locals)?;
-                self.rows.insert(rows.into_iter())
-            }
+            None => run_to_completion(self.plan, &self.shot, &self.locals)?.into_iter(),
         };
-        let Some(next) = rows.next() else { return Ok(false) };
+        Ok(self.rows.insert(rows))
+    }
+}
+
+impl Iterator for Computed<'_> {
+    type Item = Result<Row, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match self.rows() {
+            Ok(rows) => rows.next()?,
+            Err(error) => return Some(Err(error)),
+        };
         self.shot.watch.release(rounds::held_bytes(&next));
-        next.unpack_into(row);
-        Ok(true)
+        Some(Ok(next))
     }
 }

@@ -127,6 +127,11 @@ impl Watch {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
+    /// Why the snapshot underneath may no longer be read, if so.
+    pub fn ended(&self) -> Option<SqlError> {
+        (self.limits.ended)()
+    }
+
     /// Looks at every limit. Errors are 57014, 53200, 54000, or why the snapshot ended.
     pub fn check(&self) -> Result<(), SqlError> {
         let error = if let Some(error) = self.failure.lock().clone() {

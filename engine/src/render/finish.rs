@@ -5,11 +5,13 @@
 
 use super::top_k::{encode_order, limit, offset};
 use crate::SqlError;
+use crate::answer::{Answer, AnswerRow, Stored, places};
 use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::{Ticker, Watch};
 use planner::plan::Finishing;
 use planner::scalar::{EvalContext, Order};
 use repr::{Datum, Row};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -22,9 +24,15 @@ pub struct Finish<'p> {
     sorted: Option<std::vec::IntoIter<Sorted>>,
     skip: usize,
     left: Option<usize>,
+    /// Where the result's columns stand in packed rows, if rows go out so.
+    places: Option<Cow<'p, [usize]>>,
     /// The projection takes each column once, so datums can be moved out.
     moves: bool,
     row: Vec<Datum>,
+    /// The row as it goes out, as datums.
+    given: Vec<Datum>,
+    /// The same, of sorted rows, packed.
+    packed: Row,
     watch: Arc<Watch>,
     ticker: Ticker,
     ended: bool,
@@ -44,30 +52,6 @@ impl Sorted {
     }
 }
 
-impl Iterator for Finish<'_> {
-    type Item = Result<Vec<Datum>, SqlError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended || self.left == Some(0) {
-            return None;
-        }
-        match self.pull() {
-            Ok(true) => {
-                self.left = self.left.map(|left| left - 1);
-                Some(Ok(self.projected()))
-            }
-            Ok(false) => {
-                self.ended = true;
-                None
-            }
-            Err(error) => {
-                self.ended = true;
-                Some(Err(error))
-            }
-        }
-    }
-}
-
 impl<'p> Finish<'p> {
     /// Prepares the end of a query. Fails if LIMIT or OFFSET is negative.
     pub fn new(
@@ -76,20 +60,7 @@ impl<'p> Finish<'p> {
         eval: &EvalContext,
         watch: Arc<Watch>,
     ) -> Result<Self, SqlError> {
-        let project = finishing.project.as_slice();
-        Ok(Finish {
-            input,
-            project,
-            order_by: &finishing.order_by,
-            sorted: None,
-            skip: offset(finishing.offset.as_ref(), eval)?,
-            left: limit(finishing.limit.as_ref(), eval)?,
-            moves: project.iter().enumerate().all(|(position, column)| !project[..position].contains(column)),
-            row: Vec::new(),
-            watch,
-            ticker: Ticker::default(),
-            ended: false,
-        })
+        Finish::over(input, &finishing.order_by, finishing, eval, watch)
     }
 
     /// The same over rows that come in the order that is asked for.
@@ -99,20 +70,58 @@ impl<'p> Finish<'p> {
         eval: &EvalContext,
         watch: Arc<Watch>,
     ) -> Result<Self, SqlError> {
-        Ok(Finish { order_by: &[], ..Finish::new(input, finishing, eval, watch)? })
+        Finish::over(input, &[], finishing, eval, watch)
+    }
+
+    fn over(
+        mut input: Box<dyn Pull + 'p>,
+        order_by: &'p [Order],
+        finishing: &'p Finishing,
+        eval: &EvalContext,
+        watch: Arc<Watch>,
+    ) -> Result<Self, SqlError> {
+        let project = finishing.project.as_slice();
+        let places = match order_by {
+            [] => input.packed().and_then(|input| places(input.places(), project)),
+            // Rows are packed where they are sorted.
+            _ => places(None, project),
+        };
+        Ok(Finish {
+            input,
+            project,
+            order_by,
+            sorted: None,
+            skip: offset(finishing.offset.as_ref(), eval)?,
+            left: limit(finishing.limit.as_ref(), eval)?,
+            places,
+            moves: project.iter().enumerate().all(|(position, column)| !project[..position].contains(column)),
+            row: Vec::new(),
+            given: Vec::new(),
+            packed: Row::default(),
+            watch,
+            ticker: Ticker::default(),
+            ended: false,
+        })
+    }
+
+    /// One row of the input, which stands in `row` unless rows go out packed.
+    fn step(&mut self) -> Result<bool, SqlError> {
+        self.ticker.tick(&self.watch)?;
+        match (&self.places, self.input.packed()) {
+            (Some(_), Some(input)) => input.advance(),
+            (Some(_) | None, _) => self.input.next(&mut self.row),
+        }
     }
 
     fn pull(&mut self) -> Result<bool, SqlError> {
         if self.order_by.is_empty() {
             while self.skip > 0 {
-                self.ticker.tick(&self.watch)?;
-                if !self.input.next(&mut self.row)? {
+                if !self.step()? {
                     return Ok(false);
                 }
                 self.skip -= 1;
             }
-            self.ticker.tick(&self.watch)?;
-            return self.input.next(&mut self.row);
+            return self.step();
         }
         self.ticker.tick(&self.watch)?;
         let sorted = match &mut self.sorted {
@@ -128,7 +137,11 @@ impl<'p> Finish<'p> {
         match sorted.next() {
             Some(next) => {
                 self.watch.release(next.bytes());
-                next.row.unpack_into(&mut self.row);
+                if self.places.is_some() {
+                    self.packed = next.row;
+                } else {
+                    next.row.unpack_into(&mut self.row);
+                }
                 Ok(true)
             }
             None => Ok(false),
@@ -173,12 +186,47 @@ impl<'p> Finish<'p> {
         Ok(rows)
     }
 
-    fn projected(&mut self) -> Vec<Datum> {
+    fn project(&mut self) {
+        self.given.clear();
+        let row = &mut self.row;
         if self.moves {
-            let row = &mut self.row;
-            self.project.iter().map(|column| std::mem::replace(&mut row[*column], Datum::Null)).collect()
+            self.given.extend(self.project.iter().map(|column| std::mem::replace(&mut row[*column], Datum::Null)));
         } else {
-            self.project.iter().map(|column| self.row[*column].clone()).collect()
+            self.given.extend(self.project.iter().map(|column| row[*column].clone()));
+        }
+    }
+}
+
+impl Answer for Finish<'_> {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        if self.ended || self.left == Some(0) {
+            return Ok(false);
+        }
+        let pulled = self.pull();
+        match pulled {
+            Ok(true) => {
+                self.left = self.left.map(|left| left - 1);
+                if self.places.is_none() {
+                    self.project();
+                }
+            }
+            Ok(false) | Err(_) => self.ended = true,
+        }
+        pulled
+    }
+
+    fn row(&mut self) -> AnswerRow<'_> {
+        let Some(places) = &self.places else { return AnswerRow::Values(&self.given) };
+        match self.input.packed().filter(|_| self.order_by.is_empty()) {
+            Some(input) => AnswerRow::Packed(input.row(), places),
+            None => AnswerRow::Packed(Stored::whole(self.packed.bytes()), places),
+        }
+    }
+
+    fn take(&mut self) -> Vec<Datum> {
+        match self.places {
+            Some(_) => self.row().to_datums(),
+            None => std::mem::take(&mut self.given),
         }
     }
 }

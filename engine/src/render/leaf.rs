@@ -7,6 +7,7 @@ use crate::reader::Reader;
 use planner::catalog::{Catalog, Index, Table};
 use planner::plan::Lookup;
 use planner::scalar::{Mfp, ScalarExpr};
+use repr::row::RowIter;
 use repr::{Datum, IndexId, RelationId, Row, RowKey};
 use std::sync::Arc;
 
@@ -117,13 +118,18 @@ impl Leaf {
 
     /// Appends a stored row's columns, those included that were added since it was stored.
     pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
+        self.append_bytes(row.bytes(), datums);
+    }
+
+    /// The same of a row that stands in another container.
+    pub fn append_bytes(&self, bytes: &[u8], datums: &mut Vec<Datum>) {
         let start = datums.len();
         // And a key beside them.
         datums.reserve(self.table.columns.len() + 1);
         if self.unread.is_empty() {
-            datums.extend(row.iter());
+            datums.extend(RowIter::over(bytes));
         } else {
-            let mut stored = row.iter();
+            let mut stored = RowIter::over(bytes);
             for unread in &self.unread {
                 let datum = if *unread { stored.pass().then_some(Datum::Null) } else { stored.next() };
                 let Some(datum) = datum else { break };

@@ -209,55 +209,94 @@ fn total(cursor: &mut ViewCursor, batch: &ViewBatch) -> isize {
     total
 }
 
-/// Where the rows of one key stand in a batch, those that are still to come.
-struct OfKey<'b> {
-    storage: &'b OrdValStorage<ViewLayout>,
+fn storage(batch: &ViewBatch) -> &OrdValStorage<ViewLayout> {
+    &batch.0.storage
+}
+
+/// The rows of one key in some batches, in byte order. Goes through the same batches always, and holds none of them.
+#[derive(Default)]
+pub struct KeyCursor {
+    found: Vec<OfKey>,
+    /// Which batch's, and where in it.
+    row: (usize, usize),
+}
+
+/// Where the rows of the key stand in a batch, those that are still to come.
+struct OfKey {
+    batch: usize,
     rows: Range<usize>,
 }
 
-impl<'b> OfKey<'b> {
-    fn find(batch: &'b ViewBatch, key: &[u8]) -> Option<Self> {
-        let storage = &batch.0.storage;
+impl OfKey {
+    fn find(batches: &[ViewBatch], batch: usize, key: &[u8]) -> Option<Self> {
+        let storage = storage(&batches[batch]);
         let at = storage.keys.advance(0, storage.keys.len(), |found| found < Bytes(key));
         let (first, end) = (storage.keys.get(at)? == Bytes(key)).then(|| storage.vals.bounds(at))?;
-        Some(OfKey { storage, rows: first..end })
+        Some(OfKey { batch, rows: first..end })
     }
 
-    fn row(&self) -> Option<Bytes<'b>> {
-        (!self.rows.is_empty()).then(|| self.storage.vals.get_abs(self.rows.start))
+    fn row<'b>(&self, batches: &'b [ViewBatch]) -> Option<Bytes<'b>> {
+        (!self.rows.is_empty()).then(|| storage(&batches[self.batch]).vals.get_abs(self.rows.start))
     }
 
     /// What the row's updates add up to; goes on to the next.
-    fn take(&mut self) -> isize {
-        let (first, end) = self.storage.upds.bounds(self.rows.start);
+    fn take(&mut self, batches: &[ViewBatch]) -> isize {
+        let updates = &storage(&batches[self.batch]).upds;
+        let (first, end) = updates.bounds(self.rows.start);
         self.rows.start += 1;
-        self.storage.upds.diffs[first..end].iter().sum()
+        updates.diffs[first..end].iter().sum()
+    }
+}
+
+impl KeyCursor {
+    /// Before the first row of a key.
+    pub fn seek(&mut self, batches: &[ViewBatch], key: &[u8]) {
+        self.found.clear();
+        self.found.extend((0..batches.len()).filter_map(|batch| OfKey::find(batches, batch, key)));
+    }
+
+    /// Goes on to the next row: what the batches add up to (never zero). None at the end.
+    pub fn advance(&mut self, batches: &[ViewBatch]) -> Option<isize> {
+        if let [only] = self.found.as_mut_slice() {
+            while !only.rows.is_empty() {
+                self.row = (only.batch, only.rows.start);
+                let total = only.take(batches);
+                if total != 0 {
+                    return Some(total);
+                }
+            }
+            return None;
+        }
+        loop {
+            let rows = self.found.iter().filter_map(|of_key| Some((of_key.row(batches)?, of_key)));
+            let (least, first) = rows.min_by(|one, other| one.0.cmp(&other.0))?;
+            self.row = (first.batch, first.rows.start);
+            let here = self.found.iter_mut().filter(|of_key| of_key.row(batches) == Some(least));
+            let total: isize = here.map(|of_key| of_key.take(batches)).sum();
+            if total != 0 {
+                return Some(total);
+            }
+        }
+    }
+
+    /// The row that it stands on.
+    pub fn row<'b>(&self, batches: &'b [ViewBatch]) -> &'b [u8] {
+        storage(&batches[self.row.0]).vals.get_abs(self.row.1).0
     }
 }
 
 /// How many rows of a key the batches name together: no fewer than there are different ones.
 pub fn named_rows(batches: &[ViewBatch], key: &[u8]) -> usize {
-    batches.iter().filter_map(|batch| OfKey::find(batch, key)).map(|of_key| of_key.rows.len()).sum()
+    (0..batches.len()).filter_map(|batch| OfKey::find(batches, batch, key)).map(|of_key| of_key.rows.len()).sum()
 }
 
 /// The rows of one key, in byte order, each with what the batches add up to (never zero). `visit` says
 /// whether to go on.
 pub fn for_key(batches: &[ViewBatch], key: &[u8], mut visit: impl FnMut(&[u8], isize) -> bool) {
-    let mut found: Vec<OfKey<'_>> = Vec::with_capacity(batches.len());
-    found.extend(batches.iter().filter_map(|batch| OfKey::find(batch, key)));
-    if let [only] = found.as_mut_slice() {
-        while let Some(row) = only.row() {
-            let total = only.take();
-            if total != 0 && !visit(row.0, total) {
-                return;
-            }
-        }
-        return;
-    }
-    while let Some(least) = found.iter().filter_map(OfKey::row).min() {
-        let here = found.iter_mut().filter(|of_key| of_key.row() == Some(least));
-        let total: isize = here.map(OfKey::take).sum();
-        if total != 0 && !visit(least.0, total) {
+    let mut rows = KeyCursor::default();
+    rows.seek(batches, key);
+    while let Some(total) = rows.advance(batches) {
+        if !visit(rows.row(batches), total) {
             return;
         }
     }

@@ -4,18 +4,16 @@
 //! rows that it has given, to go back. Never runs a query by itself; subscriptions are not cursors of this kind.
 
 use crate::SqlError;
+use crate::answer::QueryRows;
 use planner::hir::OutputColumn;
 use planner::parse::utility::FetchDirection;
 use repr::{CommitTime, Datum};
 use std::sync::Arc;
 
-/// A cursor's rows.
-pub type CursorRows = Box<dyn Iterator<Item = Result<Vec<Datum>, SqlError>> + Send>;
-
 /// An open cursor.
 pub struct Cursor {
     columns: Arc<[OutputColumn]>,
-    rows: CursorRows,
+    rows: QueryRows,
     /// The rows given so far, of a SCROLL cursor.
     seen: Vec<Vec<Datum>>,
     scroll: bool,
@@ -33,7 +31,7 @@ impl Cursor {
     /// Before the first row.
     pub fn new(
         columns: Arc<[OutputColumn]>,
-        rows: CursorRows,
+        rows: QueryRows,
         scroll: bool,
         hold: bool,
         opened_at: CommitTime,
@@ -81,7 +79,7 @@ impl Cursor {
 
     /// Drops its rows and what they are read from; whoever asks for one is to hear why.
     pub fn release(&mut self) {
-        self.rows = Box::new(std::iter::empty());
+        self.rows = QueryRows::none();
         self.seen = Vec::new();
         self.end = Some(self.position);
     }
@@ -89,7 +87,7 @@ impl Cursor {
     /// Reads the rest into memory, so that the cursor can outlive its snapshot (WITH HOLD at COMMIT).
     pub fn hold_rows(&mut self) -> Result<(), SqlError> {
         let rest = self.rows.by_ref().collect::<Result<Vec<_>, _>>()?;
-        self.rows = Box::new(rest.into_iter().map(Ok));
+        self.rows = QueryRows::new(rest.into_iter().map(Ok));
         Ok(())
     }
 
@@ -126,7 +124,7 @@ impl Cursor {
                 let Some(row) = self.rows.next().transpose()? else {
                     self.end = Some(self.position);
                     self.position += 1;
-                    self.rows = Box::new(std::iter::empty());
+                    self.rows = QueryRows::none();
                     return Ok(());
                 };
                 match (&mut taken, self.scroll) {
@@ -175,7 +173,7 @@ mod tests {
 
     fn cursor(rows: i32, scroll: bool) -> Cursor {
         let rows = (1..=rows).map(|number| Ok(vec![Datum::Int4(number)]));
-        Cursor::new(Arc::new([]), Box::new(rows), scroll, false, CommitTime(1))
+        Cursor::new(Arc::new([]), QueryRows::new(rows), scroll, false, CommitTime(1))
     }
 
     fn fetch(cursor: &mut Cursor, direction: FetchDirection) -> Result<Vec<i32>, &'static str> {

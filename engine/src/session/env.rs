@@ -38,6 +38,8 @@ pub(super) struct Everyday {
     pub idle_in_transaction_timeout: Option<Duration>,
     /// Of a transaction that does not say otherwise.
     pub modes: Modes,
+    /// Whether its queries may be views, and read ordered indexes in memory.
+    pub auto_views: bool,
 }
 
 impl SessionState {
@@ -63,6 +65,7 @@ impl Everyday {
             idle_session_timeout: settings.timeout("idle_session_timeout"),
             idle_in_transaction_timeout: settings.timeout("idle_in_transaction_session_timeout"),
             modes: Modes { isolation, read_only: settings.is_on("default_transaction_read_only") },
+            auto_views: settings.is_on("dogwood.auto_views"),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::statement::{self, CachedPlan};
 use super::utility::{text_columns, text_rows};
 use super::view::{Asking, OwnView, is_lookup};
 use crate::SqlError;
-use crate::protocol::{Prepared, Response, RowStream, RowTag};
+use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
 use crate::render::children;
 use crate::view::automatic;
 use crate::view::reason::NoView;
@@ -80,7 +80,7 @@ impl Session {
         let rows = lines.into_iter().map(|line| Ok(vec![Datum::Text(line.into())])).collect::<Vec<_>>();
         Ok(Response::Rows(RowStream {
             columns: columns(explained),
-            rows: Box::new(rows.into_iter()),
+            rows: QueryRows::new(rows.into_iter()),
             tag: RowTag::Fixed("EXPLAIN".into()),
         }))
     }

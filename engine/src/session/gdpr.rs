@@ -3,8 +3,8 @@
 use super::Session;
 use super::utility::text_columns;
 use crate::SqlError;
+use crate::answer::QueryRows;
 use crate::layered::Layered;
-use crate::one_shot::QueryRows;
 use crate::one_shot::watch::Watch;
 use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
@@ -62,7 +62,7 @@ impl Session {
                 let rows = self.access_rows(table, key, params)?;
                 Ok(Response::Rows(RowStream {
                     columns: access::columns(),
-                    rows: Box::new(rows.map(|row| row.map(AccessRow::into_datums))),
+                    rows: QueryRows::new(rows.map(|row| row.map(AccessRow::into_datums))),
                     tag: RowTag::Counted("SELECT"),
                 }))
             }
@@ -228,7 +228,7 @@ impl Session {
         let catalog = self.catalog();
         let rows = self.access_rows(table, key, params)?;
         let document = sar::export::document(format, &catalog, rows, &self.database.store);
-        let rows: QueryRows = Box::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
+        let rows = QueryRows::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))
     }
 
@@ -255,7 +255,7 @@ impl Session {
         };
         Ok(Response::Rows(RowStream {
             columns: compliance_columns(format),
-            rows: Box::new(rows.into_iter().map(Ok)),
+            rows: QueryRows::new(rows.into_iter().map(Ok)),
             tag: RowTag::Fixed("EXPLAIN".into()),
         }))
     }
@@ -274,7 +274,7 @@ fn forget_rows(counts: &Counts, tag: &str) -> Response {
     let rows: Vec<Result<Vec<Datum>, SqlError>> = rows.collect();
     Response::Rows(RowStream {
         columns: forget_columns(),
-        rows: Box::new(rows.into_iter()),
+        rows: QueryRows::new(rows.into_iter()),
         tag: RowTag::Fixed(tag.into()),
     })
 }

@@ -5,9 +5,10 @@ use super::copy::{self, CopyInto};
 use super::cursor::Cursor;
 use super::view::Automatic;
 use crate::SqlError;
+use crate::answer::QueryRows;
 use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode};
-use crate::one_shot::{self, QueryRows};
+use crate::one_shot;
 use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::system::Catalogs;
@@ -27,10 +28,12 @@ use std::sync::{Arc, OnceLock};
 
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
-    version: u64,
+    pub(super) version: u64,
     pub(super) planned: Planned,
     /// The maintained views that it reads.
     pub(super) views: Vec<RelationId>,
+    /// These, and those that they are made of.
+    pub(super) maintained: OnceLock<Vec<RelationId>>,
     /// The same with these views computed rather than read.
     pub(super) expanded: OnceLock<Arc<CachedPlan>>,
     /// Whether the query may be a view by its parameters.
@@ -42,8 +45,15 @@ pub struct CachedPlan {
 impl CachedPlan {
     /// A plan for a version of the catalog.
     pub(super) fn new(version: u64, planned: Planned, views: Vec<RelationId>) -> Self {
-        let (expanded, automatic, orders) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        CachedPlan { version, planned, views, expanded, automatic, orders }
+        CachedPlan {
+            version,
+            planned,
+            views,
+            maintained: OnceLock::new(),
+            expanded: OnceLock::new(),
+            automatic: OnceLock::new(),
+            orders: OnceLock::new(),
+        }
     }
 }
 
@@ -255,7 +265,7 @@ impl Session {
                 continue;
             }
             if !changed_since(transaction, &view, &locked)? {
-                return Ok(Box::new(kept.into_iter().map(Ok)));
+                return Ok(QueryRows::new(kept.into_iter().map(Ok)));
             }
             if transaction.modes.isolation == Isolation::RepeatableRead {
                 return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
@@ -274,7 +284,7 @@ impl Session {
             None => Response::Complete(tag),
             Some(columns) => Response::Rows(RowStream {
                 columns: columns.into(),
-                rows: Box::new(written.returned.into_iter().map(Ok)),
+                rows: QueryRows::new(written.returned.into_iter().map(Ok)),
                 tag: RowTag::Fixed(tag),
             }),
         })

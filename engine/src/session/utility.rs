@@ -6,7 +6,7 @@ use super::{Active, Company, Session};
 use crate::SqlError;
 use crate::ddl;
 use crate::locks::{LockKey, LockMode};
-use crate::protocol::{Prepared, Response, RowStream, RowTag};
+use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
 use crate::settings::Settings;
 use crate::transaction::Transaction;
 use crate::write::foreign_key;
@@ -41,7 +41,7 @@ pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
 /// A fixed result of text values.
 pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
     let rows = rows.into_iter().map(|row| Ok(row.into_iter().map(|value| Datum::Text(value.into())).collect()));
-    Response::Rows(RowStream { columns, rows: Box::new(rows), tag: RowTag::Fixed(tag.into()) })
+    Response::Rows(RowStream { columns, rows: QueryRows::new(rows), tag: RowTag::Fixed(tag.into()) })
 }
 
 fn complete(tag: &str) -> Result<Response, SqlError> {
@@ -420,7 +420,7 @@ impl Session {
             }
             return Ok(Response::Rows(RowStream {
                 columns: subscribed.columns().clone(),
-                rows: Box::new(rows.into_iter().map(Ok)),
+                rows: QueryRows::new(rows.into_iter().map(Ok)),
                 tag: RowTag::Counted("FETCH"),
             }));
         }
@@ -443,7 +443,7 @@ impl Session {
         }
         Ok(Response::Rows(RowStream {
             columns: cursor.columns().clone(),
-            rows: Box::new(rows.into_iter().map(Ok)),
+            rows: QueryRows::new(rows.into_iter().map(Ok)),
             tag: RowTag::Counted("FETCH"),
         }))
     }

@@ -7,8 +7,8 @@
 use super::Session;
 use super::statement::CachedPlan;
 use crate::SqlError;
+use crate::answer::QueryRows;
 use crate::layered::Layered;
-use crate::one_shot::QueryRows;
 use crate::one_shot::watch::Watch;
 use crate::protocol::Prepared;
 use crate::reader::Reader;
@@ -43,6 +43,13 @@ pub struct Shape {
     entry: OnceLock<Arc<Entry>>,
 }
 
+impl Shape {
+    /// Queries of the same identity share the view.
+    pub(super) fn identity(&self) -> &str {
+        &self.planned.lifted.identity
+    }
+}
+
 /// Why a view is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asking<'p> {
@@ -71,6 +78,14 @@ impl Session {
             return Ok(None);
         }
         let view = self.view()?;
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
+            return Ok(None);
+        }
+        let catalog = view.schema().catalog();
+        if catalog.version == cached.version {
+            cached.maintained.get_or_init(|| maintained(catalog, &cached.views));
+        }
         Ok(unreadable(&view, &cached.views).or_else(|| changed(&view, &cached.views)))
     }
 
@@ -131,7 +146,7 @@ impl Session {
             let rows_min = own.state.rows_min().unwrap_or(0);
             return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
         }
-        let rows = read::rows(&own.lifted, &own.state, &context, &watch)?;
+        let rows = read::rows(&own.lifted, &own.state, &own.view, &context, watch)?;
         match (&own.lifted.absent, rows) {
             (_, Some(rows)) => Ok(Ok(rows)),
             (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.view.clone(), params.clone())?)),
@@ -191,7 +206,7 @@ impl Session {
     }
 
     pub(super) fn auto_views(&self) -> bool {
-        self.state.lock().settings.is_on("dogwood.auto_views")
+        self.state.lock().everyday().auto_views
     }
 
     /// Whether a query may be a view by its parameters; found out once a plan.
@@ -218,12 +233,15 @@ impl Session {
 /// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
 /// that fails in one is missing in those above it.
 fn unreadable<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
-    let catalog = view.schema().catalog();
-    let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
-    let below = with_tables_below(catalog, relations.into_iter().copied());
-    let mut unread = below.iter().filter(|id| maintained(id) && view.views().ready(**id).is_none());
-    let id = unread.next()?;
-    Some(NoView::Below(*id, Box::new(NoView::of(view.views(), *id).unwrap_or(NoView::NotThere))))
+    let below = maintained(view.schema().catalog(), relations);
+    let id = below.into_iter().find(|id| view.views().ready(*id).is_none())?;
+    Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))))
+}
+
+/// The maintained views among relations and those that they are made of.
+fn maintained<'r>(catalog: &Catalog, relations: impl IntoIterator<Item = &'r RelationId>) -> Vec<RelationId> {
+    let is_maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
+    with_tables_below(catalog, relations.into_iter().copied()).into_iter().filter(is_maintained).collect()
 }
 
 /// That the transaction has changed a table that one of these relations is or reads, if it has.

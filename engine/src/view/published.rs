@@ -4,7 +4,7 @@
 
 use super::ordered::Entries;
 use crate::SqlError;
-use crate::render::shared::{ViewBatch, for_key, next_key};
+use crate::render::shared::{KeyCursor, ViewBatch, for_key, next_key};
 use crate::render::top_k::OrderedRow;
 use repr::{IndexId, RelationId, Row, ValueError};
 use std::collections::BTreeMap;
@@ -175,6 +175,44 @@ impl Arrangement {
     pub fn updates(&self) -> usize {
         use differential_dataflow::trace::BatchReader;
         self.batches.iter().map(BatchReader::len).sum()
+    }
+}
+
+/// The rows of one key after another's, each as often as it occurs, where they stand in an arrangement.
+pub struct KeyRows {
+    arrangement: Arrangement,
+    cursor: KeyCursor,
+    /// Of the row that it stands on, with this one.
+    copies: isize,
+}
+
+impl KeyRows {
+    /// Of an arrangement; of no key yet.
+    pub fn of(arrangement: Arrangement) -> Self {
+        KeyRows { arrangement, cursor: KeyCursor::default(), copies: 0 }
+    }
+
+    /// Before the first row of a key.
+    pub fn seek(&mut self, key: &[u8]) {
+        self.copies = 0;
+        self.cursor.seek(&self.arrangement.batches, key);
+    }
+
+    /// Goes on to the next row, in the arrangement's order; false at the end.
+    pub fn advance(&mut self) -> bool {
+        self.copies -= 1;
+        while self.copies <= 0 {
+            match self.cursor.advance(&self.arrangement.batches) {
+                Some(copies) => self.copies = copies,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// The row that it stands on.
+    pub fn row(&self) -> &[u8] {
+        self.arrangement.row(self.cursor.row(&self.arrangement.batches))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Answering a query from a view's published batches: keys in, finished rows out, on the caller's thread.
 
-use super::published::{Arrangement, ViewState};
+use super::published::{Arrangement, KeyRows, ViewState};
 use crate::SqlError;
-use crate::one_shot::QueryRows;
+use crate::answer::{Answer, AnswerRow, QueryRows, Stored, places};
+use crate::layered::Layered;
 use crate::one_shot::watch::{Ticker, Watch};
 use crate::render::top_k::{encode_order, limit, offset};
 use planner::lift::{Absent, KeyValues, Lifted};
@@ -10,6 +11,7 @@ use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key};
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 /// The keys that an execution asks for, each once; NULL equals nothing.
 pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
@@ -53,12 +55,14 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, Valu
     Ok(keys)
 }
 
-/// The finished rows; none if the keys have no rows, and a result all the same: see `Lifted::absent`.
+/// The finished rows; none if the keys have no rows, and a result all the same: see `Lifted::absent`. `view` is the snapshot
+/// that `state` is of, held as long as there are rows to come.
 pub fn rows(
-    lifted: &Lifted,
+    lifted: &Arc<Lifted>,
     state: &ViewState,
+    view: &Layered,
     eval: &EvalContext,
-    watch: &Watch,
+    watch: Watch,
 ) -> Result<Option<QueryRows>, SqlError> {
     let Some(arrangement) = state.arrangements.first() else { return Ok(None) };
     let keys = keys(lifted, eval)?;
@@ -66,112 +70,110 @@ pub fn rows(
     let skip = offset(finishing.offset.as_ref(), eval)?;
     let at_most = limit(finishing.limit.as_ref(), eval)?;
     let wanted = at_most.map_or(usize::MAX, |limit| limit.saturating_add(skip));
-    let mut found = Found { rows: Vec::new(), project: &finishing.project, ticker: Ticker::default() };
-    if lifted.distinct {
-        found.read_distinct(arrangement, &keys, lifted, wanted, watch)?;
-    } else if let [key] = keys.as_slice() {
-        found.read(arrangement, key, wanted, watch)?;
-    } else {
-        found.read_several(arrangement, &keys, lifted, wanted, watch)?;
+    let needs_rows = wanted > 0 && lifted.absent != Absent::Empty;
+    let whole = places(None, &finishing.project).is_none();
+    if whole || lifted.distinct || (keys.len() > 1 && !finishing.order_by.is_empty()) {
+        let mut rows = sorted(arrangement, &keys, lifted, wanted, &watch)?;
+        if rows.is_empty() && needs_rows {
+            return Ok(None);
+        }
+        rows.drain(..skip.min(rows.len()));
+        return Ok(Some(QueryRows::packed(rows, finishing.project.clone())));
     }
-    if found.rows.is_empty() && wanted > 0 && lifted.absent != Absent::Empty {
+    let mut found = Found {
+        rows: KeyRows::of(arrangement.clone()),
+        keys: keys.into_iter(),
+        lifted: lifted.clone(),
+        left: wanted,
+        stands: false,
+        watch,
+        ticker: Ticker::default(),
+        _view: view.clone(),
+    };
+    found.stands = found.advance()?;
+    if !found.stands && needs_rows {
         return Ok(None);
     }
-    let mut rows = found.rows;
-    rows.truncate(wanted);
-    rows.drain(..skip.min(rows.len()));
-    Ok(Some(Box::new(rows.into_iter().map(Ok))))
+    for _ in 0..skip {
+        if !found.advance()? {
+            break;
+        }
+    }
+    Ok(Some(QueryRows::of(found)))
 }
 
-struct Found<'p> {
-    rows: Vec<Vec<Datum>>,
-    project: &'p [usize],
+/// Rows of some keys, one key's after another's, where they stand.
+struct Found {
+    rows: KeyRows,
+    keys: std::vec::IntoIter<Vec<u8>>,
+    lifted: Arc<Lifted>,
+    left: usize,
+    /// Whether it stands on a row already that was not given yet.
+    stands: bool,
+    watch: Watch,
     ticker: Ticker,
+    _view: Layered,
 }
 
-impl Found<'_> {
-    /// One key's rows, in the arrangement's order.
-    fn read(&mut self, arrangement: &Arrangement, key: &[u8], wanted: usize, watch: &Watch) -> Result<(), SqlError> {
-        let mut stopped = Ok(());
-        if wanted == 0 {
-            return Ok(());
-        }
-        arrangement.for_key(key, |bytes| {
-            self.rows.push(project(bytes, self.project));
-            stopped = self.ticker.tick(watch).and_then(|()| watch.charge(bytes.len() + size_of::<Vec<Datum>>()));
-            stopped.is_ok() && self.rows.len() < wanted
-        });
-        stopped
-    }
-
-    /// Several keys' rows, put in order.
-    fn read_several(
-        &mut self,
-        arrangement: &Arrangement,
-        keys: &[Vec<u8>],
-        lifted: &Lifted,
-        wanted: usize,
-        watch: &Watch,
-    ) -> Result<(), SqlError> {
-        if lifted.finishing.order_by.is_empty() {
-            for key in keys {
-                self.read(arrangement, key, wanted, watch)?;
+impl Answer for Found {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        if !std::mem::take(&mut self.stands) {
+            self.ticker.tick(&self.watch)?;
+            if self.left == 0 {
+                return Ok(false);
             }
-            return Ok(());
+            while !self.rows.advance() {
+                let Some(key) = self.keys.next() else {
+                    self.left = 0;
+                    return Ok(false);
+                };
+                self.rows.seek(&key);
+            }
+            self.left -= 1;
         }
-        self.read_all(arrangement, keys, lifted, wanted, watch, |_| true)
+        // A portal is pulled long after its rows were found.
+        match self.watch.ended() {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
     }
 
-    /// Several keys' rows, each once, put in order.
-    fn read_distinct(
-        &mut self,
-        arrangement: &Arrangement,
-        keys: &[Vec<u8>],
-        lifted: &Lifted,
-        wanted: usize,
-        watch: &Watch,
-    ) -> Result<(), SqlError> {
-        let columns = lifted.key.first().copied().unwrap_or(usize::MAX);
-        let mut seen = HashSet::new();
-        self.read_all(arrangement, keys, lifted, wanted, watch, |datums| {
-            seen.insert(key::encode_all(&datums[..columns.min(datums.len())]))
-        })
-    }
-
-    fn read_all(
-        &mut self,
-        arrangement: &Arrangement,
-        keys: &[Vec<u8>],
-        lifted: &Lifted,
-        wanted: usize,
-        watch: &Watch,
-        mut keep: impl FnMut(&[Datum]) -> bool,
-    ) -> Result<(), SqlError> {
-        let mut coded = Vec::new();
-        let mut stopped = Ok(());
-        for key in keys {
-            arrangement.for_key(key, |bytes| {
-                let datums: Vec<Datum> = RowIter::over(bytes).collect();
-                stopped = self.ticker.tick(watch);
-                if stopped.is_ok() && keep(&datums) {
-                    let mut code = Vec::new();
-                    encode_order(&mut code, &lifted.finishing.order_by, &datums);
-                    coded.push((code, Row::from_bytes(bytes.into())));
-                    stopped = watch.charge(bytes.len() * 2);
-                }
-                stopped.is_ok()
-            });
-        }
-        stopped?;
-        coded.sort_unstable();
-        let rows = coded.iter().take(wanted).map(|(_, row)| project(row.bytes(), self.project));
-        self.rows.extend(rows);
-        Ok(())
+    fn row(&mut self) -> AnswerRow<'_> {
+        AnswerRow::Packed(Stored::whole(self.rows.row()), &self.lifted.finishing.project)
     }
 }
 
-/// These columns of a packed row.
-fn project(bytes: &[u8], columns: &[usize]) -> Vec<Datum> {
-    let datums: Vec<Datum> = RowIter::over(bytes).collect();
-    columns.iter().map(|column| datums[*column].clone()).collect()
+/// Rows of some keys, put in order, each once if it is to be so; no more than wanted.
+fn sorted(
+    arrangement: &Arrangement,
+    keys: &[Vec<u8>],
+    lifted: &Lifted,
+    wanted: usize,
+    watch: &Watch,
+) -> Result<Vec<Row>, SqlError> {
+    let columns = lifted.key.first().copied().unwrap_or(usize::MAX);
+    let order_by = if keys.len() > 1 || lifted.distinct { lifted.finishing.order_by.as_slice() } else { &[] };
+    let mut seen = HashSet::new();
+    let mut coded = Vec::new();
+    let mut ticker = Ticker::default();
+    let mut stopped = Ok(());
+    for key in keys {
+        arrangement.for_key(key, |bytes| {
+            let datums: Vec<Datum> = RowIter::over(bytes).collect();
+            stopped = ticker.tick(watch);
+            let once = if lifted.distinct { Some(key::encode_all(&datums[..columns.min(datums.len())])) } else { None };
+            if stopped.is_ok() && once.is_none_or(|row| seen.insert(row)) {
+                let mut code = Vec::new();
+                encode_order(&mut code, order_by, &datums);
+                coded.push((code, Row::from_bytes(bytes.into())));
+                stopped = watch.charge(bytes.len() * 2);
+            }
+            stopped.is_ok()
+        });
+    }
+    stopped?;
+    if !order_by.is_empty() {
+        coded.sort_unstable();
+    }
+    Ok(coded.into_iter().map(|(_, row)| row).take(wanted).collect())
 }

@@ -5,6 +5,7 @@
 
 use crate::SqlError;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
+use crate::view::published::Arrangement;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Index, Table};
 use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey, key};
@@ -89,6 +90,9 @@ impl Reader for Remembered {
         beside: &[(IndexId, Datum)],
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.reader.index_narrowed(table, index, values, beside)
+    }
+    fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        self.reader.arranged(table, index)
     }
     fn find(&self, table: &Table, index: Option<&Index>, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let mut asked = key::encode_all(values);

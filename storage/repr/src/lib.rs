@@ -17,6 +17,7 @@ pub mod row;
 pub mod text;
 pub mod to_char;
 pub mod types;
+pub mod value;
 
 pub use array::Array;
 pub use datum::Datum;
@@ -27,3 +28,4 @@ pub use jsonb::Jsonb;
 pub use numeric::Numeric;
 pub use row::Row;
 pub use types::{ColumnType, ScalarType};
+pub use value::Value;

@@ -7,6 +7,7 @@
 mod arithmetic;
 mod codec;
 mod transcendental;
+pub(crate) use codec::write_decimal;
 
 use crate::ValueError;
 use num_bigint::{BigInt, Sign};

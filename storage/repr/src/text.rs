@@ -14,7 +14,8 @@ pub use scalar::{assign_length, cast_length, format_uuid, parse_bool, parse_byte
 use crate::datetime::parse::{DateContext, DateOrder, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
-use crate::{Datum, Id, Interval, Jsonb, Numeric, ScalarType, ValueError};
+use crate::numeric::write_decimal;
+use crate::{Datum, Id, Interval, Jsonb, Numeric, ScalarType, Value, ValueError};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -142,32 +143,43 @@ const WRITING: &str = "writing to a String does not fail";
 /// Appends a datum's text.
 pub fn write_text(out: &mut String, datum: &Datum, scalar: &ScalarType, context: &TextContext) {
     match datum {
-        Datum::Null => {}
-        Datum::Bool(value) => out.push(if *value { 't' } else { 'f' }),
-        Datum::Int2(value) => write!(out, "{value}").expect(WRITING),
-        Datum::Int4(value) => write!(out, "{value}").expect(WRITING),
-        Datum::Int8(value) => write!(out, "{value}").expect(WRITING),
-        Datum::Oid(value) => scalar::write_object(out, *value, scalar, context),
-        Datum::Float4(value) if context.extra_float_digits > 0 => out.push_str(&format_float4(*value)),
-        Datum::Float4(value) => {
-            out.push_str(&float::format_rounded(f64::from(*value), (6 + context.extra_float_digits).max(1) as usize));
-        }
-        Datum::Float8(value) if context.extra_float_digits > 0 => out.push_str(&format_float8(*value)),
-        Datum::Float8(value) => {
-            out.push_str(&float::format_rounded(*value, (15 + context.extra_float_digits).max(1) as usize));
-        }
-        Datum::Numeric(value) => write!(out, "{value}").expect(WRITING),
+        // Known to be UTF-8.
         Datum::Text(text) | Datum::Bpchar(text) => out.push_str(text),
-        Datum::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
-        Datum::Date(value) => datetime::write_date(out, *value),
-        Datum::Time(value) => datetime::write_time(out, *value),
-        Datum::Timestamp(value) => datetime::write_timestamp(out, *value),
-        Datum::Timestamptz(value) => datetime::write_timestamptz(out, *value, &context.zone),
-        Datum::Interval(value) => out.push_str(&value.format(context.interval_style)),
-        Datum::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
-        Datum::Jsonb(value) => value.write_text(out),
-        Datum::Enum { label, .. } => out.push_str(label),
-        Datum::Array(array) => nested::write_array(out, array, scalar, context),
-        Datum::Record(fields) => nested::write_record(out, fields, scalar, context),
+        datum => write_value(out, datum.value(), scalar, context),
+    }
+}
+
+/// Appends a value's text.
+pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, context: &TextContext) {
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => out.push(if value { 't' } else { 'f' }),
+        Value::Int2(value) => write!(out, "{value}").expect(WRITING),
+        Value::Int4(value) => write!(out, "{value}").expect(WRITING),
+        Value::Int8(value) => write!(out, "{value}").expect(WRITING),
+        Value::Oid(value) => scalar::write_object(out, value, scalar, context),
+        Value::Float4(value) if context.extra_float_digits > 0 => out.push_str(&format_float4(value)),
+        Value::Float4(value) => {
+            out.push_str(&float::format_rounded(f64::from(value), (6 + context.extra_float_digits).max(1) as usize));
+        }
+        Value::Float8(value) if context.extra_float_digits > 0 => out.push_str(&format_float8(value)),
+        Value::Float8(value) => {
+            out.push_str(&float::format_rounded(value, (15 + context.extra_float_digits).max(1) as usize));
+        }
+        Value::Numeric(value) => write!(out, "{}", *value).expect(WRITING),
+        Value::Decimal { unscaled, scale } => write_decimal(out, unscaled, scale).expect(WRITING),
+        Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => {
+            out.push_str(std::str::from_utf8(text).expect("packed from a string"));
+        }
+        Value::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
+        Value::Date(value) => datetime::write_date(out, value),
+        Value::Time(value) => datetime::write_time(out, value),
+        Value::Timestamp(value) => datetime::write_timestamp(out, value),
+        Value::Timestamptz(value) => datetime::write_timestamptz(out, value, &context.zone),
+        Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
+        Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
+        Value::Jsonb(value) => value.write_text(out),
+        Value::Array(array) => nested::write_array(out, &array, scalar, context),
+        Value::Record(fields) => nested::write_record(out, &fields, scalar, context),
     }
 }

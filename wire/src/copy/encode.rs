@@ -1,27 +1,26 @@
 //! COPY TO STDOUT: rows into lines of PostgreSQL's text or CSV format, one CopyData message each.
 
 use crate::types::text::{self, TextContext};
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use engine::SqlError;
-use engine::protocol::{CopyFormat, OutputColumn};
-use repr::Datum;
+use engine::protocol::{AnswerRow, CopyFormat, OutputColumn};
 
 /// Writes one transfer.
 pub struct CopyEncoder {
     columns: Vec<OutputColumn>,
     format: CopyFormat,
     // One value, printed but not escaped.
-    value: BytesMut,
+    value: Vec<u8>,
 }
 
 impl CopyEncoder {
     /// An encoder for these columns.
     pub fn new(columns: &[OutputColumn], format: &CopyFormat) -> Self {
-        CopyEncoder { columns: columns.to_vec(), format: format.clone(), value: BytesMut::new() }
+        CopyEncoder { columns: columns.to_vec(), format: format.clone(), value: Vec::new() }
     }
 
     /// Appends the header's message if there is to be one.
-    pub fn header(&mut self, out: &mut BytesMut) -> Result<(), SqlError> {
+    pub fn header(&mut self, out: &mut Vec<u8>) -> Result<(), SqlError> {
         if !self.format.header {
             return Ok(());
         }
@@ -36,7 +35,7 @@ impl CopyEncoder {
     }
 
     /// Appends one row's message; on an error nothing of it remains.
-    pub fn row(&mut self, row: &[Datum], context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
+    pub fn row(&mut self, row: &AnswerRow<'_>, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
         let start = open(out);
         let result = self.fields(row, context, out).and_then(|()| close(start, out));
         if result.is_err() {
@@ -45,25 +44,27 @@ impl CopyEncoder {
         result
     }
 
-    fn fields(&mut self, row: &[Datum], context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
-        let mut value = std::mem::take(&mut self.value);
-        for (index, (datum, column)) in row.iter().zip(&self.columns).enumerate() {
+    fn fields(&mut self, row: &AnswerRow<'_>, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
+        let mut printed = std::mem::take(&mut self.value);
+        row.each(|index, value| -> Result<(), SqlError> {
+            let Some(column) = self.columns.get(index) else { return Ok(()) };
             if index > 0 {
                 out.put_u8(self.format.delimiter);
             }
-            if matches!(datum, Datum::Null) {
+            if value.is_null() {
                 out.put_slice(self.format.null.as_bytes());
-                continue;
+                return Ok(());
             }
-            value.clear();
-            text::encode(datum, &column.column_type.scalar, context, &mut value)?;
-            self.field(&value, self.format.force_quote.contains(&index), out);
-        }
-        self.value = value;
+            printed.clear();
+            text::encode(value, &column.column_type.scalar, context, &mut printed)?;
+            self.field(&printed, self.format.force_quote.contains(&index), out);
+            Ok(())
+        })?;
+        self.value = printed;
         Ok(())
     }
 
-    fn field(&self, value: &[u8], force_quote: bool, out: &mut BytesMut) {
+    fn field(&self, value: &[u8], force_quote: bool, out: &mut Vec<u8>) {
         if self.format.raw {
             out.put_slice(value);
             return;
@@ -71,7 +72,7 @@ impl CopyEncoder {
         if self.format.csv { self.csv(value, force_quote, out) } else { self.text(value, out) }
     }
 
-    fn text(&self, value: &[u8], out: &mut BytesMut) {
+    fn text(&self, value: &[u8], out: &mut Vec<u8>) {
         let mut rest = value;
         while let Some(at) = rest.iter().position(|&byte| byte == self.format.delimiter || is_special(byte)) {
             out.put_slice(&rest[..at]);
@@ -90,7 +91,7 @@ impl CopyEncoder {
         out.put_slice(rest);
     }
 
-    fn csv(&self, value: &[u8], force_quote: bool, out: &mut BytesMut) {
+    fn csv(&self, value: &[u8], force_quote: bool, out: &mut Vec<u8>) {
         let CopyFormat { delimiter, quote, escape, .. } = self.format;
         let needs_quotes = force_quote
             || value == self.format.null.as_bytes()
@@ -116,14 +117,14 @@ fn is_special(byte: u8) -> bool {
     matches!(byte, b'\\' | 0x08 | 0x0c | b'\n' | b'\r' | b'\t' | 0x0b)
 }
 
-fn open(out: &mut BytesMut) -> usize {
+fn open(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.put_u8(b'd');
     out.put_i32(0);
     start
 }
 
-fn close(start: usize, out: &mut BytesMut) -> Result<(), SqlError> {
+fn close(start: usize, out: &mut Vec<u8>) -> Result<(), SqlError> {
     out.put_u8(b'\n');
     let length = i32::try_from(out.len() - start - 1)
         .map_err(|_| SqlError::new("54000", "row is too large for the protocol"))?;
@@ -135,7 +136,7 @@ fn close(start: usize, out: &mut BytesMut) -> Result<(), SqlError> {
 mod tests {
     use super::*;
     use crate::copy::decode::CopyDecoder;
-    use repr::{ColumnType, ScalarType};
+    use repr::{ColumnType, Datum, ScalarType};
 
     fn columns(count: usize) -> Vec<OutputColumn> {
         let column = |name: &str| OutputColumn {
@@ -162,16 +163,17 @@ mod tests {
     fn write(format: &CopyFormat, rows: &[Vec<Datum>]) -> String {
         let width = rows.first().map_or(2, Vec::len);
         let mut encoder = CopyEncoder::new(&columns(width), format);
-        let mut out = BytesMut::new();
+        let mut out = Vec::new();
         encoder.header(&mut out).expect("fits");
         for row in rows {
-            encoder.row(row, &TextContext::default(), &mut out).expect("fits");
+            encoder.row(&AnswerRow::Values(row), &TextContext::default(), &mut out).expect("fits");
         }
-        let mut lines = Vec::new();
-        while !out.is_empty() {
-            assert_eq!(out[0], b'd');
-            let length = u32::from_be_bytes(out[1..5].try_into().expect("four bytes")) as usize;
-            lines.extend_from_slice(&out.split_to(1 + length)[5..]);
+        let (mut lines, mut rest) = (Vec::new(), out.as_slice());
+        while !rest.is_empty() {
+            assert_eq!(rest[0], b'd');
+            let length = u32::from_be_bytes(rest[1..5].try_into().expect("four bytes")) as usize;
+            lines.extend_from_slice(&rest[5..1 + length]);
+            rest = &rest[1 + length..];
         }
         String::from_utf8(lines).expect("text")
     }

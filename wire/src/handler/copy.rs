@@ -89,13 +89,14 @@ impl Handler<'_> {
         self.connection.seal();
         let mut pace = Pace::new();
         let mut rows = 0;
-        while let Some(row) = self.next_row(&mut stream)? {
-            encoder.row(&row, &context, self.connection.outgoing())?;
+        while self.send_row(&mut stream, |row, out| encoder.row(row, &context, out))? {
             rows += 1;
-            self.keep_pace(&mut pace).await?;
+            if self.seal_row(&mut pace) {
+                self.connection.flush().await?;
+            }
         }
         self.connection.feed(PgWireBackendMessage::CopyDone(CopyDone::new()))?;
-        Ok(command_tag(&stream.tag, rows))
+        Ok(command_tag(&stream.tag, rows).into_owned())
     }
 }
 

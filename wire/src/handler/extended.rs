@@ -4,28 +4,25 @@
 //! loop. Portals die with their transaction; statements live until closed.
 
 use super::{Handler, Stop};
-use crate::encode::{command_tag, row_description};
+use crate::encode::{self, Bare, command_tag, row_description};
 use crate::error::{WireError, error_response, protocol_violation};
-use crate::types::{ColumnFormat, Format, binary, column_formats, format_of, text};
+use crate::types::{Format, Formats, binary, format_of, formats, text};
 use engine::SqlError;
 use engine::protocol::{OutputColumn, Prepared, Response, RowStream, RowTag, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::data::{NoData, ParameterDescription};
-use pgwire::messages::extendedquery::{
-    Bind, BindComplete, Close, CloseComplete, Describe, Execute, Parse, ParseComplete, PortalSuspended,
-};
-use pgwire::messages::response::ReadyForQuery;
-use pgwire::messages::response::TransactionStatus::Idle;
+use pgwire::messages::data::ParameterDescription;
+use pgwire::messages::extendedquery::{Bind, Close, Describe, Execute, Parse};
 use repr::{Datum, ScalarType};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How many statements, and how many portals, one connection may keep.
 const KEPT_MAX: usize = 10_000;
 
 /// A prepared statement; the empty string is one too.
-pub(super) enum Stored {
-    Empty,
-    Statement(Arc<Prepared>),
+pub(super) struct Stored {
+    prepared: Option<Arc<Prepared>>,
+    /// Its RowDescription, if all columns are text, and if all are binary: most clients ask for it with every execution.
+    described: [OnceLock<Box<[u8]>>; 2],
 }
 
 /// A statement with its parameters, and how far it has run.
@@ -34,7 +31,7 @@ pub(super) struct Portal {
     parameters: Arc<[Datum]>,
     // What Bind asked for, for statements whose columns are known only when they run (FETCH).
     codes: Vec<i16>,
-    formats: Vec<ColumnFormat>,
+    formats: Formats,
     state: PortalState,
 }
 
@@ -47,14 +44,11 @@ enum PortalState {
 
 impl Stored {
     fn prepared(&self) -> Option<&Arc<Prepared>> {
-        match self {
-            Stored::Empty => None,
-            Stored::Statement(prepared) => Some(prepared),
-        }
+        self.prepared.as_ref()
     }
 
-    fn columns(&self) -> Option<Arc<[OutputColumn]>> {
-        self.prepared().and_then(|prepared| prepared.columns.clone())
+    fn columns(&self) -> Option<&Arc<[OutputColumn]>> {
+        self.prepared().and_then(|prepared| prepared.columns.as_ref())
     }
 }
 
@@ -71,16 +65,16 @@ impl Handler<'_> {
         if statements.len() > 1 {
             return Err(SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into());
         }
-        let stored = match statements.pop() {
-            None => Stored::Empty,
+        let prepared = match statements.pop() {
+            None => None,
             Some(statement) => {
                 let types =
                     message.type_oids.iter().map(|&oid| self.parameter_type(oid)).collect::<Result<Vec<_>, _>>()?;
-                Stored::Statement(self.session.prepare(statement, &types)?)
+                Some(self.session.prepare(statement, &types)?)
             }
         };
-        self.statements.insert(name, Arc::new(stored));
-        self.connection.feed(PgWireBackendMessage::ParseComplete(ParseComplete::new()))?;
+        self.statements.insert(name, Arc::new(Stored { prepared, described: Default::default() }));
+        self.feed_bare(Bare::Parsed);
         Ok(())
     }
 
@@ -144,12 +138,13 @@ impl Handler<'_> {
         }
         let codes = message.result_column_format_codes;
         let formats = match stored.columns() {
-            Some(columns) => column_formats(&columns, &codes)?,
-            None => Vec::new(),
+            Some(columns) => formats(columns.len(), &codes)?,
+            // None yet.
+            None => Formats::Each(Arc::from([])),
         };
         let parameters = parameters.into();
         self.portals.insert(name, Portal { stored, parameters, codes, formats, state: PortalState::Ready });
-        self.connection.feed(PgWireBackendMessage::BindComplete(BindComplete::new()))?;
+        self.feed_bare(Bare::Bound);
         Ok(())
     }
 
@@ -160,7 +155,7 @@ impl Handler<'_> {
             let types = stored.prepared().map_or(&[][..], |prepared| &prepared.param_types);
             let oids = types.iter().map(ScalarType::oid).collect();
             self.connection.feed(PgWireBackendMessage::ParameterDescription(ParameterDescription::new(oids)))?;
-            self.describe_columns(&stored, &[])?;
+            self.describe_columns(&stored, &Formats::All(Format::Text))?;
         } else {
             match self.portals.get(name) {
                 Some(portal) => {
@@ -170,18 +165,28 @@ impl Handler<'_> {
                 // A cursor of SQL's is a portal too: psycopg looks at its columns in this way.
                 None => {
                     let columns = self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
-                    self.connection.feed(row_description(&columns, &[]))?;
+                    self.connection.feed(row_description(&columns, &Formats::All(Format::Text)))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn describe_columns(&mut self, stored: &Stored, formats: &[ColumnFormat]) -> Result<(), WireError> {
-        self.connection.feed(match stored.columns() {
-            Some(columns) => row_description(&columns, formats),
-            None => PgWireBackendMessage::NoData(NoData::new()),
-        })
+    fn describe_columns(&mut self, stored: &Stored, formats: &Formats) -> Result<(), WireError> {
+        let Some(columns) = stored.columns() else {
+            self.feed_bare(Bare::NoData);
+            return Ok(());
+        };
+        let Formats::All(format) = formats else { return self.connection.feed(row_description(columns, formats)) };
+        let described = &stored.described[usize::from(format.code() == 1)];
+        if let Some(described) = described.get() {
+            self.connection.append(|out| out.extend_from_slice(described));
+            return Ok(());
+        }
+        let start = self.connection.outgoing().len();
+        self.connection.feed(row_description(columns, formats))?;
+        described.get_or_init(|| self.connection.outgoing()[start..].into());
+        Ok(())
     }
 
     pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
@@ -191,7 +196,7 @@ impl Handler<'_> {
         } else {
             self.portals.remove(name);
         }
-        self.connection.feed(PgWireBackendMessage::CloseComplete(CloseComplete::new()))?;
+        self.feed_bare(Bare::Closed);
         Ok(())
     }
 
@@ -211,13 +216,13 @@ impl Handler<'_> {
 
     async fn run_portal(&mut self, name: &str, portal: &mut Portal, max_rows: i32) -> Result<(), Stop> {
         let Some(prepared) = portal.stored.prepared().cloned() else {
-            self.feed_empty()?;
+            self.feed_bare(Bare::Empty);
             return Ok(());
         };
         let stream = match std::mem::replace(&mut portal.state, PortalState::Done(None)) {
             PortalState::Suspended(stream) => stream,
             PortalState::Done(Some(tag)) => {
-                self.feed_complete(command_tag(&tag, 0))?;
+                self.feed_complete(&command_tag(&tag, 0))?;
                 portal.state = PortalState::Done(Some(tag));
                 return Ok(());
             }
@@ -252,28 +257,31 @@ impl Handler<'_> {
         };
         let tag = match response {
             Response::Rows(stream) => return self.send_portal(portal, stream, max_rows).await,
-            Response::Empty => return Ok(self.feed_empty()?),
+            Response::Empty => {
+                self.feed_bare(Bare::Empty);
+                return Ok(());
+            }
             Response::Complete(tag) => tag,
             Response::CopyIn(copy) => self.copy_in(copy).await?,
             Response::CopyOut(stream, format) => self.copy_out(stream, &format).await?,
             Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
         };
-        Ok(self.feed_complete(tag)?)
+        Ok(self.feed_complete(&tag)?)
     }
 
     async fn send_portal(&mut self, portal: &mut Portal, mut stream: RowStream, max_rows: i32) -> Result<(), Stop> {
         // Zero and, as in PostgreSQL, whatever is below it mean all rows.
-        if portal.formats.len() != stream.columns.len() {
-            portal.formats = column_formats(&stream.columns, &portal.codes)?;
+        if !portal.formats.fit(stream.columns.len()) {
+            portal.formats = formats(stream.columns.len(), &portal.codes)?;
         }
         let limit = u64::try_from(max_rows).ok().filter(|&rows| rows > 0);
         let sent = self.send_rows(&mut stream, &portal.formats, limit).await?;
         if sent.ended {
-            self.feed_complete(command_tag(&stream.tag, sent.rows))?;
+            self.feed_complete(&command_tag(&stream.tag, sent.rows))?;
             portal.state = PortalState::Done(Some(stream.tag));
         } else {
             self.feed_notices()?;
-            self.connection.feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))?;
+            self.feed_bare(Bare::Suspended);
             portal.state = PortalState::Suspended(stream);
         }
         Ok(())
@@ -290,7 +298,7 @@ impl Handler<'_> {
                         if let Some(error) = answered.error() {
                             answer.feed(error_response(error));
                         }
-                        answer.feed(PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(Idle)));
+                        answer.append(|out| encode::ready(TransactionStatus::Idle, out));
                         answer.send(move || drop(answered));
                     });
                     return Ok(());

@@ -1,9 +1,11 @@
 //! The simple protocol: a string of statements, run one after the other as one implicit transaction.
 
 use super::{Handler, Stop};
-use crate::encode::{command_tag, row_description};
-use crate::types::column_formats;
+use crate::encode::{Bare, command_tag, row_description};
+use crate::types::{Format, Formats};
 use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
+use engine::session::Known;
+use repr::Datum;
 use std::sync::Arc;
 
 /// How far a statement was run.
@@ -20,42 +22,60 @@ impl Handler<'_> {
         // As PostgreSQL: a simple query ends the unnamed statement and portal.
         self.statements.remove("");
         self.portals.remove("");
+        let unlearned = match self.session.known(text) {
+            Known::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
+            Known::Unlearned(unlearned) => Some(unlearned),
+            Known::Nothing => None,
+        };
         let statements = self.session.parse(text)?;
         let count = statements.len();
         if count == 0 {
-            self.feed_empty()?;
+            self.feed_bare(Bare::Empty);
         }
         for (index, statement) in statements.into_iter().enumerate() {
-            let more = index + 1 < count;
-            let before = self.session.status();
             let prepared = self.session.prepare(statement, &[])?;
-            let mut runs = self.runs(&prepared, more);
-            let ran = loop {
-                let outcome = self.run_statement(&prepared, more, runs.is_first()).await;
-                if let Some(outcome) = self.outcome(&mut runs, outcome) {
-                    break outcome?;
-                }
-            };
-            let tag = match ran {
-                Ran::Through(tag) => tag,
-                Ran::Subscribed(subscribed, format) => {
-                    // Thousands may be told at once: what only running needed goes.
-                    drop((prepared, runs));
-                    match self.subscription(subscribed, &format).await? {}
-                }
-            };
-            self.leave_transaction(before);
-            match tag {
-                Some(tag) => self.feed_complete(tag)?,
-                None => self.feed_empty()?,
+            if let (Some(unlearned), 1) = (&unlearned, count) {
+                self.session.learn(unlearned, &prepared);
             }
+            self.run(prepared, Arc::from([]), index + 1 < count).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement of a query string.
+    async fn run(&mut self, prepared: Arc<Prepared>, parameters: Arc<[Datum]>, more: bool) -> Result<(), Stop> {
+        let before = self.session.status();
+        let mut runs = self.runs(&prepared, more);
+        let ran = loop {
+            let outcome = self.run_statement(&prepared, parameters.clone(), more, runs.is_first()).await;
+            if let Some(outcome) = self.outcome(&mut runs, outcome) {
+                break outcome?;
+            }
+        };
+        let tag = match ran {
+            Ran::Through(tag) => tag,
+            Ran::Subscribed(subscribed, format) => {
+                // Thousands may be told at once: what only running needed goes.
+                drop((prepared, parameters, runs));
+                match self.subscription(subscribed, &format).await? {}
+            }
+        };
+        self.leave_transaction(before);
+        match tag {
+            Some(tag) => self.feed_complete(&tag)?,
+            None => self.feed_bare(Bare::Empty),
         }
         Ok(())
     }
 
     /// Runs a statement, and commits unless more follow.
-    async fn run_statement(&mut self, prepared: &Arc<Prepared>, more: bool, first: bool) -> Result<Ran, Stop> {
-        let parameters = Arc::from([]);
+    async fn run_statement(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parameters: Arc<[Datum]>,
+        more: bool,
+        first: bool,
+    ) -> Result<Ran, Stop> {
         let response = match first {
             true => self.session.execute(prepared, parameters, more)?,
             false => self.session.execute_again(prepared, parameters, more)?,
@@ -75,9 +95,9 @@ impl Handler<'_> {
     }
 
     async fn send_result(&mut self, mut stream: RowStream) -> Result<String, Stop> {
-        let formats = column_formats(&stream.columns, &[])?;
+        let formats = Formats::All(Format::Text);
         self.connection.feed(row_description(&stream.columns, &formats))?;
         let sent = self.send_rows(&mut stream, &formats, None).await?;
-        Ok(command_tag(&stream.tag, sent.rows))
+        Ok(command_tag(&stream.tag, sent.rows).into_owned())
     }
 }

@@ -2,11 +2,10 @@
 
 use super::{Handler, Stop};
 use crate::encode::data_row;
-use crate::error::WireError;
-use crate::types::ColumnFormat;
+use crate::types::Formats;
 use engine::SqlError;
-use engine::protocol::RowStream;
-use repr::Datum;
+use engine::protocol::{AnswerRow, RowStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // A row of a slow query waits at most this long for company.
@@ -25,39 +24,49 @@ impl Handler<'_> {
     pub(super) async fn send_rows(
         &mut self,
         stream: &mut RowStream,
-        formats: &[ColumnFormat],
+        formats: &Formats,
         limit: Option<u64>,
     ) -> Result<Sent, Stop> {
-        let context = self.session.text_context();
+        let (context, columns) = (self.session.text_context(), Arc::clone(&stream.columns));
         let mut pace = Pace::new();
         let mut rows = 0;
         loop {
             if limit == Some(rows) {
                 return Ok(Sent { rows, ended: false });
             }
-            let Some(row) = self.next_row(stream)? else { return Ok(Sent { rows, ended: true }) };
-            data_row(&row, formats, &context, self.connection.outgoing())?;
+            if !self.send_row(stream, |row, out| data_row(row, &columns, formats, &context, out))? {
+                return Ok(Sent { rows, ended: true });
+            }
             rows += 1;
-            self.keep_pace(&mut pace).await?;
+            if self.seal_row(&mut pace) {
+                self.connection.flush().await?;
+            }
         }
     }
 
-    /// The next row, unless the statement is cancelled.
-    pub(super) fn next_row(&mut self, stream: &mut RowStream) -> Result<Option<Vec<Datum>>, SqlError> {
+    /// Writes the next row to what waits to be sent, unless the statement is cancelled; false at the end.
+    pub(super) fn send_row(
+        &mut self,
+        stream: &mut RowStream,
+        write: impl FnOnce(&AnswerRow<'_>, &mut Vec<u8>) -> Result<(), SqlError>,
+    ) -> Result<bool, SqlError> {
         self.check_cancelled()?;
-        stream.rows.next().transpose()
+        match stream.rows.next_row()? {
+            Some(row) => write(&row, self.connection.outgoing()).map(|()| true),
+            None => Ok(false),
+        }
     }
 
-    /// Seals the row that was just encoded, and flushes when enough waits or for long enough.
-    pub(super) async fn keep_pace(&mut self, pace: &mut Pace) -> Result<(), WireError> {
+    /// Seals the row that was just encoded; whether to flush, as enough waits or for long enough.
+    pub(super) fn seal_row(&mut self, pace: &mut Pace) -> bool {
         self.connection.seal();
         let now = Instant::now();
-        let since = *pace.waiting_since.get_or_insert(now);
-        if self.connection.wants_flush() || now.duration_since(since) >= FLUSH_AFTER {
-            self.connection.flush().await?;
-            pace.waiting_since = None;
+        let until = *pace.waits_until.get_or_insert_with(|| now + FLUSH_AFTER);
+        let flush = self.connection.wants_flush() || now >= until;
+        if flush {
+            pace.waits_until = None;
         }
-        Ok(())
+        flush
     }
 
     pub(super) fn check_cancelled(&self) -> Result<(), SqlError> {
@@ -65,14 +74,14 @@ impl Handler<'_> {
     }
 }
 
-/// Since when a row waits to be flushed. Not since the statement began: what was not sent can be run again.
+/// Until when a row that waits is flushed. Nothing when the statement begins: what was not sent can be run again.
 pub(super) struct Pace {
-    waiting_since: Option<Instant>,
+    waits_until: Option<Instant>,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Pace { waiting_since: None }
+        Pace { waits_until: None }
     }
 }
 

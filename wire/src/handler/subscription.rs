@@ -6,8 +6,7 @@ use super::copy::{TEXT, column_count};
 use super::{Handler, Stop};
 use crate::copy::encode::CopyEncoder;
 use crate::types::text::TextContext;
-use bytes::{BufMut, BytesMut};
-use engine::protocol::{Changed, CopyFormat, OutputColumn, Readiness, Subscribed, Told};
+use engine::protocol::{AnswerRow, Changed, CopyFormat, OutputColumn, Readiness, Subscribed, Told};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::CopyOutResponse;
 use std::convert::Infallible;
@@ -18,7 +17,7 @@ use std::task::Poll;
 struct Lines {
     format: CopyFormat,
     context: TextContext,
-    bytes: BytesMut,
+    bytes: Vec<u8>,
 }
 
 impl Handler<'_> {
@@ -44,7 +43,9 @@ impl Handler<'_> {
         loop {
             self.check_cancelled()?;
             match subscribed.tell()? {
-                Some(Told::Row(row)) => encoder.lines.row(&row, &encoder.context, self.connection.outgoing())?,
+                Some(Told::Row(row)) => {
+                    encoder.lines.row(&AnswerRow::Values(&row), &encoder.context, self.connection.outgoing())?;
+                }
                 Some(Told::Changed(changed)) => encoder.change(&changed, self.connection.outgoing())?,
                 None => {
                     self.connection.flush().await?;
@@ -82,22 +83,22 @@ impl<'a> ChangeEncoder<'a> {
         ChangeEncoder { lines: CopyEncoder::new(columns, format), format, context, shareable }
     }
 
-    fn change(&mut self, changed: &Changed, out: &mut BytesMut) -> Result<(), Stop> {
+    fn change(&mut self, changed: &Changed, out: &mut Vec<u8>) -> Result<(), Stop> {
         if self.shareable
             && let Some(made) = changed.made::<Lines>()
             && made.format == *self.format
             && writes_alike(&made.context, &self.context)
         {
-            out.put_slice(&made.bytes);
+            out.extend_from_slice(&made.bytes);
             return Ok(());
         }
         let start = out.len();
         for row in changed.rows() {
-            self.lines.row(&row, &self.context, out)?;
+            self.lines.row(&AnswerRow::Values(&row), &self.context, out)?;
         }
         if self.shareable {
             let context = TextContext { catalog: None, ..self.context.clone() };
-            let bytes = BytesMut::from(&out[start..]);
+            let bytes = out[start..].to_vec();
             changed.leave(|| Lines { format: self.format.clone(), context, bytes });
         }
         Ok(())

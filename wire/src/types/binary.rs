@@ -6,9 +6,9 @@
 use super::numeric;
 use crate::decode::{Body, utf8};
 use crate::types::text::{self, TextContext};
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use engine::SqlError;
-use repr::{Array, Datum, Interval, ScalarType};
+use repr::{Array, Datum, Interval, ScalarType, Value};
 use std::sync::Arc;
 
 const JSONB_VERSION: u8 = 1;
@@ -20,43 +20,45 @@ const TIMESTAMP_END: i64 = 9_223_371_331_200_000_000;
 const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Appends a value that is not NULL, without its length.
-pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
-    match datum {
-        Datum::Null => return Err(mismatch(scalar)),
-        Datum::Bool(value) => out.put_u8(u8::from(*value)),
-        Datum::Int2(value) => out.put_i16(*value),
-        Datum::Int4(value) => out.put_i32(*value),
-        Datum::Int8(value) => out.put_i64(*value),
-        Datum::Oid(value) => out.put_u32(*value),
-        Datum::Float4(value) => out.put_f32(*value),
-        Datum::Float8(value) => out.put_f64(*value),
-        Datum::Numeric(value) => numeric::encode(value, out)?,
+#[inline]
+pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    match value {
+        Value::Null => return Err(mismatch(scalar)),
+        Value::Bool(value) => out.put_u8(u8::from(value)),
+        Value::Int2(value) => out.put_i16(value),
+        Value::Int4(value) => out.put_i32(value),
+        Value::Int8(value) => out.put_i64(value),
+        Value::Oid(value) => out.put_u32(value),
+        Value::Float4(value) => out.put_f32(value),
+        Value::Float8(value) => out.put_f64(value),
+        Value::Numeric(value) => numeric::encode(&value, out)?,
+        Value::Decimal { unscaled, scale } => numeric::encode_decimal(unscaled, scale, out)?,
         // "char" is one byte, and the empty one is NUL.
-        Datum::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(value.bytes().next().unwrap_or(0)),
+        Value::Text(value) if matches!(scalar, ScalarType::Char) => out.put_u8(value.first().copied().unwrap_or(0)),
         // A document that was written as text at once.
-        Datum::Text(value) if matches!(scalar, ScalarType::Jsonb) => {
+        Value::Text(value) if matches!(scalar, ScalarType::Jsonb) => {
             out.put_u8(JSONB_VERSION);
-            out.put_slice(value.as_bytes());
+            out.put_slice(value);
         }
-        Datum::Text(value) | Datum::Bpchar(value) | Datum::Enum { label: value, .. } => out.put_slice(value.as_bytes()),
-        Datum::Bytea(value) => out.put_slice(value),
-        Datum::Date(value) => out.put_i32(*value),
-        Datum::Time(value) | Datum::Timestamp(value) | Datum::Timestamptz(value) => out.put_i64(*value),
-        Datum::Interval(value) => {
+        Value::Text(value) | Value::Bpchar(value) | Value::Enum { label: value, .. } => out.put_slice(value),
+        Value::Bytea(value) => out.put_slice(value),
+        Value::Date(value) => out.put_i32(value),
+        Value::Time(value) | Value::Timestamp(value) | Value::Timestamptz(value) => out.put_i64(value),
+        Value::Interval(value) => {
             out.put_i64(value.micros);
             out.put_i32(value.days);
             out.put_i32(value.months);
         }
-        Datum::Uuid(value) => out.put_slice(value),
-        Datum::Jsonb(_) => {
+        Value::Uuid(value) => out.put_slice(value),
+        value @ Value::Jsonb(_) => {
             out.put_u8(JSONB_VERSION);
-            text::encode(datum, scalar, context, out)?;
+            text::encode(value, scalar, context, out)?;
         }
-        Datum::Array(array) => {
+        Value::Array(array) => {
             let element = element(scalar).ok_or_else(|| mismatch(scalar))?;
-            encode_array(array, &element, context, out)?;
+            encode_array(&array, &element, context, out)?;
         }
-        Datum::Record(fields) => {
+        Value::Record(fields) => {
             let ScalarType::Record(types) = scalar else { return Err(mismatch(scalar)) };
             if types.len() != fields.len() {
                 return Err(mismatch(scalar));
@@ -64,7 +66,7 @@ pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &m
             out.put_i32(fields.len() as i32);
             for (field, (_, field_type)) in fields.iter().zip(types.iter()) {
                 out.put_u32(field_type.oid());
-                encode_with_length(field, field_type, context, out)?;
+                encode_with_length(field.value(), field_type, context, out)?;
             }
         }
     }
@@ -73,18 +75,18 @@ pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &m
 
 /// Appends a value with its length before it; NULL is -1.
 pub fn encode_with_length(
-    datum: &Datum,
+    value: Value<'_>,
     scalar: &ScalarType,
     context: &TextContext,
-    out: &mut BytesMut,
+    out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    if matches!(datum, Datum::Null) {
+    if value.is_null() {
         out.put_i32(-1);
         return Ok(());
     }
     let start = out.len();
     out.put_i32(0);
-    encode(datum, scalar, context, out)?;
+    encode(value, scalar, context, out)?;
     let length = i32::try_from(out.len() - start - 4).map_err(|_| SqlError::new("54000", "value is too large"))?;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
@@ -99,12 +101,7 @@ fn element(scalar: &ScalarType) -> Option<ScalarType> {
     }
 }
 
-fn encode_array(
-    array: &Array,
-    element: &ScalarType,
-    context: &TextContext,
-    out: &mut BytesMut,
-) -> Result<(), SqlError> {
+fn encode_array(array: &Array, element: &ScalarType, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
     out.put_i32(array.dimensions.len() as i32);
     out.put_i32(i32::from(array.elements.iter().any(|datum| matches!(datum, Datum::Null))));
     out.put_u32(element.oid());
@@ -113,7 +110,7 @@ fn encode_array(
         out.put_i32(*lower);
     }
     for datum in &array.elements {
-        encode_with_length(datum, element, context, out)?;
+        encode_with_length(datum.value(), element, context, out)?;
     }
     Ok(())
 }
@@ -259,8 +256,8 @@ mod tests {
     fn round_trip(scalar: &ScalarType, text: &str) -> String {
         let context = TextContext::default();
         let datum = repr::text::parse(scalar, -1, text, &context).expect("text is valid");
-        let mut out = BytesMut::new();
-        encode(&datum, scalar, &context, &mut out).expect("encodes");
+        let mut out = Vec::new();
+        encode(datum.value(), scalar, &context, &mut out).expect("encodes");
         assert_eq!(decode(&out, scalar, &context).expect("decodes"), datum, "{text}");
         for end in 0..out.len() {
             // A cut value may be a shorter text, but never a panic.
@@ -316,8 +313,8 @@ mod tests {
         let scalar =
             ScalarType::Record(vec![("a".to_string(), ScalarType::Int4), ("b".to_string(), ScalarType::Text)].into());
         let datum = Datum::Record(vec![Datum::Int4(1), Datum::Null].into());
-        let mut out = BytesMut::new();
-        encode(&datum, &scalar, &TextContext::default(), &mut out).expect("encodes");
+        let mut out = Vec::new();
+        encode(datum.value(), &scalar, &TextContext::default(), &mut out).expect("encodes");
         assert_eq!(hex(&out), "0000000200000017000000040000000100000019ffffffff");
     }
 

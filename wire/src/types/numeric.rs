@@ -4,7 +4,7 @@
 //! i16 groups │ i16 weight │ u16 sign │ u16 scale │ i16 group …        value = Σ group[i] × 10000^(weight − i)
 //! ```
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use engine::SqlError;
 use num_bigint::{BigInt, BigUint, Sign};
 use repr::Numeric;
@@ -17,50 +17,70 @@ const SCALE_MAX: u16 = 0x3FFF;
 const GROUP: u32 = 10_000;
 
 /// Appends the value.
-pub fn encode(value: &Numeric, out: &mut BytesMut) -> Result<(), SqlError> {
+pub fn encode(value: &Numeric, out: &mut Vec<u8>) -> Result<(), SqlError> {
     match value {
         Numeric::NaN => special(NAN, out),
         Numeric::Infinity => special(INFINITY, out),
         Numeric::NegativeInfinity => special(NEGATIVE_INFINITY, out),
         Numeric::Finite { unscaled, scale } => {
-            // Fill the last group up, so that the point stands between two groups.
-            let padding = (4 - u32::from(*scale) % 4) % 4;
-            let fraction_groups = (i64::from(*scale) + i64::from(padding)) / 4;
-            let mut groups = match u128::try_from(unscaled.magnitude()) {
-                Ok(small) if small < u128::MAX / 1000 => groups_of_small(small * 10u128.pow(padding)),
-                _ => groups_of_large(unscaled.magnitude() * BigUint::from(10u32).pow(padding)),
-            };
-            // `groups` has the least significant first.
-            let weight = groups.len() as i64 - fraction_groups - 1;
-            let trailing = groups.iter().take_while(|&&group| group == 0).count();
-            groups.drain(..trailing);
-            let overflow = || SqlError::new("22003", "value overflows numeric format");
-            out.put_i16(i16::try_from(groups.len()).map_err(|_| overflow())?);
-            out.put_i16(if groups.is_empty() { 0 } else { i16::try_from(weight).map_err(|_| overflow())? });
-            out.put_u16(if unscaled.sign() == Sign::Minus { NEGATIVE } else { 0 });
-            out.put_u16(*scale);
-            for group in groups.iter().rev() {
-                out.put_i16(*group);
+            let sign = if unscaled.sign() == Sign::Minus { NEGATIVE } else { 0 };
+            match u128::try_from(unscaled.magnitude()) {
+                Ok(small) if small < u128::MAX / 1000 => encode_small(sign, small, *scale, out)?,
+                _ => {
+                    let groups = groups_of_large(unscaled.magnitude() * BigUint::from(10u32).pow(padding(*scale)));
+                    finite(sign, &groups, *scale, out)?;
+                }
             }
         }
     }
     Ok(())
 }
 
-fn special(sign: u16, out: &mut BytesMut) {
+/// Appends `unscaled` × 10^-`scale`.
+pub fn encode_decimal(unscaled: i64, scale: u16, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    encode_small(if unscaled < 0 { NEGATIVE } else { 0 }, u128::from(unscaled.unsigned_abs()), scale, out)
+}
+
+/// A magnitude that can be multiplied by a thousand.
+fn encode_small(sign: u16, magnitude: u128, scale: u16, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let mut rest = magnitude * 10u128.pow(padding(scale));
+    // 39 digits at most.
+    let (mut groups, mut count) = ([0; 10], 0);
+    while rest > 0 {
+        groups[count] = (rest % u128::from(GROUP)) as i16;
+        rest /= u128::from(GROUP);
+        count += 1;
+    }
+    finite(sign, &groups[..count], scale, out)
+}
+
+/// Digits that fill the last group up, so that the point stands between two groups.
+fn padding(scale: u16) -> u32 {
+    (4 - u32::from(scale) % 4) % 4
+}
+
+/// `groups` has the least significant first.
+fn finite(sign: u16, groups: &[i16], scale: u16, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let fraction_groups = (i64::from(scale) + i64::from(padding(scale))) / 4;
+    let weight = groups.len() as i64 - fraction_groups - 1;
+    let trailing = groups.iter().take_while(|&&group| group == 0).count();
+    let groups = &groups[trailing..];
+    let overflow = || SqlError::new("22003", "value overflows numeric format");
+    out.put_i16(i16::try_from(groups.len()).map_err(|_| overflow())?);
+    out.put_i16(if groups.is_empty() { 0 } else { i16::try_from(weight).map_err(|_| overflow())? });
+    out.put_u16(sign);
+    out.put_u16(scale);
+    for group in groups.iter().rev() {
+        out.put_i16(*group);
+    }
+    Ok(())
+}
+
+fn special(sign: u16, out: &mut Vec<u8>) {
     out.put_i16(0);
     out.put_i16(0);
     out.put_u16(sign);
     out.put_u16(0);
-}
-
-fn groups_of_small(mut value: u128) -> Vec<i16> {
-    let mut groups = Vec::with_capacity(10);
-    while value > 0 {
-        groups.push((value % u128::from(GROUP)) as i16);
-        value /= u128::from(GROUP);
-    }
-    groups
 }
 
 fn groups_of_large(value: BigUint) -> Vec<i16> {
@@ -129,7 +149,7 @@ mod tests {
     }
 
     fn bytes(value: &Numeric) -> Vec<u8> {
-        let mut out = BytesMut::new();
+        let mut out = Vec::new();
         encode(value, &mut out).expect("fits");
         out.to_vec()
     }

@@ -5,33 +5,40 @@
 pub use repr::text::TextContext;
 
 use super::binary::parameter_text;
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use engine::SqlError;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, ScalarType, Value};
+use std::cell::RefCell;
 
-/// What most documents take.
-const JSON_BYTES: usize = 256;
+/// What is kept for the next value, of a thread.
+const KEEP_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    /// Where values are written that are printed as strings.
+    static PRINTED: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// Appends a value that is not NULL, without its length.
-pub fn encode(datum: &Datum, scalar: &ScalarType, context: &TextContext, out: &mut BytesMut) -> Result<(), SqlError> {
-    written(datum, scalar, context, |text| {
+pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    written(value, scalar, context, |text| {
         out.put_slice(text);
         Ok(())
     })
 }
 
 /// Appends a value with its length before it; NULL is -1.
+#[inline]
 pub fn encode_with_length(
-    datum: &Datum,
+    value: Value<'_>,
     scalar: &ScalarType,
     context: &TextContext,
-    out: &mut BytesMut,
+    out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    if matches!(datum, Datum::Null) {
+    if value.is_null() {
         out.put_i32(-1);
         return Ok(());
     }
-    written(datum, scalar, context, |text| {
+    written(value, scalar, context, |text| {
         let length = i32::try_from(text.len()).map_err(|_| SqlError::new("54000", "value is too large"))?;
         out.reserve(text.len() + 4);
         out.put_i32(length);
@@ -41,41 +48,45 @@ pub fn encode_with_length(
 }
 
 /// A value that is not NULL, as text.
+#[inline]
 fn written(
-    datum: &Datum,
+    value: Value<'_>,
     scalar: &ScalarType,
     context: &TextContext,
     take: impl FnOnce(&[u8]) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    match datum {
-        Datum::Bool(value) => take(if *value { b"t" } else { b"f" }),
-        Datum::Int2(value) => integer(i64::from(*value), take),
-        Datum::Int4(value) => integer(i64::from(*value), take),
-        Datum::Int8(value) => integer(*value, take),
-        Datum::Text(value) | Datum::Bpchar(value) => take(value.as_bytes()),
-        Datum::Jsonb(value) => {
-            let mut text = String::with_capacity(JSON_BYTES);
-            value.write_text(&mut text);
-            take(text.as_bytes())
-        }
-        Datum::Null
-        | Datum::Oid(_)
-        | Datum::Float4(_)
-        | Datum::Float8(_)
-        | Datum::Numeric(_)
-        | Datum::Bytea(_)
-        | Datum::Date(_)
-        | Datum::Time(_)
-        | Datum::Timestamp(_)
-        | Datum::Timestamptz(_)
-        | Datum::Interval(_)
-        | Datum::Uuid(_)
-        | Datum::Enum { .. }
-        | Datum::Array(_)
-        | Datum::Record(_) => take(repr::text::format(datum, scalar, context).as_bytes()),
+    match value {
+        Value::Bool(value) => take(if value { b"t" } else { b"f" }),
+        Value::Int2(value) => integer(i64::from(value), take),
+        Value::Int4(value) => integer(i64::from(value), take),
+        Value::Int8(value) => integer(value, take),
+        Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => take(text),
+        value @ (Value::Null
+        | Value::Oid(_)
+        | Value::Float4(_)
+        | Value::Float8(_)
+        | Value::Numeric(_)
+        | Value::Decimal { .. }
+        | Value::Bytea(_)
+        | Value::Date(_)
+        | Value::Time(_)
+        | Value::Timestamp(_)
+        | Value::Timestamptz(_)
+        | Value::Interval(_)
+        | Value::Uuid(_)
+        | Value::Jsonb(_)
+        | Value::Array(_)
+        | Value::Record(_)) => PRINTED.with_borrow_mut(|printed| {
+            printed.clear();
+            repr::text::write_value(printed, value, scalar, context);
+            let taken = take(printed.as_bytes());
+            printed.shrink_to(KEEP_BYTES_MAX);
+            taken
+        }),
     }
 }
 
+#[inline]
 fn integer<R>(value: i64, take: impl FnOnce(&[u8]) -> R) -> R {
     // The longest is -9223372036854775808.
     let mut digits = [0; 20];

@@ -5,6 +5,7 @@ use crate::server::{connect, data_folder, shared, start};
 use engine::Engine;
 use engine::config::Config;
 use std::net::SocketAddr;
+use std::time::Duration;
 use wire::server::{Server, ServerConfig, ServerError};
 
 #[test]
@@ -104,6 +105,7 @@ fn plain_text_is_refused_without_insecure_and_insecure_off_loopback() {
         insecure: true,
         certificate: None,
         connections_max: Some(1),
+        awake: Duration::ZERO,
     };
     assert!(matches!(Server::bind(&config, engine.clone()), Err(ServerError::InsecureAddress(_))));
     engine.shutdown().expect("everything is durable");

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use wire::server::{Server, ServerConfig};
 use wire::shutdown::ShutdownSwitch;
 
@@ -43,6 +44,7 @@ pub fn start(insecure: bool) -> Running {
         insecure,
         certificate: None,
         connections_max: Some(40),
+        awake: Duration::from_micros(50),
     };
     let server = Server::bind(&config, Arc::clone(&engine)).expect("server binds");
     let (address, switch) = (server.address(), server.switch());

@@ -101,7 +101,12 @@ impl Session {
             Ok(rows) => rows,
             Err(why) => return Ok(Err(why)),
         };
-        let (rows, took) = (rows.count() as u64, started.elapsed());
+        let mut count = 0;
+        for row in rows {
+            row?;
+            count += 1;
+        }
+        let (rows, took) = (count, started.elapsed());
         let times = timing.then_some((None, took));
         set(report.operators.get_mut(0), actual(rows, times));
         set(report.operators.get_mut(1), actual(rows, times));

@@ -29,6 +29,20 @@ impl Mfp {
         Ok(true)
     }
 
+    /// Whether a row passes, where nothing is appended to it. Columns that no predicate looks at may hold anything.
+    ///
+    /// # Errors
+    /// Those of `evaluate`.
+    pub fn passes(&self, row: &[Datum], ctx: &EvalContext) -> Result<bool, ValueError> {
+        debug_assert!(self.map.is_empty());
+        for (_, predicate) in &self.filter {
+            if !predicate.holds(row, ctx)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn project_row(&self, row: &mut Vec<Datum>) {
         if self.project.iter().copied().eq(0..row.len()) {
             return;

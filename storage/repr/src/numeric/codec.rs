@@ -10,28 +10,49 @@ use std::str::FromStr;
 impl fmt::Display for Numeric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unscaled, scale) = match self {
-            Numeric::Finite { unscaled, scale } => (unscaled, usize::from(*scale)),
+            Numeric::Finite { unscaled, scale } => (unscaled, scale),
             Numeric::NaN => return f.write_str("NaN"),
             Numeric::Infinity => return f.write_str("Infinity"),
             Numeric::NegativeInfinity => return f.write_str("-Infinity"),
         };
-        if scale == 0 {
-            // Nearly all: without the memory that digits of any number take.
-            return match i64::try_from(unscaled) {
-                Ok(small) => write!(f, "{small}"),
-                Err(_) => write!(f, "{unscaled}"),
-            };
+        // Nearly all: without the memory that digits of any number take.
+        if let Ok(small) = i64::try_from(unscaled) {
+            return write_decimal(f, small, *scale);
         }
-        let digits = unscaled.magnitude().to_string();
-        if unscaled.sign() == Sign::Minus {
-            f.write_str("-")?;
+        if *scale == 0 {
+            return write!(f, "{unscaled}");
         }
-        if digits.len() > scale {
-            let (whole, fraction) = digits.split_at(digits.len() - scale);
-            write!(f, "{whole}.{fraction}")
-        } else {
-            write!(f, "0.{digits:0>scale$}")
-        }
+        let sign = if unscaled.sign() == Sign::Minus { "-" } else { "" };
+        write_digits(f, sign, &unscaled.magnitude().to_string(), usize::from(*scale))
+    }
+}
+
+/// A finite numeric of few digits: `unscaled` × 10^-`scale`.
+pub(crate) fn write_decimal(out: &mut impl fmt::Write, unscaled: i64, scale: u16) -> fmt::Result {
+    if scale == 0 {
+        return write!(out, "{unscaled}");
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = unscaled.unsigned_abs();
+    while rest > 0 || at == digits.len() {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let digits = std::str::from_utf8(&digits[at..]).expect("digits are ASCII");
+    write_digits(out, if unscaled < 0 { "-" } else { "" }, digits, usize::from(scale))
+}
+
+fn write_digits(out: &mut impl fmt::Write, sign: &str, digits: &str, scale: usize) -> fmt::Result {
+    out.write_str(sign)?;
+    if digits.len() > scale {
+        let (whole, fraction) = digits.split_at(digits.len() - scale);
+        out.write_str(whole)?;
+        out.write_str(".")?;
+        out.write_str(fraction)
+    } else {
+        write!(out, "0.{digits:0>scale$}")
     }
 }
 

@@ -1,0 +1,168 @@
+//! One SQL value where it stands: in a datum, or in a packed row.
+//!
+//! What writes values out (text here, the wire's formats above) is written once, over this, so that a row can be
+//! sent as it is packed, without a datum made of it first. Never outlives what it was read from.
+
+use crate::{Array, Datum, Interval, Jsonb, Numeric};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What is lent by a datum, or was made of packed bytes.
+pub enum Held<'a, T> {
+    /// Lent.
+    Lent(&'a T),
+    /// Made.
+    Made(Box<T>),
+}
+
+impl<T> Deref for Held<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        match self {
+            Held::Lent(value) => value,
+            Held::Made(value) => value,
+        }
+    }
+}
+
+impl<T: Clone> Held<'_, T> {
+    fn into_own(self) -> T {
+        match self {
+            Held::Lent(value) => value.clone(),
+            Held::Made(value) => *value,
+        }
+    }
+}
+
+/// A value of some `ScalarType`: see `Datum`, which owns what this looks at.
+pub enum Value<'a> {
+    /// SQL NULL of any type.
+    Null,
+    /// boolean
+    Bool(bool),
+    /// smallint
+    Int2(i16),
+    /// integer
+    Int4(i32),
+    /// bigint
+    Int8(i64),
+    /// oid, xid and the reg* types
+    Oid(u32),
+    /// real
+    Float4(f32),
+    /// double precision
+    Float8(f64),
+    /// numeric
+    Numeric(Held<'a, Numeric>),
+    /// A finite numeric of few digits: `unscaled` × 10^-`scale`.
+    Decimal {
+        /// All digits.
+        unscaled: i64,
+        /// How many of them stand behind the point.
+        scale: u16,
+    },
+    /// text and its kind, in UTF-8 (as it was packed: it is not looked at again)
+    Text(&'a [u8]),
+    /// character(n), the same
+    Bpchar(&'a [u8]),
+    /// bytea
+    Bytea(&'a [u8]),
+    /// Days since 2000-01-01.
+    Date(i32),
+    /// Microseconds since midnight.
+    Time(i64),
+    /// Microseconds since 2000-01-01 00:00:00.
+    Timestamp(i64),
+    /// The same, in UTC.
+    Timestamptz(i64),
+    /// interval
+    Interval(Interval),
+    /// uuid
+    Uuid(&'a [u8; 16]),
+    /// jsonb
+    Jsonb(Held<'a, Jsonb>),
+    /// An enum's label, in UTF-8.
+    Enum {
+        /// Sort position within the type.
+        position: u32,
+        /// The label.
+        label: &'a [u8],
+    },
+    /// array, int2vector, oidvector
+    Array(Arc<Array>),
+    /// A composite value.
+    Record(Arc<[Datum]>),
+}
+
+impl Value<'_> {
+    /// Whether this is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// A datum of its own. None if a text is not UTF-8, which no packed datum is.
+    #[inline(always)]
+    pub fn into_datum(self) -> Option<Datum> {
+        Some(match self {
+            Value::Null => Datum::Null,
+            Value::Bool(value) => Datum::Bool(value),
+            Value::Int2(value) => Datum::Int2(value),
+            Value::Int4(value) => Datum::Int4(value),
+            Value::Int8(value) => Datum::Int8(value),
+            Value::Oid(value) => Datum::Oid(value),
+            Value::Float4(value) => Datum::Float4(value),
+            Value::Float8(value) => Datum::Float8(value),
+            Value::Numeric(value) => Datum::Numeric(value.into_own()),
+            Value::Decimal { unscaled, scale } => Datum::Numeric(Numeric::Finite { unscaled: unscaled.into(), scale }),
+            Value::Text(text) => Datum::Text(shared(text)?),
+            Value::Bpchar(text) => Datum::Bpchar(shared(text)?),
+            Value::Bytea(bytes) => Datum::Bytea(Arc::from(bytes)),
+            Value::Date(value) => Datum::Date(value),
+            Value::Time(value) => Datum::Time(value),
+            Value::Timestamp(value) => Datum::Timestamp(value),
+            Value::Timestamptz(value) => Datum::Timestamptz(value),
+            Value::Interval(value) => Datum::Interval(value),
+            Value::Uuid(bytes) => Datum::Uuid(*bytes),
+            Value::Jsonb(value) => Datum::Jsonb(value.into_own()),
+            Value::Enum { position, label } => Datum::Enum { position, label: shared(label)? },
+            Value::Array(array) => Datum::Array(array),
+            Value::Record(fields) => Datum::Record(fields),
+        })
+    }
+}
+
+#[inline(always)]
+fn shared(text: &[u8]) -> Option<Arc<str>> {
+    std::str::from_utf8(text).ok().map(Arc::from)
+}
+
+impl Datum {
+    /// The same, looked at where it stands.
+    #[inline]
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Datum::Null => Value::Null,
+            Datum::Bool(value) => Value::Bool(*value),
+            Datum::Int2(value) => Value::Int2(*value),
+            Datum::Int4(value) => Value::Int4(*value),
+            Datum::Int8(value) => Value::Int8(*value),
+            Datum::Oid(value) => Value::Oid(*value),
+            Datum::Float4(value) => Value::Float4(*value),
+            Datum::Float8(value) => Value::Float8(*value),
+            Datum::Numeric(value) => Value::Numeric(Held::Lent(value)),
+            Datum::Text(text) => Value::Text(text.as_bytes()),
+            Datum::Bpchar(text) => Value::Bpchar(text.as_bytes()),
+            Datum::Bytea(bytes) => Value::Bytea(bytes),
+            Datum::Date(value) => Value::Date(*value),
+            Datum::Time(value) => Value::Time(*value),
+            Datum::Timestamp(value) => Value::Timestamp(*value),
+            Datum::Timestamptz(value) => Value::Timestamptz(*value),
+            Datum::Interval(value) => Value::Interval(*value),
+            Datum::Uuid(bytes) => Value::Uuid(bytes),
+            Datum::Jsonb(value) => Value::Jsonb(Held::Lent(value)),
+            Datum::Enum { position, label } => Value::Enum { position: *position, label: label.as_bytes() },
+            Datum::Array(array) => Value::Array(array.clone()),
+            Datum::Record(fields) => Value::Record(fields.clone()),
+        }
+    }
+}
