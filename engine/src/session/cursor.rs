@@ -167,6 +167,7 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::{Cursor, FetchDirection};
+    use crate::answer::QueryRows;
     use FetchDirection::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
     use repr::{CommitTime, Datum};
     use std::sync::Arc;
