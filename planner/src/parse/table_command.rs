@@ -79,11 +79,10 @@ fn is_name(token: &TokenWithSpan) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_some() || !is_reserved(&word.value))
 }
 
-/// How many tokens are the relation: `[ONLY] [schema.]name`, `ONLY ([schema.]name)`; none if it is something else.
+/// How many tokens are the relation: `[ONLY] [schema.]name`; none if it is something else.
 fn named(after: &[&TokenWithSpan]) -> Option<usize> {
     let only = usize::from(after.first().is_some_and(|token| keyword(token) == Some(Keyword::ONLY)));
-    let in_parentheses = only == 1 && after.get(1).is_some_and(|token| token.token == Token::LParen);
-    let mut end = only + usize::from(in_parentheses);
+    let mut end = only;
     loop {
         after.get(end).filter(|token| is_name(token))?;
         end += 1;
@@ -91,10 +90,6 @@ fn named(after: &[&TokenWithSpan]) -> Option<usize> {
             Some(token) if token.token == Token::Period => end += 1,
             _ => break,
         }
-    }
-    if in_parentheses {
-        after.get(end).filter(|token| token.token == Token::RParen)?;
-        end += 1;
     }
     Some(end)
 }
@@ -153,7 +148,6 @@ mod tests {
         for (short, long) in [
             ("TABLE t", "SELECT * FROM t"),
             ("table only a.\"T\" order by 1 limit 2", "SELECT * FROM a.\"T\" ORDER BY 1 LIMIT 2"),
-            ("TABLE ONLY (t)", "SELECT * FROM (t)"),
             ("TABLE t * UNION ALL TABLE u", "SELECT * FROM t UNION ALL SELECT * FROM u"),
             ("(TABLE t) EXCEPT TABLE u", "(SELECT * FROM t) EXCEPT SELECT * FROM u"),
             ("WITH x AS (TABLE t) TABLE x", "WITH x AS (SELECT * FROM t) SELECT * FROM x"),

@@ -88,9 +88,9 @@ EXECUTE p(3)
 EXPLAIN ANALYZE EXECUTE p(4)
 ----
 Finish order by #0 limit 3::bigint output (#0) (actual time=# rows=3 loops=1)
-  Read view auto_1 by t.g = $1 (actual time=# rows=3 loops=1) (held keys=1 batches=# updates=1000)
+  Read view auto_1 by t.g = $1 (actual time=# rows=3 loops=1) (held keys=1 batches=# updates=#)
     Scan t keep (#2, #1)
-Path: automatic view "auto_1" keyed by (t.g)
+Path: automatic view "auto_1" keyed by (t.g), first 16 rows or more of each key
 Planning Time: # ms
 Execution Time: # ms
 

@@ -129,7 +129,7 @@ INSERT INTO t SELECT n, n % 2, n FROM generate_series(1, 1000) n
 
 SET dogwood.view_memory = '1MB'
 
-PREPARE p(INT) AS SELECT a.id, b.id FROM t a JOIN t b ON b.g = a.g WHERE a.x % 100 = $1 LIMIT 1
+PREPARE p(INT) AS SELECT a.id, b.id FROM t a JOIN t b ON b.g = a.g WHERE a.x % 100 = $1 OFFSET 4999
 
 EXECUTE p(3)
 ---- five times

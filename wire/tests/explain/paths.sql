@@ -288,7 +288,7 @@ EXPLAIN SELECT x FROM t WHERE g = 5 ORDER BY x LIMIT 2 OFFSET 1
 Finish order by #0 limit 2::bigint offset 1::bigint output (#0)
   Read view auto_1 by t.g = 5
     Scan t keep (#2, #1)
-Path: automatic view "auto_1" keyed by (t.g)
+Path: automatic view "auto_1" keyed by (t.g), first 16 rows or more of each key
 
 SELECT count(*) FROM t WHERE g = 4 AND x % 7 = 2
 ---- five times
