@@ -129,8 +129,6 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     options.set_paranoid_checks(true);
     options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
     options.set_track_and_verify_wals_in_manifest(true);
-    // The log goes to the system when it is flushed: one call for all that was written meanwhile.
-    options.set_manual_wal_flush(true);
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);

@@ -8,9 +8,9 @@
 //! <data>/public.key     verifies receipts and capsules; to be published by the operator
 //! <data>/rocks/         sealed rows, indexes, owners, metadata, audit log
 //! ```
-//! Durability: `write` puts a batch behind the others of the write-ahead log, `flush` makes all written so far survive a
-//! power failure; what was written and not flushed may be lost with the process. An erasure's order is: write its batch with
-//! the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
+//! Durability: `write` puts a batch into the write-ahead log of the system, `flush` makes all written so far survive a
+//! power failure. A write that the system refuses (no room) leaves the store as it was: reads go on. An erasure's order is:
+//! write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
 
 mod files;
 
@@ -224,7 +224,7 @@ impl Store {
         self.inner.keyring.allocate()
     }
 
-    /// Writes a batch: visible to later snapshots, durable after the next `flush`.
+    /// Writes a batch: visible to later snapshots, in the system's hands, durable after the next `flush`.
     ///
     /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
