@@ -67,24 +67,22 @@ impl LogRoom {
         write()
     }
 
-    /// Gives room to the newest log, if it has none. What fails costs time only: RocksDB does without. `settle` leaves
-    /// nothing of what was written outside the file.
-    pub(crate) fn make<E>(&self, settle: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    /// Gives room to the newest log, if it has none. What fails costs time only: RocksDB does without.
+    pub(crate) fn make(&self) {
         {
             let mut looked = self.looked.lock();
             let now = Instant::now();
             if looked.is_some_and(|looked| now.duration_since(looked) < LOOK_AGAIN) {
-                return Ok(());
+                return;
             }
             *looked = Some(now);
         }
-        let Ok(Some((number, path))) = self.newest() else { return Ok(()) };
+        let Ok(Some((number, path))) = self.newest() else { return };
         // Whoever writes may do so for long; there is a next time.
-        let Some(mut log) = self.log.try_lock() else { return Ok(()) };
+        let Some(mut log) = self.log.try_lock() else { return };
         if number == log.number {
-            return Ok(());
+            return;
         }
-        settle()?;
         *log = Log { number, ..Log::default() };
         if let Ok(mut file) = File::options().write(true).open(&path)
             // Nobody writes now: RocksDB's next write begins here.
@@ -94,7 +92,6 @@ impl LogRoom {
         {
             *log = Log { number, path: Some(path), end, zeroed: 0 };
         }
-        Ok(())
     }
 
     fn newest(&self) -> io::Result<Option<(u64, PathBuf)>> {
@@ -148,7 +145,6 @@ mod tests {
         let _gone = std::fs::remove_dir_all(&folder);
         let mut options = Options::default();
         options.create_if_missing(true);
-        options.set_manual_wal_flush(true);
         let db = DB::open(&options, &folder).expect("opens");
         let room = LogRoom::new(&folder, 8 << 20);
         let number = std::cell::Cell::new(0_u64);
@@ -163,7 +159,7 @@ mod tests {
         // Of what was written before the log was found the file's length tells.
         write(100);
         write(70_000);
-        room.make(|| db.flush_wal(false)).expect("found");
+        room.make();
         let path = room.log.lock().path.clone().expect("a log of its own");
         let mut ahead = 0;
         for round in 0..2_000_usize {
@@ -172,7 +168,6 @@ mod tests {
                 write(round * 104_729 % 200_000);
             }
             if round % 50 == 0 {
-                db.flush_wal(false).expect("flushed");
                 let (end, zeroed) = {
                     let log = room.log.lock();
                     (log.end, log.zeroed)

@@ -252,10 +252,8 @@ impl Store {
 
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
     pub fn flush(&self) -> Result<(), StorageError> {
-        let Inner { db, room, .. } = &*self.inner;
-        room.make(|| db.flush_wal(false))
-            .and_then(|()| db.flush_wal(true))
-            .map_err(rocks::failed("flush the write-ahead log"))
+        self.inner.room.make();
+        self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
     }
 
     /// Makes everything durable and empties the write buffers into files: the next start has no log to replay.
