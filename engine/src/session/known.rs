@@ -82,10 +82,9 @@ impl Session {
         let parsed = self.parse(&template.text).ok()?;
         let [parsed] = <[_; 1]>::try_from(parsed).ok()?;
         let lifted = statement::prepare(parsed, &self.catalog(), &types).ok()?;
-        let typed = lifted.param_types.iter().zip(&types);
-        let as_given = typed.len() == lifted.param_types.len()
-            && lifted.param_types.len() == types.len()
-            && typed.fold(true, |all, (found, given)| all && given.as_ref().is_none_or(|given| given == found));
+        let mut typed = lifted.param_types.iter().zip(&types);
+        let as_given = lifted.param_types.len() == types.len()
+            && typed.all(|(found, given)| given.as_ref().is_none_or(|given| given == found));
         let (before, after) = (prepared.plan.load_full(), lifted.plan.load_full());
         let same = as_given
             && prepared.columns == lifted.columns
