@@ -591,16 +591,9 @@ impl Reader for Layered {
     ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
         let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
         let Some(shape) = shape.filter(|shape| shape.key_form == KeyForm::Hashed) else { return Ok(None) };
-        let (snapshot, hash) = (self.snapshot(), self.store.hash_index(index.id, &key::encode_all(&[value.clone()])));
-        let located = match snapshot.held_index_rows(index.id, &hash) {
-            Some(located) if located.len() > at_most => return Ok(None),
-            Some(located) => located,
-            None => {
-                let Some(located) = self.base.index_rows_up_to(index.id, &hash, at_most)? else { return Ok(None) };
-                snapshot.keep_index_rows(index.id, &hash, &located);
-                located
-            }
-        };
+        let hash = self.store.hash_index(index.id, &key::encode_all(std::slice::from_ref(value)));
+        let located = self.base.index_rows_again_up_to(self.snapshot(), index.id, &hash, at_most)?;
+        let Some(located) = located else { return Ok(None) };
         let mut found = Vec::new();
         self.read_located(shape, located, &mut found)?;
         Ok(Some(found))

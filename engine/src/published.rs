@@ -38,7 +38,7 @@ impl Published {
         index: IndexId,
         value: &ValueHash,
     ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
-        with(&self.probes.index, || self.snapshot.index_probe(), |probe| probe.rows(index, value))
+        Ok(self.index_rows_up_to(index, value, usize::MAX)?.unwrap_or_default())
     }
 
     /// The same for whoever asks for values that were asked for before: from memory, or through a snapshot that may keep them there.
@@ -48,11 +48,24 @@ impl Published {
         index: IndexId,
         value: &ValueHash,
     ) -> Result<Vec<(RowKey, Option<MicroDbId>)>, StorageError> {
+        Ok(self.index_rows_again_up_to(through, index, value, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// As `index_rows_again`, unless they are more than `at_most`.
+    pub fn index_rows_again_up_to(
+        &self,
+        through: &Snapshot,
+        index: IndexId,
+        value: &ValueHash,
+        at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Option<MicroDbId>)>>, StorageError> {
         if let Some(rows) = through.held_index_rows(index, value) {
-            return Ok(rows);
+            return Ok((rows.len() <= at_most).then_some(rows));
         }
-        let rows = self.index_rows(index, value)?;
-        through.keep_index_rows(index, value, &rows);
+        let rows = self.index_rows_up_to(index, value, at_most)?;
+        if let Some(rows) = &rows {
+            through.keep_index_rows(index, value, rows);
+        }
         Ok(rows)
     }
 
