@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn owners_flow_along_self_references_and_never_start_there() {
-        let row_key = |number: u8| RowKey(Box::new([number]));
+        let row_key = |number: u8| RowKey::new(&[number]);
         let owner = MicroDbId([7; 16]);
         // 1 is owned; 1 → 2 → 3 → 2; 4 → 5 → 4 have nobody.
         let mut owners: BTreeMap<RowKey, BTreeMap<MicroDbId, u32>> =

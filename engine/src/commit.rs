@@ -16,6 +16,7 @@ mod flush;
 mod stage;
 
 use crate::SqlError;
+use crate::help::{self, HELPED_ITEMS_MIN};
 use crate::layered::Layered;
 use crate::marks::RecentWrites;
 use crate::overlay::{Overlay, Owners};
@@ -208,6 +209,7 @@ impl Pipeline {
             untold: 0,
         };
         let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
+        let under_way = Arc::<AtomicUsize>::default();
         let committer = Committer {
             store,
             follows: follows(&state),
@@ -216,6 +218,7 @@ impl Pipeline {
             destroyed: HashSet::new(),
             written: flush.clone(),
             statistics: statistics.clone(),
+            under_way: under_way.clone(),
             asked_for_views: false,
             failed: None,
         };
@@ -233,7 +236,7 @@ impl Pipeline {
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
         let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
         let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
-        Pipeline { commit, flush, views: to_views, under_way: Arc::default(), threads }
+        Pipeline { commit, flush, views: to_views, under_way, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
@@ -322,6 +325,8 @@ struct Committer {
     destroyed: HashSet<MicroDbId>,
     written: Arc<Stage<Flusher>>,
     statistics: Arc<Statistics>,
+    /// See `Pipeline`.
+    under_way: Arc<AtomicUsize>,
     /// The catalog has maintained views.
     follows: bool,
     /// Queries have asked for views of their own.
@@ -386,6 +391,7 @@ impl Committer {
             match self.decide(prepared, &overlay, &layer) {
                 Ok(Some(prepared)) => {
                     self.recent.record(&prepared.derivation.writes, time);
+                    let rows = overlay.len();
                     batch.append(prepared.batch);
                     if several || overlay.changes_schema() {
                         layer.absorb(&overlay, owners(&prepared.derivation));
@@ -396,6 +402,9 @@ impl Committer {
                     self.destroyed.extend(keys.clone());
                     destroyed.extend(keys);
                     replies.push((reply, prepared.erasures));
+                    if rows >= HELPED_ITEMS_MIN {
+                        help::discard(prepared.derivation);
+                    }
                 }
                 Ok(None) => reply.answer(Outcome::Again),
                 Err(error) => reply.answer(Outcome::Refused(error)),
@@ -416,6 +425,10 @@ impl Committer {
                 reply.answer(Outcome::Refused(error.clone()));
             }
             return;
+        }
+        // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
+        if self.under_way.load(Ordering::Relaxed) == 1 {
+            self.store.begin_flush();
         }
         self.statistics.write.record(started.elapsed());
         let changes_schema = layer.changes_schema();

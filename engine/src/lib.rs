@@ -14,6 +14,7 @@ mod engine;
 pub mod error;
 mod help;
 mod holders;
+mod keeper;
 mod known;
 mod layered;
 mod locks;

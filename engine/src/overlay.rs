@@ -8,6 +8,7 @@ use crate::shape::{Schema, TableShape};
 use planner::catalog::{Catalog, Table};
 use repr::hash::HashMap;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -29,13 +30,16 @@ pub struct Change {
 pub struct TableChanges {
     /// Changed rows by key. A row changed back still stands here.
     pub rows: BTreeMap<RowKey, Change>,
-    /// For each index: canonical value → keys of changed rows that have it now.
-    index: HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>,
+    index: ChangedValues,
     /// The table was truncated by this overlay: nothing below shows.
     pub truncated: bool,
     /// Indexes without entries below: all that they have is in this overlay, which holds every row.
     pub reindexed: BTreeSet<IndexId>,
 }
+
+/// For each index: canonical value → keys of changed rows that have it now.
+#[derive(Clone, Debug, Default)]
+struct ChangedValues(HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>);
 
 /// A place in the undo log, to roll back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,14 +155,20 @@ impl Overlay {
     /// Sets a row's version. `before` is its committed version, asked for only at the row's first change.
     pub fn set(&mut self, shape: &TableShape, key: RowKey, before: Option<Row>, after: Option<Row>) {
         let relation = shape.id();
-        let changes = self.tables.entry(relation).or_default();
-        let previous = changes.rows.get(&key).cloned();
-        let before = previous.as_ref().map_or(before, |change| change.before.clone());
-        if let Some(change) = &previous {
-            changes.unindex(shape, &key, change.after.as_ref());
-        }
-        changes.index(shape, &key, after.as_ref());
-        changes.rows.insert(key.clone(), Change { before, after });
+        let TableChanges { rows, index, .. } = self.tables.entry(relation).or_default();
+        let previous = match rows.entry(key.clone()) {
+            Entry::Vacant(untouched) => {
+                index.enter(shape, &key, after.as_ref());
+                untouched.insert(Change { before, after });
+                None
+            }
+            Entry::Occupied(mut changed) => {
+                let before = changed.get().before.clone();
+                index.leave(shape, &key, changed.get().after.as_ref());
+                index.enter(shape, &key, after.as_ref());
+                Some(changed.insert(Change { before, after }))
+            }
+        };
         self.undo.push(Undo::Row { relation, key, previous });
     }
 
@@ -243,10 +253,10 @@ impl Overlay {
         };
         let changes = self.tables.entry(relation).or_default();
         if let Some(change) = changes.rows.remove(&key) {
-            changes.unindex(&shape, &key, change.after.as_ref());
+            changes.index.leave(&shape, &key, change.after.as_ref());
         }
         if let Some(change) = previous {
-            changes.index(&shape, &key, change.after.as_ref());
+            changes.index.enter(&shape, &key, change.after.as_ref());
             changes.rows.insert(key, change);
         }
     }
@@ -270,9 +280,9 @@ impl Overlay {
             for (key, change) in &theirs.rows {
                 let previous = mine.rows.remove(key);
                 if let Some(previous) = &previous {
-                    mine.unindex(shape, key, previous.after.as_ref());
+                    mine.index.leave(shape, key, previous.after.as_ref());
                 }
-                mine.index(shape, key, change.after.as_ref());
+                mine.index.enter(shape, key, change.after.as_ref());
                 let before = previous.map_or_else(|| change.before.clone(), |previous| previous.before);
                 mine.rows.insert(key.clone(), Change { before, after: change.after.clone() });
             }
@@ -287,7 +297,7 @@ impl Overlay {
 impl TableChanges {
     /// Keys of changed rows whose indexed columns have this canonical value now.
     pub fn index_keys(&self, index: IndexId, value: &[u8]) -> impl Iterator<Item = &RowKey> {
-        self.index.get(&index).and_then(|values| values.get(value)).into_iter().flatten()
+        self.index.0.get(&index).and_then(|values| values.get(value)).into_iter().flatten()
     }
 
     /// Index entries of changed rows within a range of canonical values.
@@ -296,25 +306,27 @@ impl TableChanges {
         index: IndexId,
         bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     ) -> impl Iterator<Item = (&Vec<u8>, &RowKey)> {
-        self.index.get(&index).into_iter().flat_map(move |values| {
+        self.index.0.get(&index).into_iter().flat_map(move |values| {
             values.range(bounds.clone()).flat_map(|(value, keys)| keys.iter().map(move |key| (value, key)))
         })
     }
+}
 
-    fn index(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
+impl ChangedValues {
+    fn enter(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
         let Some(row) = row else { return };
         for index in &shape.table().indexes {
             if let Some(value) = shape.index_value_of(index, row) {
-                self.index.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
+                self.0.entry(index.id).or_default().entry(value).or_default().insert(key.clone());
             }
         }
     }
 
-    fn unindex(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
+    fn leave(&mut self, shape: &TableShape, key: &RowKey, row: Option<&Row>) {
         let Some(row) = row else { return };
         for index in &shape.table().indexes {
             if let Some(value) = shape.index_value_of(index, row)
-                && let Some(values) = self.index.get_mut(&index.id)
+                && let Some(values) = self.0.get_mut(&index.id)
                 && let Some(keys) = values.get_mut(&value)
             {
                 keys.remove(key);

@@ -28,7 +28,7 @@ use crate::shape::{Edge, TableShape};
 use repr::hash::HashMap;
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One row whose content or owners change.
@@ -90,7 +90,8 @@ type Deltas = Vec<(MicroDbId, i64)>;
 /// A far row's part in an edge: the value that it is met by, and who holds it.
 struct Held {
     value: Option<Vec<u8>>,
-    holders: BTreeSet<MicroDbId>,
+    /// None twice.
+    holders: Vec<MicroDbId>,
 }
 
 impl<'a> TableDerivation<'a> {
@@ -254,16 +255,19 @@ impl<'a> TableDerivation<'a> {
             if old.value.is_none() && edge.along_foreign_key() && by_primary_key {
                 continue;
             }
-            let mut by_value: BTreeMap<Vec<u8>, BTreeMap<MicroDbId, i64>> = BTreeMap::new();
-            for (held, sign) in [(old, -1), (new, 1)] {
-                let Some(value) = held.value else { continue };
-                let deltas = by_value.entry(value).or_default();
-                for holder in held.holders {
-                    *deltas.entry(holder).or_default() += sign;
+            let deltas = |holders: Vec<MicroDbId>, sign| holders.into_iter().map(move |holder| (holder, sign));
+            let by_value: Vec<(Vec<u8>, Deltas)> = match (old.value, new.value) {
+                (Some(old_value), Some(new_value)) if old_value == new_value => {
+                    vec![(old_value, merged(deltas(old.holders, -1).chain(deltas(new.holders, 1)).collect()))]
                 }
-            }
+                (old_value, new_value) => {
+                    let old_part = old_value.map(|value| (value, deltas(old.holders, -1).collect()));
+                    let new_part = new_value.map(|value| (value, deltas(new.holders, 1).collect()));
+                    old_part.into_iter().chain(new_part).collect()
+                }
+            };
             for (value, deltas) in by_value {
-                if deltas.values().all(|delta| *delta == 0) {
+                if deltas.iter().all(|(_, delta)| *delta == 0) {
                     continue;
                 }
                 let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;

@@ -1,6 +1,6 @@
 //! What was read from one state, kept for whoever asks again: an erasure's rules, owners and writing meet the same rows.
 //!
-//! Holds rows in clear, like a transaction's overlay, and no longer than the statement that fills it. Never says what
+//! Holds rows in clear, like a transaction's overlay, until they are written, and goes when a helper takes it apart. Never says what
 //! another state holds: a reader over another one starts anew.
 
 use crate::layered::Located;
@@ -118,6 +118,11 @@ impl Recall {
     /// Whether it was asked which rows a canonical value leads to.
     pub fn has_located(&self, index: IndexId, value: &[u8]) -> bool {
         self.read.lock().located.get(&index).is_some_and(|values| values.contains_key(value))
+    }
+
+    /// Whether a canonical value that was asked for leads to any row; nothing if it was not.
+    pub fn leads(&self, index: IndexId, value: &[u8]) -> Option<bool> {
+        self.read.lock().located.get(&index)?.get(value).map(|located| !located.is_empty())
     }
 
     /// Keeps the rows of a table that a canonical value leads to.

@@ -6,6 +6,7 @@
 //! rendered arrangement_log                                which operators stand for which plan, and what they hold
 //! join reduce top_k window recursive                      arranged by `repr::key` bytes
 //! inner ordered                                           groups of times in total order: one operator each
+//! arrangement shared offsets times told meter merging     what is arranged: its layout, its bytes, and when it is merged
 //! finish                                                  ORDER BY, LIMIT, projection, outside the dataflow
 //! ```
 //!
@@ -25,6 +26,7 @@ pub mod lookup_join;
 pub mod merging;
 pub mod meter;
 pub mod mfp;
+pub mod offsets;
 pub mod ordered;
 pub mod recursive;
 pub mod reduce;
@@ -32,6 +34,8 @@ pub mod rendered;
 pub mod shared;
 pub mod source;
 pub mod table_function;
+pub mod times;
+pub mod told;
 pub mod top_k;
 pub mod union;
 pub mod window;

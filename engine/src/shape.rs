@@ -255,7 +255,7 @@ impl TableShape {
             }
             None => match self.key_form {
                 KeyForm::Hashed => store.hash_key(self.id(), &hidden.to_be_bytes()),
-                KeyForm::Ordered => RowKey(Box::new(hidden.to_be_bytes())),
+                KeyForm::Ordered => RowKey::new(&hidden.to_be_bytes()),
             },
         }
     }
@@ -267,7 +267,7 @@ impl TableShape {
     pub fn key_of_value(&self, store: &Store, canonical: &[u8]) -> RowKey {
         match self.key_form {
             KeyForm::Hashed => store.hash_key(self.id(), canonical),
-            KeyForm::Ordered => RowKey(canonical.into()),
+            KeyForm::Ordered => RowKey::new(canonical),
         }
     }
     /// The canonical bytes under which a row stands in an index; `None` if it does not: hashed indexes leave

@@ -6,6 +6,7 @@
 use crate::SqlError;
 use crate::commit::{self, Committed, Outcome, Prepared};
 use crate::database::Database;
+use crate::help::{self, HELPED_ITEMS_MIN};
 use crate::holders::{Hold, Holder};
 use crate::known::{Known, OwnersSeen};
 use crate::layered::Layered;
@@ -65,6 +66,13 @@ pub struct Derived {
     pub derivation: Derivation,
 }
 
+/// See `Transaction::keep_reads`.
+struct Recalling {
+    recall: Arc<Recall>,
+    /// What was committed when that was asked for last.
+    view: Option<Arc<Layered>>,
+}
+
 /// A transaction under way.
 pub struct Transaction {
     database: Arc<Database>,
@@ -78,7 +86,7 @@ pub struct Transaction {
     /// Kept by a statement that is the transaction's last.
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
-    recall: Option<Arc<Recall>>,
+    recalling: Option<Recalling>,
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<OwnersSeen>,
     /// What COMMIT hands over, if it was prepared and is waited for.
@@ -112,7 +120,7 @@ impl Transaction {
             modes,
             overlay: Arc::new(Overlay::new(schema)),
             derived: None,
-            recall: None,
+            recalling: None,
             owners_seen: Arc::default(),
             prepared: None,
             snapshot: OneSnapshot::Open,
@@ -211,12 +219,28 @@ impl Transaction {
     /// Keeps what is read of what is committed, as long as nothing else is committed, for a statement that asks again and
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
-        self.recall = Some(Arc::new(Recall::new(self.database.latest().time)));
+        let recall = Arc::new(Recall::new(self.database.latest().time));
+        self.recalling = Some(Recalling { recall, view: None });
     }
 
     /// See `keep_reads`.
     pub fn forget_reads(&mut self) {
-        self.recall = None;
+        self.recalling = None;
+    }
+
+    /// As `committed_view`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
+    pub fn committed_again(&mut self) -> Arc<Layered> {
+        let base = self.database.latest();
+        if let Some(Recalling { view: Some(view), .. }) = &self.recalling
+            && view.is_over(&base)
+        {
+            return view.clone();
+        }
+        let view = Arc::new(self.below(base));
+        if let Some(recalling) = &mut self.recalling {
+            recalling.view = Some(view.clone());
+        }
+        view
     }
 
     fn over(&mut self, base: Arc<Published>) -> Layered {
@@ -229,7 +253,7 @@ impl Transaction {
     fn below(&mut self, base: Arc<Published>) -> Layered {
         let time = base.time;
         let view = Layered::new(self.database.store.clone(), base).keeping();
-        let Some(recall) = &mut self.recall else { return view };
+        let Some(Recalling { recall, .. }) = &mut self.recalling else { return view };
         if recall.time() != time {
             *recall = Arc::new(Recall::new(time));
         }
@@ -343,6 +367,8 @@ impl Transaction {
     pub fn hand_over(self, prepared: Prepared, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
+            // Not before the client is told: nobody waits for this memory.
+            let _changes = self.overlay.clone();
             drop(self);
             hear(match outcome {
                 Outcome::Committed(committed) => Ok(committed),
@@ -371,8 +397,12 @@ impl Transaction {
     fn prepare(&mut self) -> Result<Option<Prepared>, SqlError> {
         // What is derived stands as long as what it was derived from; that is validated like all else.
         let (time, prepared) = match self.take_derived() {
-            Some(Derived { old, derivation, .. }) => {
-                (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()))
+            Some(Derived { mut old, derivation, .. }) => {
+                let (time, prepared) = (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()));
+                if self.overlay.len() >= HELPED_ITEMS_MIN {
+                    help::discard(old.take_recall());
+                }
+                (time, prepared)
             }
             None => {
                 let base = self.database.latest();
@@ -402,5 +432,8 @@ fn kept_changing() -> SqlError {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.database.locks.release(self.id);
+        if self.overlay.len() >= HELPED_ITEMS_MIN {
+            help::discard(self.overlay.clone());
+        }
     }
 }

@@ -6,11 +6,11 @@
 //! line          from the view thread to the flush thread         hydrate     filling a view in chunks
 //! published     what readers see
 //! subscription  who watches, and how changes reach them          statistics  what is counted
-//! automatic     views that queries earn, by their parameters     keeper      drops them again
+//! automatic     views that queries earn, by their parameters     bound       first rows of keys that have many
 //! read          answering a query from published batches         reason      why a query is not
 //! below         what became of what a view reads                 history     changes to go on from
 //! ordered       value → row key, for ranges of personal tables   message     what the thread is told
-//! remembered    what filling a view has looked up           bound    first rows of keys that have many
+//! remembered    what filling a view has looked up
 //! ```
 //!
 //! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
@@ -23,7 +23,6 @@ pub mod dataflow;
 pub mod history;
 pub mod hydrate;
 pub mod inspection;
-pub mod keeper;
 pub mod line;
 pub mod maintained;
 pub mod message;

@@ -269,14 +269,10 @@ impl<'a> Writer<'a> {
 
     /// Locks an existing row and gives its newest version; `None` if it is gone.
     pub fn lock_row(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Vec<Datum>>, SqlError> {
-        Ok(self.lock_stored(shape, row_key)?.map(|row| shape.unpack(&row)))
-    }
-
-    /// As `lock_row`, as it is stored.
-    pub fn lock_stored(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
         let key = LockKey::Row(shape.id(), row_key.clone());
         self.transaction.lock(key, LockMode::Exclusive, &self.patience)?;
-        self.transaction.latest_view().get(shape.table(), row_key)
+        let newest = self.transaction.latest_view().get(shape.table(), row_key)?;
+        Ok(newest.map(|row| shape.unpack(&row)))
     }
 
     /// NOT NULL, CHECK and generated columns of a table that the statement's plan does not name (cascades, DDL).

@@ -9,6 +9,8 @@
 //! and through groups, limits and windows by making it part of their key. A query without parameters has its
 //! literals lifted instead, so that ad-hoc statements of one shape share a view. Done on the MIR as lowered.
 
+mod copies;
+
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::lower::MirQuery;
@@ -164,17 +166,16 @@ fn lift_relation(
         limit: finishing.limit,
         offset: finishing.offset,
     };
-    let count = lifting.count;
-    let kept: Vec<usize> = own.iter().copied().chain(arity..arity + count).collect();
+    let (kept, key) = kept(&relation, own, arity, distinct);
     let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, project: kept };
     let optimized = transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
     // Plans have no statistics or clocks in them: equal text is an equal view.
-    let identity = format!("{:?} by {:?}", optimized.relation, optimized.finishing);
+    let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);
     let view = physical::maintained(optimized, catalog)?;
     Ok(Ok(Lifted {
         view,
         identity,
-        key: (own.len()..own.len() + count).collect(),
+        key,
         key_names,
         asked: lifting.asked,
         finishing: outer,
@@ -182,6 +183,24 @@ fn lift_relation(
         absent,
         distinct,
     }))
+}
+
+/// The columns that a view holds: those that are shown and, behind them, of those that were lifted the ones that are not
+/// shown anyway. Which of them are the key.
+fn kept(relation: &Mir, own: Vec<usize>, arity: usize, distinct: bool) -> (Vec<usize>, Vec<usize>) {
+    let mut kept = own;
+    let mut key = Vec::with_capacity(relation.arity() - arity);
+    for lifted in arity..relation.arity() {
+        let source = copies::source(relation, lifted);
+        let is_copy = |own: &usize| copies::source(relation, *own) == source;
+        // Rows that are made distinct end where the key begins.
+        let shown = if distinct { None } else { kept.iter().position(is_copy) };
+        key.push(shown.unwrap_or(kept.len()));
+        if shown.is_none() {
+            kept.push(lifted);
+        }
+    }
+    (kept, key)
 }
 
 /// The relation as it is over no rows, if it is one group of them all and what is computed of that. Whatever is lifted
@@ -421,8 +440,13 @@ impl Lifting {
                 Mir::Reduce { input, keys, aggregates, scalar: true }
             }
             Mir::Reduce { input, mut keys, aggregates, scalar } => {
+                let (input, whole) = self.of_whole_groups(*input, &keys);
+                if !whole.is_empty() {
+                    let reduced = Mir::Reduce { input: Box::new(input), keys, aggregates, scalar };
+                    return self.lift(reduced.filter(whole));
+                }
                 let arity = input.arity();
-                let input = Box::new(self.within_groups(*input));
+                let input = Box::new(self.within_groups(input));
                 let lifted = self.count - before;
                 let (own, calls) = (keys.len(), aggregates.len());
                 keys.extend((arity..arity + lifted).map(ScalarExpr::Column));
@@ -522,6 +546,27 @@ impl Lifting {
         let with =
             |asked: &Vec<KeyValues>| more.iter().map(|more| [asked.as_slice(), more].concat()).collect::<Vec<_>>();
         self.asked = self.asked.iter().flat_map(with).collect();
+    }
+
+    /// Conditions below a group that give one of its keys several values hold for whole groups: they are put above it, where
+    /// rows of different keys are told apart. Gives the input without them, and them.
+    fn of_whole_groups(&self, input: Mir, keys: &[ScalarExpr]) -> (Mir, Vec<ScalarExpr>) {
+        let Mir::Filter { input, predicates } = input else { return (input, Vec::new()) };
+        let types = input.types();
+        let (mut kept, mut whole) = (Vec::new(), Vec::new());
+        for predicate in predicates {
+            let key = match self.condition(&predicate, &types) {
+                Some((column @ ScalarExpr::Column(from), KeyValues::Several(_) | KeyValues::Elements(_))) => {
+                    keys.iter().position(|key| *key == column).map(|key| (from, key))
+                }
+                _ => None,
+            };
+            match key {
+                Some((from, key)) => whole.push(expr::renumber(&predicate, |own| if own == from { key } else { own })),
+                None => kept.push(predicate),
+            }
+        }
+        (input.filter(kept), whole)
     }
 
     /// Below an operator that looks at rows of one key together.

@@ -4,6 +4,7 @@
 //! unlinked: `Store::write` gives them their place in the log, in commit order. A personal row enters only with an
 //! `OwnerSet`, which is never empty.
 
+use repr::hash::HashMap;
 use repr::{MicroDbId, RelationId, Row, RowKey};
 
 use crate::audit::PendingAudit;
@@ -140,28 +141,49 @@ impl Batch {
     }
 
     /// Puts the operations in the order of their keys, which RocksDB's write buffers take several times as fast. For all but
-    /// small batches: it copies them. A batch that deletes ranges is left as it is.
+    /// small batches: it copies them. A batch that deletes ranges is left as it is, and so is one of gigabytes.
     pub fn sort(&mut self) {
-        // Each with its key's beginning, which mostly decides without a look at the rest.
-        let mut families: [Vec<(u128, &[u8], &[u8])>; FAMILIES.len()] = Default::default();
+        if u32::try_from(self.operations.len()).is_err() {
+            return;
+        }
+        // Of one table's or index's operations most come in order already, or differ in the first bytes after its number.
+        let mut groups: HashMap<(u8, u32), Vec<Standing>> = HashMap::default();
         let mut rest = self.operations.as_slice();
         while let Some((&tag, after)) = rest.split_first() {
             if tag & !FAMILY_MASK == DELETE_RANGE {
                 return;
             }
-            let whole = rest;
+            let start = self.operations.len() - rest.len();
             rest = after;
             let key = take_part(&mut rest);
             take_part(&mut rest);
-            families[usize::from(tag & FAMILY_MASK)].push((beginning(key), key, &whole[..whole.len() - rest.len()]));
+            let (group, first) = beginning(key);
+            let end = self.operations.len() - rest.len();
+            groups.entry((tag & FAMILY_MASK, group)).or_default().push(Standing {
+                first,
+                start: start as u32,
+                end: end as u32,
+            });
         }
+        let mut order: Vec<(u8, u32)> = groups.keys().copied().collect();
+        order.sort_unstable();
         let mut sorted = Vec::with_capacity(self.operations.len());
-        for operations in &mut families {
-            // Stable: of two operations on one key the later stays the later. Most come in order already.
-            operations.sort_by(|(one, key, _), (other, other_key, _)| one.cmp(other).then_with(|| key.cmp(other_key)));
-            operations.iter().for_each(|(_, _, operation)| sorted.extend_from_slice(operation));
+        for group in order {
+            let standing = groups.get_mut(&group).expect("listed above");
+            // Stable: of two operations on one key the later stays the later.
+            standing.sort_by(|one, other| {
+                one.first.cmp(&other.first).then_with(|| self.key_at(one.start).cmp(self.key_at(other.start)))
+            });
+            standing.iter().for_each(|one| {
+                sorted.extend_from_slice(&self.operations[one.start as usize..one.end as usize]);
+            });
         }
         self.operations = sorted;
+    }
+
+    /// The key of the operation that begins there.
+    fn key_at(&self, start: u32) -> &[u8] {
+        take_part(&mut &self.operations[start as usize + 1..])
     }
 
     /// How many operations and audit records.
@@ -244,12 +266,22 @@ impl Batch {
     }
 }
 
-/// The first bytes of a key as a number, in the order of keys; what is shorter is filled up with zeros.
-fn beginning(key: &[u8]) -> u128 {
-    let mut first = [0; 16];
+/// Where an operation stands among the others.
+struct Standing {
+    /// See `beginning`.
+    first: u64,
+    start: u32,
+    end: u32,
+}
+
+/// The first four bytes of a key and the eight after them as numbers, in the order of keys; what is shorter is filled up with
+/// zeros.
+fn beginning(key: &[u8]) -> (u32, u64) {
+    let mut first = [0; 12];
     let bytes = key.len().min(first.len());
     first[..bytes].copy_from_slice(&key[..bytes]);
-    u128::from_be_bytes(first)
+    let [a, b, c, d, rest @ ..] = first;
+    (u32::from_be_bytes([a, b, c, d]), u64::from_be_bytes(rest))
 }
 
 fn length(bytes: usize) -> [u8; 4] {

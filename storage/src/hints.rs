@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_guess_is_of_its_relation_and_row() {
         let hints = Hints::default();
-        let (one, other) = (RowKey(Box::new([7; 16])), RowKey(Box::new([8; 16])));
+        let (one, other) = (RowKey::new(&[7; 16]), RowKey::new(&[8; 16]));
         let owner = microdb::loaded([1, 2, 3, 4, 5, 6]);
         hints.set(RelationId(3), &one, owner);
         assert_eq!(hints.get(RelationId(3), &one), Some(owner));

@@ -156,11 +156,11 @@ fn parse_hashed(key: &[u8], value: &[u8]) -> Option<(ValueHash, RowKey, Option<M
         [] => None,
         bytes => Some(microdb::loaded(bytes.try_into().ok()?)),
     };
-    Some((hash, RowKey(row.into()), locator))
+    Some((hash, RowKey::new(row), locator))
 }
 
 fn parse_ordered(key: &[u8], length: &[u8]) -> Option<(Vec<u8>, RowKey)> {
     let (length, rest) = varint::read(length)?;
     let (value, row) = key.get(4..)?.split_at_checked(usize::try_from(length).ok()?)?;
-    rest.is_empty().then(|| (value.to_vec(), RowKey(row.into())))
+    rest.is_empty().then(|| (value.to_vec(), RowKey::new(row)))
 }

@@ -77,7 +77,7 @@ pub(crate) fn parse_personal_row(bytes: &[u8]) -> Option<(MicroDbId, RowKey)> {
     if key.len() != HASH_BYTES {
         return None;
     }
-    Some((microdb::loaded(prefix[4..].try_into().ok()?), RowKey(key.into())))
+    Some((microdb::loaded(prefix[4..].try_into().ok()?), RowKey::new(key)))
 }
 
 /// The bytes of a personal row key.
@@ -149,7 +149,7 @@ pub(crate) fn owners_of(relation: RelationId, key: &RowKey) -> [u8; FILTER_PREFI
 /// The parts of an ownership entry's key.
 pub(crate) fn parse_owner(bytes: &[u8]) -> Option<(RowKey, MicroDbId)> {
     let (prefix, microdb) = bytes.split_at_checked(FILTER_PREFIX_BYTES)?;
-    Some((RowKey(prefix[4..].into()), microdb::loaded(microdb.try_into().ok()?)))
+    Some((RowKey::new(&prefix[4..]), microdb::loaded(microdb.try_into().ok()?)))
 }
 
 /// The key of a data subject's record, found by its row.
@@ -179,7 +179,7 @@ pub(crate) const SUBJECTS_BY_MICRODB: [u8; 1] = [SUBJECT_BY_MICRODB];
 /// The relation and row key of `relation ‖ row key`, as they stand in subjects' records.
 pub(crate) fn parse_relation_row(bytes: &[u8]) -> Option<(RelationId, RowKey)> {
     let (relation, key) = bytes.split_first_chunk::<4>()?;
-    (key.len() == HASH_BYTES).then(|| (RelationId(u32::from_be_bytes(*relation)), RowKey(key.into())))
+    (key.len() == HASH_BYTES).then(|| (RelationId(u32::from_be_bytes(*relation)), RowKey::new(key)))
 }
 
 /// The smallest key above every key with this prefix; nothing when the prefix is all 0xff.
@@ -238,7 +238,7 @@ mod tests {
         for _ in 0..50_000 {
             let id = [1, 2, 0x0100, 0x0001_0000][numbers.below(4) as usize];
             let microdb = microdb::loaded(numbers.bytes());
-            let key = RowKey(Box::new(numbers.bytes::<16>()));
+            let key = RowKey::new(&numbers.bytes::<16>());
             let value = numbers.bytes::<16>();
             let relation = RelationId(id);
             let row = (id, microdb, key.clone());

@@ -26,9 +26,11 @@ pub mod microdb;
 mod owners;
 mod read_cache;
 mod rocks;
+mod settling;
 pub mod snapshot;
 pub mod store;
 mod subjects;
+mod write_form;
 
 pub use batch::Batch;
 pub use config::{Cipher, RootKeySource, StoreOptions};

@@ -12,13 +12,17 @@
 //! Zeros never meet a record: every write to the log goes through `write`, which keeps them apart, and `end` is no less than
 //! what RocksDB may have written. A log that is read after a crash ends where zeros begin; RocksDB cuts off what is left when
 //! it closes the file. The price is that each log is written twice.
+//!
+//! Whoever writes alone begins to bring what was written to the disk before it waits for that: `begin`.
 
 use parking_lot::Mutex;
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A new log is found after so long at the latest. Until then it grows as it is written. The file itself must not be looked
@@ -30,6 +34,12 @@ const STEP: u64 = 256 << 10;
 /// Left between what RocksDB may have written and the zeros, though `log_bytes` is enough by itself.
 const MARGIN: u64 = 64 << 10;
 const PAGE: u64 = 4 << 10;
+/// More is left to the flush: it is long by itself.
+const BEGUN_BYTES_MAX: u64 = 8 * PAGE;
+
+/// RocksDB's log: blocks, and in them records with a header each.
+const BLOCK: u64 = 32 << 10;
+const HEADER: u64 = 7;
 
 static ZEROS: [u8; STEP as usize] = [0; STEP as usize];
 
@@ -47,10 +57,15 @@ pub(crate) struct LogRoom {
 #[derive(Default)]
 struct Log {
     number: u64,
-    /// None where no zeros can be written.
-    path: Option<PathBuf>,
+    /// None where no zeros can be written. Closed when there is a newer log, and by `leave`: a log that RocksDB deletes is
+    /// gone then.
+    file: Option<Arc<File>>,
     end: u64,
     zeroed: u64,
+    /// Where the last record ends, and where that began which the disk has not been given. Only a guess: RocksDB may write
+    /// otherwise, which costs time and nothing else.
+    written: u64,
+    begun: u64,
 }
 
 impl LogRoom {
@@ -63,8 +78,32 @@ impl LogRoom {
     pub(crate) fn write<T>(&self, batch_bytes: usize, write: impl FnOnce() -> T) -> T {
         let mut log = self.log.lock();
         log.end += log_bytes(batch_bytes as u64);
+        log.written = record_end(log.written, batch_bytes as u64);
         log.write_ahead(self.bytes);
         write()
+    }
+
+    /// Begins to bring what was written to the disk, without waiting for it. Not more than a hint.
+    pub(crate) fn begin(&self) {
+        let (file, from, to) = {
+            let mut log = self.log.lock();
+            let Some(file) = log.file.clone() else { return };
+            let (from, to) = (log.begun, log.written);
+            log.begun = to;
+            (file, from, to)
+        };
+        if to - from > BEGUN_BYTES_MAX {
+            return;
+        }
+        // Linux begins to write the pages that it is advised to let go of. Asked for a part of one page it lets go of none.
+        for page in from / PAGE..to.div_ceil(PAGE) {
+            let _hint = fadvise(&file, page * PAGE + 1, NonZeroU64::new(1), Advice::DontNeed);
+        }
+    }
+
+    /// Lets go of the log, which is about to be replaced.
+    pub(crate) fn leave(&self) {
+        *self.log.lock() = Log::default();
     }
 
     /// Gives room to the newest log, if it has none. What fails costs time only: RocksDB does without.
@@ -90,7 +129,7 @@ impl LogRoom {
             // Never shorter: RocksDB may have written beyond. Not every file system can.
             && fallocate(&file, FallocateFlags::empty(), 0, self.bytes).is_ok()
         {
-            *log = Log { number, path: Some(path), end, zeroed: 0 };
+            *log = Log { number, file: Some(Arc::new(file)), end, zeroed: 0, written: end, begun: end };
         }
     }
 
@@ -113,19 +152,35 @@ impl Log {
         if from <= self.zeroed || from >= to {
             return;
         }
-        let Some(path) = &self.path else { return };
-        // Not held open: a log that RocksDB deletes is gone then.
-        let file = File::options().write(true).open(path);
-        match file.and_then(|file| file.write_all_at(&ZEROS[..(to - from) as usize], from)) {
+        let Some(file) = &self.file else { return };
+        match file.write_all_at(&ZEROS[..(to - from) as usize], from) {
             Ok(()) => self.zeroed = to,
-            Err(_) => self.path = None,
+            Err(_) => self.file = None,
         }
     }
 }
 
 /// What a batch takes in the log at most: itself, and the headers of its parts, which end with blocks of 32 KiB.
 fn log_bytes(batch: u64) -> u64 {
-    batch + (batch / (32 << 10) + 2) * 64
+    batch + (batch / BLOCK + 2) * 64
+}
+
+/// Where a batch's record ends that begins here.
+fn record_end(mut at: u64, batch: u64) -> u64 {
+    let mut left = batch;
+    loop {
+        let room = BLOCK - at % BLOCK;
+        if room < HEADER {
+            at += room;
+            continue;
+        }
+        let part = left.min(room - HEADER);
+        at += HEADER + part;
+        left -= part;
+        if left == 0 {
+            return at;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,26 +208,31 @@ mod tests {
             number.set(number.get() + 1);
             let number = number.get();
             // No zeros in it.
-            batch.put(format!("{number:08}"), vec![0xaa; bytes]);
+            batch.put(format!("{number:08}"), vec![0xaa; bytes + 1]);
             room.write(batch.size_in_bytes(), || db.write(batch)).expect("written");
         };
         // Of what was written before the log was found the file's length tells.
         write(100);
         write(70_000);
         room.make();
-        let path = room.log.lock().path.clone().expect("a log of its own");
+        assert!(room.log.lock().file.is_some(), "a log of its own");
+        let (_, path) = room.newest().expect("the folder is read").expect("there is a log");
         let mut ahead = 0;
         for round in 0..2_000_usize {
             write(round * 7919 % 3_000);
             if round % 100 == 0 {
                 write(round * 104_729 % 200_000);
             }
+            if round % 7 == 0 {
+                room.begin();
+            }
             if round % 50 == 0 {
-                let (end, zeroed) = {
+                let (end, zeroed, record_end) = {
                     let log = room.log.lock();
-                    (log.end, log.zeroed)
+                    (log.end, log.zeroed, log.written)
                 };
                 let written = written(&path);
+                assert_eq!(written, record_end);
                 assert!(written <= end, "{written} bytes are more than {end}");
                 assert!(end - written < 400_000, "{written} bytes are far fewer than {end}");
                 ahead += u64::from(zeroed > end);

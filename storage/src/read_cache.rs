@@ -403,7 +403,7 @@ fn parse_rows(mut content: &[u8]) -> IndexRows {
                 (Some(microdb::loaded(*id)), rest)
             }
         };
-        rows.push((RowKey(key.into()), microdb));
+        rows.push((RowKey::new(key), microdb));
         content = rest;
     }
     rows
@@ -420,7 +420,7 @@ mod tests {
     fn key(of: u64) -> RowKey {
         let mut bytes = [3; 16];
         bytes[4..12].copy_from_slice(&of.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-        RowKey(Box::new(bytes))
+        RowKey::new(&bytes)
     }
 
     fn row(of: i64) -> Row {

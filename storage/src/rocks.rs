@@ -61,14 +61,8 @@ impl Family {
     fn options(self, cache: &Cache) -> Result<Options, StorageError> {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
-        blocks.set_block_size(16 << 10);
         // Keys are mostly keyed hashes, which share little: few are read on the way to one.
         blocks.set_block_restart_interval(4);
-        // One index and one filter of a 64 MB file are over a megabyte: more than a shard of a small cache holds, so that
-        // each read would fetch them anew. In parts they are cached as rows are.
-        blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
-        blocks.set_partition_filters(true);
-        blocks.set_metadata_block_size(16 << 10);
         blocks.set_pin_top_level_index_and_filter(true);
         blocks.set_format_version(6);
         blocks.set_hybrid_ribbon_filter(10.0, 1);
@@ -87,23 +81,34 @@ impl Family {
         let mut options = from_text(hints)?;
         options.set_write_buffer_size(32 << 20);
         options.set_max_write_buffer_number(3);
-        options.set_target_file_size_base(64 << 20);
         options.set_level_compaction_dynamic_level_bytes(true);
         match self {
             // Filters of write buffers are allocated as wholes when the store is opened: some ten bits a key.
-            // Rows are asked for by their whole key; absent ones are answered by the filter.
+            // Rows are asked for by their whole key, one here and one there: small blocks, and a whole index, which is small
+            // beside them and looked through once.
             Family::Rows | Family::Subjects => {
+                blocks.set_block_size(8 << 10);
+                options.set_target_file_size_base(32 << 20);
                 // So a block says at once where a key would stand.
                 blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
                 blocks.set_data_block_hash_ratio(0.75);
                 options.set_memtable_whole_key_filtering(true);
                 options.set_memtable_prefix_bloom_ratio(0.01);
+                // Who asks for a row mostly knows from an index that it is there: the last level needs no filter.
+                options.set_optimize_filters_for_hits(self == Family::Rows);
             }
             // These are asked for by their prefix alone: which entries does this value or row have?
             Family::Index | Family::Owners => {
                 options.set_prefix_extractor(SliceTransform::create_fixed_prefix(FILTER_PREFIX_BYTES));
                 options.set_memtable_prefix_bloom_ratio(0.02);
                 blocks.set_whole_key_filtering(false);
+                blocks.set_block_size(16 << 10);
+                options.set_target_file_size_base(64 << 20);
+                // The filter of such a file is over a megabyte: more than a shard of a small cache holds, so that each
+                // read would fetch it anew. In parts it is cached as entries are.
+                blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+                blocks.set_partition_filters(true);
+                blocks.set_metadata_block_size(16 << 10);
             }
             Family::Meta | Family::Audit => {
                 options.set_write_buffer_size(8 << 20);
@@ -117,6 +122,12 @@ impl Family {
 /// Options that the crate binds only as text, over the defaults.
 fn from_text(text: &str) -> Result<Options, StorageError> {
     Options::default().get_options_from_string(text).map_err(failed("set the storage engine's options"))
+}
+
+/// How many files of a family wait to be merged into the levels below before that is done.
+pub(crate) fn set_waiting_files(db: &DB, family: Family, most: u32) -> Result<(), StorageError> {
+    db.set_options_cf(family.handle(db), &[("level0_file_num_compaction_trigger", &most.to_string())])
+        .map_err(failed("set the storage engine's options"))
 }
 
 /// Opens or creates the database with its families.

@@ -406,7 +406,7 @@ fn open_impersonal(
 ) -> Result<(RowKey, Row), StorageError> {
     let key = &key[4..];
     let (_, plain) = store.open_impersonal(Place::Impersonal(relation, key), sealed)?;
-    Ok((RowKey(key.into()), Row::from_bytes(plain.into_boxed_slice())))
+    Ok((RowKey::new(key), Row::from_bytes(plain.into_boxed_slice())))
 }
 
 /// Opens a stored copy found at a key of `rows`.

@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, RowKey};
-use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range, WriteBatch};
+use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions, Range};
 
 use crate::audit::log::Log;
-use crate::batch::{Batch, Operation};
+use crate::batch::Batch;
 use crate::config::{Cipher, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
@@ -34,8 +34,10 @@ use crate::keyspace;
 use crate::log_room::LogRoom;
 use crate::read_cache::ReadCache;
 use crate::rocks::{self, FAMILIES, Family};
+use crate::settling::Settling;
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
+use crate::write_form::{WriteForm, Writes};
 
 /// An open data folder. Clones share it; it closes with the last clone, snapshot and iterator.
 #[derive(Clone)]
@@ -45,6 +47,7 @@ pub struct Store {
 
 struct Inner {
     db: DB,
+    form: WriteForm,
     room: LogRoom,
     cache: Cache,
     keyring: Keyring,
@@ -55,6 +58,7 @@ struct Inner {
     subjects: Subjects,
     reads: ReadCache,
     hashes: HashMemory,
+    settling: Mutex<Settling>,
     // Last, so that the folder is free only when all else is closed.
     _lock: File,
 }
@@ -127,10 +131,12 @@ impl Store {
         files::publish_key(options, &keyring.signing().public())?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let db = rocks::open(&files::rocks(options), &cache)?;
+        let form = WriteForm::of(&db);
         let room = LogRoom::new(&files::rocks(options), rocks::WAL_BYTES_MAX);
         let log = Log::open(&db, keyring.database(), keyring.signing())?;
         let inner = Inner {
             db,
+            form,
             room,
             cache,
             keyring,
@@ -141,6 +147,7 @@ impl Store {
             subjects: Subjects::default(),
             reads: ReadCache::new(options.block_cache_bytes / 4),
             hashes: HashMemory::new(),
+            settling: Mutex::new(Settling::new()),
             _lock: lock,
         };
         let store = Store { inner: Arc::new(inner) };
@@ -177,7 +184,7 @@ impl Store {
     /// The row key of a canonical primary key: a keyed hash, so that no personal key stands on disk.
     pub fn hash_key(&self, relation: RelationId, canonical: &[u8]) -> RowKey {
         let digest = self.known_hash(b'k', relation.0, canonical);
-        RowKey(Box::new(digest))
+        RowKey::new(&digest)
     }
 
     /// The keyed hash of a canonical index value.
@@ -229,8 +236,8 @@ impl Store {
     /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
         let db = &self.inner.db;
-        let mut writes = WriteBatch::with_capacity_bytes(batch.bytes() + 512);
-        fill(db, &batch, &mut writes);
+        let mut writes = self.inner.form.begin(batch.bytes() + 512);
+        writes.add(&batch);
         let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
@@ -239,15 +246,20 @@ impl Store {
         let mut log = self.inner.log.lock();
         let mut linked = Batch::default();
         let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
-        fill(db, &linked, &mut writes);
+        writes.add(&linked);
         self.put(writes)?;
         *log = next;
         Ok(())
     }
 
-    fn put(&self, writes: WriteBatch) -> Result<(), StorageError> {
+    fn put(&self, writes: Writes<'_>) -> Result<(), StorageError> {
         let Inner { db, room, .. } = &*self.inner;
-        room.write(writes.size_in_bytes(), || db.write(writes)).map_err(rocks::failed("write a batch"))
+        room.write(writes.bytes(), || db.write(writes.finish())).map_err(rocks::failed("write a batch"))
+    }
+
+    /// Begins to make durable what was written, for whoever has something else to do before it waits for that by `flush`.
+    pub fn begin_flush(&self) {
+        self.inner.room.begin();
     }
 
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
@@ -267,8 +279,14 @@ impl Store {
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
         let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
+        self.inner.room.leave();
         // All families: a log file goes only when every family has left it.
         db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))
+    }
+
+    /// Starts merging files that wait, if it is time and little is written. To be called twice a second or so.
+    pub fn look_after_files(&self) -> Result<(), StorageError> {
+        self.inner.settling.lock().look(&self.inner.db)
     }
 
     /// Destroys data keys for good: both slot copies overwritten, one fdatasync, wiped from memory.
@@ -504,17 +522,5 @@ fn sealed_at(place: Place<'_>) -> Sealed {
         Place::Meta(_) => Sealed::Meta,
         Place::AuditPayload(..) => Sealed::AuditPayload,
         Place::Receipt(_) => Sealed::Receipt,
-    }
-}
-
-fn fill(db: &DB, batch: &Batch, writes: &mut WriteBatch) {
-    // Found by name.
-    let handles = FAMILIES.map(|family| family.handle(db));
-    for operation in batch.operations() {
-        match operation {
-            Operation::Put(family, key, value) => writes.put_cf(handles[family as usize], key, value),
-            Operation::Delete(family, key) => writes.delete_cf(handles[family as usize], key),
-            Operation::DeleteRange(family, from, to) => writes.delete_range_cf(handles[family as usize], from, to),
-        }
     }
 }

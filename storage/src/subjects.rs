@@ -142,7 +142,7 @@ mod tests {
     use std::cell::Cell;
 
     fn key(of: u8) -> Key {
-        crate::keyspace::subject_by_row(RelationId(7), &RowKey(Box::new([of; 16])))
+        crate::keyspace::subject_by_row(RelationId(7), &RowKey::new(&[of; 16]))
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(subjects.find(&key(1), 4), Some(one));
         assert_eq!(subjects.find(&key(2), 10), None);
         let mut batch = Batch::default();
-        batch.delete_subject(RelationId(7), &RowKey(Box::new([1; 16])), one);
+        batch.delete_subject(RelationId(7), &RowKey::new(&[1; 16]), one);
         {
             let _writing = subjects.writing(&batch, || now.get());
             assert_eq!(subjects.find(&key(1), 10), None);

@@ -38,7 +38,7 @@ fn fill(store: &Store) {
         let owners = [people[usize::from(n) % 5], people[usize::from(n) % 3]];
         put(&mut batch, store, POSTS, &key, &content(n), &owners);
         batch.put_index_hashed(BY_AUTHOR, &store.hash_index(BY_AUTHOR, &[1]), &key, Some(owners[0]));
-        let key = repr::RowKey(content(n).into());
+        let key = repr::RowKey::new(&content(n));
         batch.put_impersonal(store, CITIES, &key, &row(&content(n)), 1).expect("seals");
         batch.put_index_ordered(BY_NAME, &content(n), &key);
     }
@@ -77,7 +77,7 @@ fn a_sound_store_has_no_problems_and_each_kind_of_unsoundness_is_named() {
         batch.put_personal(&store, POSTS, &key, &row(b"another"), &later, 1).expect("seals");
     });
     assert!(found.iter().any(|problem| matches!(problem, Problem::CanonicalMark(POSTS))));
-    let found = spoil(&|batch| batch.delete_impersonal(CITIES, &repr::RowKey(content(3).into())));
+    let found = spoil(&|batch| batch.delete_impersonal(CITIES, &repr::RowKey::new(&content(3))));
     assert!(found.iter().any(|problem| matches!(problem, Problem::DanglingIndexEntry(BY_NAME))));
     let person = owners[0].0;
     store.destroy_keys(&[person]).expect("destroys");

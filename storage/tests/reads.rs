@@ -26,7 +26,7 @@ impl Rows {
     fn new(store: Store) -> Rows {
         let owners = [(); 2].map(|()| store.allocate_microdb().expect("allocates"));
         let posts = (0..4_u8).map(|of| store.hash_key(POSTS, &[of])).collect();
-        let cities = (0..3_u8).map(|of| RowKey(Box::new([of]))).collect();
+        let cities = (0..3_u8).map(|of| RowKey::new(&[of])).collect();
         Rows { store, owners, posts, cities }
     }
 

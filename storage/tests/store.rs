@@ -18,7 +18,7 @@ const BY_AUTHOR: IndexId = IndexId(16_390);
 const BY_NAME: IndexId = IndexId(16_391);
 
 fn ordered(bytes: &[u8]) -> RowKey {
-    RowKey(bytes.into())
+    RowKey::new(bytes)
 }
 
 #[test]

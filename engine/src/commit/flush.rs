@@ -120,15 +120,14 @@ impl Flusher {
             eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
             std::process::abort();
         }
-        self.line.publish(&last, views);
+        let _before = self.line.publish(&last, views);
         if self.untold > 0 && self.subscriptions.are_followed() {
             deltas.push((last.time, Deltas::default()));
         }
         self.subscriptions.tell(deltas);
-        for group in groups {
-            for (reply, erasures) in group.replies {
-                reply.answer(Outcome::Committed(Committed { erasures, flushes }));
-            }
+        // What is held no longer goes once all have their answers.
+        for (reply, erasures) in groups.iter_mut().flat_map(|group| group.replies.drain(..)) {
+            reply.answer(Outcome::Committed(Committed { erasures, flushes }));
         }
     }
 

@@ -18,6 +18,11 @@ impl Layered {
         self
     }
 
+    /// Recalls nothing any more; what was recalled.
+    pub fn take_recall(&mut self) -> Option<Arc<Recall>> {
+        self.recall.take()
+    }
+
     /// The rows of a person, whose own row is in this table, as they are stored: by table.
     pub fn microdb_rows(
         &self,
@@ -117,6 +122,15 @@ impl Layered {
             return Ok(vec![(owner, 1)]);
         }
         Ok(recall.owners(relation, row_key, read)?)
+    }
+
+    /// Whether there are rows whose indexed columns have this canonical value.
+    pub fn leads(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<bool, SqlError> {
+        let recalled = self.recall.as_ref().filter(|_| !self.has_changes());
+        match recalled.and_then(|recall| recall.leads(index, value)) {
+            Some(leads) => Ok(leads),
+            None => Ok(!self.keys_by_value(shape, index, value)?.is_empty()),
+        }
     }
 
     /// As `stored_located`, of a value that may have been asked for before.

@@ -57,7 +57,7 @@ pub fn stream<'p>(
                 at_once: KEYS_AT_ONCE_FIRST,
                 failed: None,
                 found: few.unwrap_or_default().into_iter(),
-                standing: (RowKey([].into()), Row::default()),
+                standing: (RowKey::new(&[]), Row::default()),
                 with_key,
                 shot: shot.clone(),
             }))
@@ -181,7 +181,7 @@ struct LeafStream {
 
 impl LeafStream {
     fn new(leaf: Leaf, rows: RowIterator, with_key: bool, shot: &OneShot) -> Self {
-        let standing = (RowKey([].into()), Row::default());
+        let standing = (RowKey::new(&[]), Row::default());
         LeafStream { leaf, rows, standing, with_key, watch: shot.watch.clone(), ticker: Ticker::default() }
     }
 }

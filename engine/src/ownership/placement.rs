@@ -201,7 +201,7 @@ fn put_personal(
         batch.put_personal_copies(between.new.store(), relation, row_key, after, &set, &copies, version)?;
     }
     let locator = canonical(owners);
-    if moved && row.before.is_some() {
+    if moved && row.before.is_some() && row.after.is_some() {
         // Entries whose value is gone are deleted, then all that remain are put again with the new locator.
         put_indexes(batch, between, hashes, shape, row_key, (&row.before, &row.after), locator);
         put_indexes(batch, between, hashes, shape, row_key, (&None, &row.after), locator);

@@ -1,13 +1,15 @@
 //! Arrangements of rows: flat bytes by key, in differential's spines.
 //!
 //! A key is `repr::key` bytes, so that equal keys are SQL-equal; the value is a packed row (or bytes
-//! that sort like an ORDER BY). Every arrangement has a name. Keys never leave an arrangement as datums:
-//! the encoding does not decode, so what is needed later travels in the value.
+//! that sort like an ORDER BY). Every arrangement has a name. Keys leave an arrangement as datums where `told` says
+//! so only: of most types the encoding does not decode, so what is needed later travels in the value.
 
 use super::RenderTime;
 use super::context::Bundle;
 use super::meter::{HeapBytes, Meter, trim_vec};
+use super::offsets::Offsets;
 use super::shared::{Shared, SharedBuilder};
+use super::times::Times;
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
@@ -15,7 +17,7 @@ use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher, vec::VecMerger};
 use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
-use differential_dataflow::trace::implementations::{ContainerChunker, Layout, OffsetList};
+use differential_dataflow::trace::implementations::{ContainerChunker, Layout};
 use differential_dataflow::trace::rc_blanket_impls::RcBuilder;
 use differential_dataflow::{AsCollection, VecCollection};
 use repr::{Row, ValueError};
@@ -77,10 +79,10 @@ impl<'a> PartialEq<&'a Row> for Bytes<'a> {
     }
 }
 
-/// Byte strings one after another: 4 bytes of overhead each (8 beyond 4 GiB) instead of an allocation.
+/// Byte strings one after another: mostly a byte or less of overhead each (see `offsets`) instead of an allocation.
 pub struct Flat<B> {
     /// Where each string ends.
-    ends: OffsetList,
+    ends: Offsets,
     bytes: Vec<u8>,
     owned: PhantomData<B>,
 }
@@ -116,11 +118,11 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
         self.bytes.clear();
     }
     fn with_capacity(size: usize) -> Self {
-        Flat { ends: OffsetList::with_capacity(size), bytes: Vec::new(), owned: PhantomData }
+        Flat { ends: Offsets::with_capacity(size), bytes: Vec::new(), owned: PhantomData }
     }
     fn merge_capacity(left: &Self, right: &Self) -> Self {
         Flat {
-            ends: OffsetList::with_capacity(left.ends.len() + right.ends.len()),
+            ends: Offsets::merge_capacity(&left.ends, &right.ends),
             bytes: Vec::with_capacity(left.bytes.len() + right.bytes.len()),
             owned: PhantomData,
         }
@@ -129,8 +131,7 @@ impl<B: FlatBytes> BatchContainer for Flat<B> {
         item
     }
     fn index(&self, index: usize) -> Bytes<'_> {
-        let start = if index == 0 { 0 } else { self.ends.index(index - 1) };
-        Bytes(&self.bytes[start..self.ends.index(index)])
+        Bytes(&self.bytes[self.ends.range(index)])
     }
     fn len(&self) -> usize {
         self.ends.len()
@@ -147,15 +148,15 @@ impl<B> HeapBytes for Flat<B> {
     }
 }
 
-/// Rows by key, their times and differences in flat lists.
+/// Rows by key, with their times and differences.
 pub struct RowLayout<T, R>(PhantomData<(T, R)>);
 
 impl<T: RenderTime, R: RowDiff> Layout for RowLayout<T, R> {
     type KeyContainer = Flat<Key>;
     type ValContainer = Flat<Row>;
-    type TimeContainer = Vec<T>;
+    type TimeContainer = Times<T>;
     type DiffContainer = R::Column;
-    type OffsetContainer = OffsetList;
+    type OffsetContainer = Offsets;
 }
 
 /// What the updates of a row add up to.
@@ -181,7 +182,7 @@ pub type RowsByKey<'s, T, R = isize> = Arranged<'s, TraceAgent<RowSpine<T, R>>>;
 
 /// What a group came to: a row or its error.
 pub type Outcome = Result<Row, ValueError>;
-type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, OffsetList);
+type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, Offsets);
 type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
 type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
 
@@ -220,15 +221,15 @@ pub fn concatenate(left: &[u8], right: &[u8]) -> Row {
 /// One group as `reduce` shows it: values in byte order with what they add up to, never zero.
 pub type Group<'g, 'a, R> = &'g [(Bytes<'a>, R)];
 
-/// Each group's outcomes, from its values.
+/// Each group's outcomes, from its key and values.
 pub fn reduce<'s, T: RenderTime, R: RowDiff>(
     arranged: RowsByKey<'s, T, R>,
     name: &str,
-    mut logic: impl FnMut(Group<'_, '_, R>, &mut Vec<(Outcome, isize)>) + 'static,
+    mut logic: impl FnMut(Bytes<'_>, Group<'_, '_, R>, &mut Vec<(Outcome, isize)>) + 'static,
 ) -> Bundle<'s, T> {
     let reduced = arranged.reduce_abelian::<_, OutcomeBuilder<T>, OutcomeSpine<T>, Flat<Key>, _>(
         name,
-        move |_key, input, output| logic(input, output),
+        move |key, input, output| logic(key, input, output),
         |updates, key, outcomes| {
             updates.clear();
             let key = Flat::<Key>::into_owned(key);

@@ -4,7 +4,6 @@ use super::RenderTime;
 use super::arrangement::{RowDiff, RowLayout, RowSpine};
 use super::merging;
 use differential_dataflow::operators::arrange::TraceAgent;
-use differential_dataflow::trace::implementations::OffsetList;
 use differential_dataflow::trace::implementations::ord_neu::OrdValBatch;
 use differential_dataflow::trace::{BatchReader, TraceReader};
 use std::cell::{Cell, RefCell};
@@ -23,16 +22,6 @@ pub trait HeapBytes {
 pub fn trim_vec<T>(vec: &mut Vec<T>) {
     if vec.capacity() - vec.len() > vec.len() / 8 {
         vec.shrink_to_fit();
-    }
-}
-
-impl HeapBytes for OffsetList {
-    fn heap_bytes(&self) -> usize {
-        self.smol.capacity() * size_of::<u32>() + self.chonk.capacity() * size_of::<u64>()
-    }
-    fn trim(&mut self) {
-        trim_vec(&mut self.smol);
-        trim_vec(&mut self.chonk);
     }
 }
 
@@ -162,7 +151,7 @@ pub fn batch_bytes<T: RenderTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R
         + storage.vals.vals.heap_bytes()
         + storage.vals.offs.heap_bytes()
         + storage.upds.offs.heap_bytes()
-        + storage.upds.times.capacity() * size_of::<T>()
+        + storage.upds.times.heap_bytes()
         + storage.upds.diffs.heap_bytes()
 }
 
@@ -173,6 +162,6 @@ pub fn trim_batch<T: RenderTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T
     storage.vals.vals.trim();
     storage.vals.offs.trim();
     storage.upds.offs.trim();
-    trim_vec(&mut storage.upds.times);
+    storage.upds.times.trim();
     storage.upds.diffs.trim();
 }

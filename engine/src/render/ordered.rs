@@ -37,12 +37,12 @@ pub struct Grouping<K, R, T> {
     pub phantom: Option<Update<T, R>>,
 }
 
-/// Each group's outcomes, from as many of its first rows as `logic` asks for.
+/// Each group's outcomes, from its key and as many of its first rows as `logic` asks for.
 pub fn reduce_in_order<'s, T, R, K>(
     context: &Context<'s, T>,
     rows: Rows<'s, T>,
     grouping: Grouping<K, R, T>,
-    mut logic: impl FnMut(GroupRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
+    mut logic: impl FnMut(&[u8], GroupRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
 ) -> Bundle<'s, T>
 where
     T: RenderTime,
@@ -57,7 +57,9 @@ where
             None => keyed.oks,
         };
         let arranged = arrange(&context.meter, grouped, "ArrangeGroups");
-        let reduced = reduce(arranged, name, move |rows, output| logic(&mut rows.iter().cloned(), output));
+        let reduced = reduce(arranged, name, move |key, rows, output| {
+            logic(key.0, &mut rows.iter().cloned(), output);
+        });
         return Bundle { oks: reduced.oks, errs: both(reduced.errs, Some(keyed.errs)) };
     }
     let mut builder = OperatorBuilder::new(name.to_owned(), context.scope);
@@ -134,7 +136,7 @@ type RowCursor<T, R> = CursorList<<RowBatch<T, R> as Navigable>::Cursor>;
 fn changes<T: RenderTime, R: RowDiff>(
     before: Vec<RowBatch<T, R>>,
     batch: RowBatch<T, R>,
-    logic: &mut impl FnMut(GroupRows<'_, R>, &mut Vec<(Outcome, isize)>),
+    logic: &mut impl FnMut(&[u8], GroupRows<'_, R>, &mut Vec<(Outcome, isize)>),
     oks: &mut Vec<(Row, T, isize)>,
     errs: &mut Vec<(ValueError, T, isize)>,
 ) {
@@ -147,12 +149,12 @@ fn changes<T: RenderTime, R: RowDiff>(
         old.seek_key(&before, key);
         let was_there = old.get_key(&before) == Some(key);
         if was_there {
-            logic(&mut GroupAt { old: Some(Side::of(&mut old, &before)), new: None }, &mut outcomes);
+            logic(key.0, &mut GroupAt { old: Some(Side::of(&mut old, &before)), new: None }, &mut outcomes);
         }
         for time in times {
             of_key.extend(outcomes.drain(..).map(|(outcome, count): (Outcome, isize)| (outcome, time.clone(), -count)));
             let side = was_there.then(|| Side::of(&mut old, &before));
-            logic(&mut GroupAt { old: side, new: Some((Side::of(&mut new, &batch), &time)) }, &mut outcomes);
+            logic(key.0, &mut GroupAt { old: side, new: Some((Side::of(&mut new, &batch), &time)) }, &mut outcomes);
             of_key.extend(outcomes.iter().map(|(outcome, count)| (outcome.clone(), time.clone(), *count)));
         }
         outcomes.clear();

@@ -114,7 +114,7 @@ fn settle<'s>(context: &Context<'s, Rounds>, rows: Rows<'s, Rounds>, distinct: b
     });
     let arranged = arrange(&context.meter, keyed, "ArrangeRecursion");
     if distinct {
-        reduce(arranged, "DistinctRecursion", |rows, output| {
+        reduce(arranged, "DistinctRecursion", |_key, rows, output| {
             if let Some((first, _)) = rows.iter().find(|(_, diff)| *diff > 0) {
                 output.push((Ok(Row::copy_from(first.0)), 1));
             }

@@ -84,7 +84,7 @@ fn together<'s, T: RenderTime>(
         }
     };
     let grouping = Grouping { name: "ReduceParts", keyed, phantom: None };
-    reduce_in_order(context, tagged, grouping, move |rows, output| {
+    reduce_in_order(context, tagged, grouping, move |_key, rows, output| {
         let mut row: Vec<Option<Datum>> = vec![None; keys + positions.iter().map(Vec::len).sum::<usize>()];
         for (bytes, _) in rows {
             let mut datums = RowIter::over(bytes.0);

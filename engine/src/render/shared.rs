@@ -242,8 +242,13 @@ impl OfKey {
     /// What the row's updates add up to; goes on to the next.
     fn take(&mut self, batches: &[ViewBatch]) -> isize {
         let updates = &storage(&batches[self.batch]).upds;
-        let (first, end) = updates.bounds(self.rows.start);
+        let row = self.rows.start;
         self.rows.start += 1;
+        // Updates that are all alike stand there once.
+        if let [only] = updates.diffs.as_slice() {
+            return *only;
+        }
+        let (first, end) = updates.bounds(row);
         updates.diffs[first..end].iter().sum()
     }
 }

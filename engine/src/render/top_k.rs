@@ -1,7 +1,8 @@
 //! Rows chosen within groups by order: the first ones (`TopK`), or the only one (`AtMostOne`).
 //!
 //! The order is in the arranged bytes: a value is the codes of the ORDER BY columns, then the row, then
-//! how long the row is. Codes are prefix-free, so bytes sort like the ORDER BY, ties by the row's bytes.
+//! how long the row is. Codes are prefix-free, so bytes sort like the ORDER BY, ties by the row's bytes. What the key
+//! of a group tells stands in neither.
 //!
 //! ```text
 //! codes  row  length (1)          of a row that is shorter than 255 bytes
@@ -12,10 +13,12 @@ use super::RenderTime;
 use super::arrangement::{Bytes, FlatBytes, metered};
 use super::context::{Bundle, Context};
 use super::ordered::{Grouping, reduce_in_order};
+use super::told::Told;
 use crate::SqlError;
 use crate::one_shot::watch::Ticker;
 use planner::scalar::{EvalContext, Order, ScalarExpr};
 use repr::{Datum, Row, ValueError, key};
+use std::rc::Rc;
 
 /// Stands behind the length of a row that does not fit into one byte.
 const LONG: u8 = u8::MAX;
@@ -110,19 +113,23 @@ pub fn render<'s, T: RenderTime>(
 ) -> Result<Bundle<'s, T>, SqlError> {
     let limit = limit(limit_expression, &context.eval)?;
     let offset = offset(offset_expression, &context.eval)?;
-    let (keys, order, meter) = (keys.to_vec(), order.to_vec(), context.meter.clone());
+    // The rows of a group are all alike in what makes its key.
+    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).cloned().collect();
+    let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
+    let told = Rc::new(Told::new(keys.clone()));
+    let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
         for (row, time, diff) in rows.drain(..) {
             row.unpack_into(&mut datums);
-            let ordered = OrderedRow::make(&order, &datums, &row);
+            let ordered = OrderedRow::make(&order, &datums, &tells.value(&datums, row));
             updates.push((metered(&meter, group_key(&keys, &datums), ordered), time, diff));
         }
     };
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
     let grouping = Grouping { name: "TopK", keyed, phantom: None };
-    let mut bundle = reduce_in_order(context, input.oks, grouping, move |rows, output| {
+    let mut bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
         if ticker.stops(&watch) {
             return;
         }
@@ -137,7 +144,7 @@ pub fn render<'s, T: RenderTime>(
             let taken = (copies - skipped).min(left);
             left -= taken;
             if taken > 0 {
-                let row = Row::copy_from(OrderedRow::parts(bytes).1);
+                let row = told.row(key, OrderedRow::parts(bytes).1);
                 output.push((Ok(row), taken.cast_signed()));
             }
         }
@@ -166,7 +173,7 @@ pub fn render_at_most_one<'s, T: RenderTime>(
         }
     };
     let grouping = Grouping { name: "AtMostOne", keyed, phantom: None };
-    reduce_in_order(context, input.oks, grouping, |rows, output| match (rows.next(), rows.next()) {
+    reduce_in_order(context, input.oks, grouping, |_key, rows, output| match (rows.next(), rows.next()) {
         (None, _) => {}
         (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
         _ => output.push((Err(more_than_one_row()), 1)),

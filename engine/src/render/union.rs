@@ -33,7 +33,7 @@ pub fn threshold<'s, T: RenderTime>(context: &Context<'s, T>, input: Bundle<'s, 
         row.unpack_into(&mut datums);
         metered(&meter, key::encode_all(&datums), row)
     });
-    let mut bundle = reduce(arrange(&context.meter, keyed, "ArrangeThreshold"), "Threshold", |rows, output| {
+    let mut bundle = reduce(arrange(&context.meter, keyed, "ArrangeThreshold"), "Threshold", |_key, rows, output| {
         let mut total: isize = rows.iter().map(|(_, diff)| diff).sum();
         for (row, diff) in rows {
             if total > 0 && *diff > 0 {

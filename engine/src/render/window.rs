@@ -32,7 +32,7 @@ pub fn render<'s, T: RenderTime>(
     };
     let (order, calls) = (order.to_vec(), calls.to_vec());
     let (eval, watch) = (context.eval.clone(), context.watch.clone());
-    reduce(arrange(&context.meter, keyed, "ArrangeWindow"), "Window", move |rows, output| {
+    reduce(arrange(&context.meter, keyed, "ArrangeWindow"), "Window", move |_key, rows, output| {
         if watch.is_stopped() {
             return;
         }

@@ -2,19 +2,23 @@
 
 use super::traverse::{Relation, Traversal};
 use crate::SqlError;
+use crate::answer::{self, Answer, AnswerRow, Stored};
 use crate::layered::Layered;
 use crate::ownership::orphan::describe;
 use crate::shape::{Schema, TableShape};
-use planner::catalog::{EdgeRef, RuleAction, RuleEvent};
+use planner::catalog::{EdgeRef, RuleAction, RuleEvent, Table};
 use planner::hir::OutputColumn;
 use planner::scalar::EvalContext;
 use repr::hash::HashMap;
-use repr::text::TextContext;
-use repr::{Array, ColumnIndex, ColumnType, Datum, Jsonb, RelationId, ScalarType};
+use repr::jsonb::write_string;
+use repr::row::Columns;
+use repr::text::{TextContext, integer};
+use repr::{Array, ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType, Value};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::sync::Arc;
 
+/// Where a row stands among the columns.
+const ROW_COLUMN: usize = 3;
 /// What most rows take as text.
 const ROW_BYTES: usize = 160;
 
@@ -37,6 +41,7 @@ pub struct Form {
     /// Names of the hidden columns.
     pub redacted: Vec<String>,
     redacted_names: Arc<Array>,
+    of: Arc<Table>,
     /// The columns in the order of an object, each as what stands before its value; those that are hidden without their place.
     members: Vec<(String, Option<(ColumnIndex, ScalarType)>)>,
 }
@@ -58,43 +63,127 @@ pub fn columns() -> Arc<[OutputColumn]> {
 }
 
 /// The answer, row by row.
-pub fn rows(
-    traversal: Traversal,
+pub struct AccessRows {
     view: Layered,
-    context: EvalContext,
-) -> impl Iterator<Item = Result<AccessRow, SqlError>> + Send {
-    let text = context.text_context();
-    let mut forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>> = HashMap::default();
-    let mut datums = Vec::new();
-    traversal.ordered().into_iter().filter_map(move |number| {
-        let reached = traversal.row(number);
-        let schema = view.schema();
-        let shape = schema.shape(reached.place.0)?;
-        let form = forms
-            .entry((reached.place.0, traversal.edges(number)))
-            .or_insert_with_key(|(_, edges)| Form::new(shape, schema, edges).map(Arc::new))
-            .clone()?;
-        let relation = match reached.relation {
-            Relation::Owner => "owner",
-            Relation::Accessor => "accessor",
-        };
-        shape.unpack_into(&reached.row, &mut datums);
-        let row = form.show(&datums, &text);
-        Some(row.map(|row| AccessRow { relation, row, form }))
-    })
+    text: TextContext,
+    traversal: Traversal,
+    /// Rows that are still to be shown.
+    numbers: std::vec::IntoIter<usize>,
+    forms: HashMap<(RelationId, Vec<EdgeRef>), Option<Arc<Form>>>,
+    /// That of the row before: most rows have it, too.
+    last: Option<((RelationId, Vec<EdgeRef>), Option<Arc<Form>>)>,
+    edges: Vec<EdgeRef>,
+    ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
 }
 
-impl AccessRow {
-    /// As a result row of `columns()`.
-    pub fn into_datums(self) -> Vec<Datum> {
-        vec![
-            Datum::Text(self.form.table.clone()),
-            Datum::Text(self.relation.into()),
-            Datum::Text(self.form.path.clone()),
-            // The text of a jsonb value is its value, to whoever writes it out.
-            Datum::Text(self.row.into()),
-            Datum::Array(self.form.redacted_names.clone()),
-        ]
+impl AccessRows {
+    /// Of what a subject reached. `ended` says why the snapshot ended, if it has.
+    pub fn new(
+        traversal: Traversal,
+        view: Layered,
+        context: &EvalContext,
+        ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
+    ) -> AccessRows {
+        AccessRows {
+            view,
+            text: context.text_context(),
+            numbers: traversal.ordered().into_iter(),
+            traversal,
+            forms: HashMap::default(),
+            last: None,
+            edges: Vec::new(),
+            ended,
+        }
+    }
+
+    /// Appends the JSON of the next row that is shown, and says what it is to the subject; `None` at the end.
+    fn show_next(&mut self, shown: &mut String) -> Result<Option<&'static str>, SqlError> {
+        if let Some(ended) = (self.ended)() {
+            return Err(ended);
+        }
+        loop {
+            let Some(number) = self.numbers.next() else { return Ok(None) };
+            let place = self.traversal.row(number).place.0;
+            self.traversal.edges(number, &mut self.edges);
+            if self.last.as_ref().is_none_or(|((relation, edges), _)| *relation != place || *edges != self.edges) {
+                let by = (place, self.edges.clone());
+                let form = self.forms.entry(by.clone()).or_insert_with_key(|(_, edges)| {
+                    let schema = self.view.schema();
+                    schema.shape(place).and_then(|shape| Form::new(shape, schema, edges)).map(Arc::new)
+                });
+                self.last = Some((by, form.clone()));
+            }
+            let Some((_, Some(form))) = &self.last else { continue };
+            let reached = self.traversal.row(number);
+            let relation = match reached.relation {
+                Relation::Owner => "owner",
+                Relation::Accessor => "accessor",
+            };
+            form.show(&reached.row, &self.text, shown)?;
+            return Ok(Some(relation));
+        }
+    }
+
+    /// What the row that was shown last has in common with others.
+    fn form(&self) -> &Arc<Form> {
+        let (_, form) = self.last.as_ref().expect("a row was shown");
+        form.as_ref().expect("it was shown")
+    }
+}
+
+impl Iterator for AccessRows {
+    type Item = Result<AccessRow, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut row = String::with_capacity(ROW_BYTES);
+        let relation = self.show_next(&mut row).transpose()?;
+        Some(relation.map(|relation| AccessRow { relation, row, form: self.form().clone() }))
+    }
+}
+
+/// The answer as result rows of `columns()`.
+pub struct AccessAnswer {
+    rows: AccessRows,
+    shown: String,
+    /// What the row before was told with.
+    told: Option<(&'static str, Arc<Form>)>,
+    row: Vec<Datum>,
+}
+
+impl AccessAnswer {
+    /// Of these rows.
+    pub fn new(rows: AccessRows) -> AccessAnswer {
+        AccessAnswer { rows, shown: String::with_capacity(ROW_BYTES), told: None, row: Vec::new() }
+    }
+}
+
+impl Answer for AccessAnswer {
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        self.shown.clear();
+        let Some(relation) = self.rows.show_next(&mut self.shown)? else { return Ok(false) };
+        let form = self.rows.form();
+        // The text of a jsonb value is its value, to whoever writes it out.
+        let shown = Datum::Text(self.shown.as_str().into());
+        let same = |(before, of): &(&'static str, Arc<Form>)| *before == relation && Arc::ptr_eq(of, form);
+        if let Some(place) = self.row.get_mut(ROW_COLUMN)
+            && self.told.as_ref().is_some_and(same)
+        {
+            *place = shown;
+            return Ok(true);
+        }
+        self.row = vec![
+            Datum::Text(form.table.clone()),
+            Datum::Text(relation.into()),
+            Datum::Text(form.path.clone()),
+            shown,
+            Datum::Array(form.redacted_names.clone()),
+        ];
+        self.told = Some((relation, form.clone()));
+        Ok(true)
+    }
+
+    fn row(&mut self) -> AnswerRow<'_> {
+        AnswerRow::Values(&self.row)
     }
 }
 
@@ -116,7 +205,7 @@ impl Form {
         members.sort_by(|(one, _), (other, _)| (one.len(), one.as_bytes()).cmp(&(other.len(), other.as_bytes())));
         let before = |(number, (name, place)): (usize, (&str, _))| {
             let mut text = String::from(if number == 0 { "" } else { ", " });
-            Jsonb::string(name).write_text(&mut text);
+            write_string(&mut text, name);
             (text + ": ", place)
         };
         let members = members.into_iter().enumerate().map(before).collect();
@@ -127,6 +216,7 @@ impl Form {
         let names = redacted.iter().map(|name| Datum::Text(name.as_str().into()));
         Some(Form {
             table: shape.table().name.as_str().into(),
+            of: shape.table().clone(),
             path: path.join(", ").into(),
             redacted_names: Arc::new(Array::vector(names.collect())),
             redacted,
@@ -135,33 +225,34 @@ impl Form {
     }
 
     /// A row as JSON, as `Jsonb` is written: without making one, since nobody reads it but as text.
-    fn show(&self, row: &[Datum], text: &TextContext) -> Result<String, SqlError> {
-        let mut shown = String::with_capacity(ROW_BYTES);
+    fn show(&self, row: &Row, text: &TextContext, shown: &mut String) -> Result<(), SqlError> {
+        let stored = Stored { bytes: row.bytes(), later: &self.of.columns };
+        let mut values = Columns::over(row.bytes());
         shown.push('{');
         for (before, place) in &self.members {
             shown.push_str(before);
             match place {
-                Some((position, scalar)) => write_value(&mut shown, &row[*position], scalar, text)?,
+                Some((position, scalar)) => write_value(shown, stored.value(&mut values, *position), scalar, text)?,
                 None => shown.push_str("null"),
             }
         }
         shown.push('}');
-        Ok(shown)
+        Ok(())
     }
 }
 
-fn write_value(shown: &mut String, datum: &Datum, scalar: &ScalarType, text: &TextContext) -> Result<(), SqlError> {
-    match (datum, scalar) {
-        (Datum::Null, _) => shown.push_str("null"),
-        (Datum::Bool(value), _) => shown.push_str(if *value { "true" } else { "false" }),
-        (Datum::Int2(_) | Datum::Int4(_) | Datum::Int8(_), _) => {
-            let value = datum.as_i64().unwrap_or_default();
-            write!(shown, "{value}").expect("writing to a String does not fail");
+fn write_value(shown: &mut String, value: Value<'_>, scalar: &ScalarType, text: &TextContext) -> Result<(), SqlError> {
+    match value {
+        Value::Null => shown.push_str("null"),
+        Value::Int2(value) => integer::push(shown, i64::from(value)),
+        Value::Int4(value) => integer::push(shown, i64::from(value)),
+        Value::Int8(value) => integer::push(shown, value),
+        Value::Text(bytes) if !matches!(scalar, ScalarType::Json) => {
+            let string =
+                std::str::from_utf8(bytes).map_err(|_| SqlError::new("XX001", "a stored text is not UTF-8"))?;
+            write_string(shown, string);
         }
-        (Datum::Text(value), scalar) if !matches!(scalar, ScalarType::Json) => {
-            Jsonb::String(value.clone()).write_text(shown);
-        }
-        (other, _) => planner::scalar::datum_to_jsonb(other, scalar, text)?.write_text(shown),
+        other => planner::scalar::datum_to_jsonb(&answer::datum(other), scalar, text)?.write_text(shown),
     }
     Ok(())
 }

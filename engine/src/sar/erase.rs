@@ -12,6 +12,7 @@ use super::{Subject, no_such_subject};
 use crate::SqlError;
 use crate::layered::{Ahead, Asks, Layered};
 use crate::locks::{LockKey, LockMode};
+use crate::overlay::Change;
 use crate::ownership::{self, Between, Derivation};
 use crate::reader::Reader;
 use crate::shape::{Edge, Referrer, TableShape};
@@ -64,14 +65,15 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Pro
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
     let since = view.time();
     drop(view);
-    let mut eraser = Eraser { writer, by_owner, since, erased: HashSet::default(), open: Vec::new(), profile };
+    let (erased, blanked) = (HashSet::default(), HashSet::default());
+    let mut eraser = Eraser { writer, by_owner, since, erased, blanked, open: Vec::new(), profile };
     let mut ahead = Some(ahead);
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
         let started = eraser.profile.start();
         while !eraser.open.is_empty() {
             let open = eraser.take_open()?;
-            for (shape, row) in &open {
+            for Open { shape, row, .. } in &open {
                 eraser.fire(shape, row)?;
             }
             // What hangs on the person's own row was dealt with meanwhile.
@@ -96,38 +98,75 @@ struct Eraser<'a, 'b> {
     /// The state that it began with.
     since: CommitTime,
     erased: HashSet<Place>,
-    /// Rows that went and whose edges have not fired yet, as they were committed.
-    open: Vec<(Arc<TableShape>, Row)>,
+    blanked: HashSet<Place>,
+    open: Vec<Open>,
     profile: &'a mut Profile,
+}
+
+/// A row that went and whose edges have not fired yet.
+struct Open {
+    shape: Arc<TableShape>,
+    /// As it was committed.
+    row: Row,
+    /// What will be asked for about it was asked for with the person's µDB.
+    foreseen: bool,
+}
+
+/// A row that is locked.
+struct Newest {
+    row: Row,
+    /// What is committed of it, if this transaction has changed it.
+    committed: Option<Row>,
 }
 
 impl Eraser<'_, '_> {
     fn remove(&mut self, shape: &Arc<TableShape>, place: Place) -> Result<(), SqlError> {
+        self.take_out(shape, place, false)
+    }
+
+    fn take_out(&mut self, shape: &Arc<TableShape>, place: Place, foreseen: bool) -> Result<(), SqlError> {
         if !self.erased.insert(place.clone()) {
             return Ok(());
         }
-        if let Some(row) = self.writer.lock_stored(shape, &place.1)? {
-            // What is not changed yet stands as it was read: it is locked.
-            self.writer.transaction.overlay_mut().set(shape, place.1.clone(), Some(row.clone()), None);
+        if let Some(Newest { row, committed }) = self.lock(shape, &place)? {
             // As committed: a column blanked meanwhile must not hide what the row was tied to.
-            let changes = self.writer.transaction.overlay().table(shape.id());
-            let change = changes.and_then(|changes| changes.rows.get(&place.1));
-            let committed = change.and_then(|change| change.before.clone()).unwrap_or(row);
+            let as_committed = committed.unwrap_or_else(|| row.clone());
+            self.open.push(Open { shape: shape.clone(), row: as_committed, foreseen });
+            // What is not changed yet stands as it was read: it is locked.
+            self.writer.transaction.overlay_mut().set(shape, place.1.clone(), Some(row), None);
             if shape.table().data_subject {
                 self.writer.transaction.overlay_mut().set_subject(place.0, place.1, None);
             }
-            self.open.push((shape.clone(), committed));
         }
         Ok(())
     }
 
+    /// Locks a row, if it is there.
+    fn lock(&mut self, shape: &TableShape, place: &Place) -> Result<Option<Newest>, SqlError> {
+        let key = LockKey::Row(place.0, place.1.clone());
+        self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
+        // Without changes from before, the rows that are changed and still there are the blanked ones.
+        let changed = self.by_owner.is_none() || self.blanked.contains(place);
+        if let Some(changes) = self.writer.transaction.overlay().table(place.0).filter(|_| changed) {
+            if let Some(Change { before, after }) = changes.rows.get(&place.1) {
+                return Ok(after.clone().map(|row| Newest { row, committed: before.clone() }));
+            }
+            if changes.truncated {
+                return Ok(None);
+            }
+        }
+        let row = self.committed().get(shape.table(), &place.1)?;
+        Ok(row.map(|row| Newest { row, committed: None }))
+    }
+
     /// Rows whose edges are to fire, with what will be asked for about them read.
-    fn take_open(&mut self) -> Result<Vec<(Arc<TableShape>, Row)>, SqlError> {
+    fn take_open(&mut self) -> Result<Vec<Open>, SqlError> {
         let view = self.committed();
-        let left = if view.time() == self.since { 0 } else { self.open.len().saturating_sub(DISTURBED_ROWS_MAX) };
+        let undisturbed = view.time() == self.since;
+        let left = if undisturbed { 0 } else { self.open.len().saturating_sub(DISTURBED_ROWS_MAX) };
         let open = self.open.split_off(left);
         let mut asks = Asks::default();
-        for (shape, row) in &open {
+        for Open { shape, row, .. } in open.iter().filter(|open| !(open.foreseen && undisturbed)) {
             foresight::foresee(&view, &mut asks, shape, row)?;
         }
         view.read_ahead(asks)?;
@@ -173,15 +212,15 @@ impl Eraser<'_, '_> {
                 // A primary key has no entries.
                 near.table().primary_key == Some(index) || changes.index_keys(index, &value).next().is_some()
             });
-            if changed || !committed.keys_by_value(near, index, &value)?.is_empty() {
+            if changed || committed.leads(near, index, &value)? {
                 naming.push((referrer, value));
             }
         }
         Ok(naming)
     }
 
-    fn committed(&mut self) -> Layered {
-        self.writer.transaction.committed_view()
+    fn committed(&mut self) -> Arc<Layered> {
+        self.writer.transaction.committed_again()
     }
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
@@ -211,7 +250,7 @@ impl Eraser<'_, '_> {
             && let [(only, _)] = self.committed().owners_of(place.0, &place.1)?.as_slice()
             && *only == subject
         {
-            return self.remove(near, place);
+            return self.take_out(near, place, near.one_owner);
         }
         match disposition::at_edge(near, edge) {
             Disposition::Erase => self.remove(near, place),
@@ -292,7 +331,7 @@ impl Eraser<'_, '_> {
         if self.erased.contains(&place) {
             return Ok(());
         }
-        let Some(stored) = self.writer.lock_stored(shape, &place.1)? else { return Ok(()) };
+        let Some(Newest { row: stored, .. }) = self.lock(shape, &place)? else { return Ok(()) };
         let before = shape.unpack(&stored);
         let mut after = before.clone();
         change(&mut after);
@@ -304,7 +343,8 @@ impl Eraser<'_, '_> {
         if Row::pack(&before) == packed {
             return Ok(());
         }
-        self.writer.transaction.overlay_mut().set(shape, place.1, Some(stored.clone()), Some(packed));
+        self.writer.transaction.overlay_mut().set(shape, place.1.clone(), Some(stored.clone()), Some(packed));
+        self.blanked.insert(place);
         // A blanked column may itself be a key that others name.
         for referrer in &shape.referrers {
             let columns = &referrer.foreign_key.target_columns;

@@ -44,14 +44,19 @@ pub struct Reached {
     pub row: Row,
     /// Steps from the subject, by one way.
     level: usize,
-    /// The edges through which it was reached, with the number of the far row of each; none twice.
-    steps: Vec<(EdgeRef, usize)>,
+    /// The edges through which it was reached, with the number of the far row of each; none twice. Mostly there is one.
+    first_step: Option<(EdgeRef, usize)>,
+    more_steps: Vec<(EdgeRef, usize)>,
 }
 
 impl Reached {
     /// How many steps there are from the subject, by one way.
     pub(super) fn level(&self) -> usize {
         self.level
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &(EdgeRef, usize)> {
+        self.first_step.iter().chain(&self.more_steps)
     }
 }
 
@@ -99,7 +104,7 @@ impl Traversal {
 
     /// The same, of a row for which no edge asks again.
     pub(super) fn add_unsought(&mut self, place: Place, relation: Relation, row: Row, level: usize) -> usize {
-        self.rows.push(Reached { place, relation, row, level, steps: Vec::new() });
+        self.rows.push(Reached { place, relation, row, level, first_step: None, more_steps: Vec::new() });
         self.rows.len() - 1
     }
 
@@ -110,7 +115,11 @@ impl Traversal {
 
     /// Notes that an edge leads from one row to another.
     pub(super) fn step(&mut self, edge: EdgeRef, far: usize, near: usize) {
-        self.rows[near].steps.push((edge, far));
+        let Reached { first_step, more_steps, .. } = &mut self.rows[near];
+        match first_step {
+            None => *first_step = Some((edge, far)),
+            Some(_) => more_steps.push((edge, far)),
+        }
     }
 
     /// Notes the distance of a row to which another one leads, if that is less than what is known.
@@ -142,12 +151,12 @@ impl Traversal {
     }
 
     /// The row's own edges through which the subject reaches it without passing through the row itself; in order, none
-    /// twice.
-    pub fn edges(&self, number: usize) -> Vec<EdgeRef> {
+    /// twice. In place of what `found` holds.
+    pub fn edges(&self, number: usize, found: &mut Vec<EdgeRef>) {
+        found.clear();
         let reached = &self.rows[number];
         let mut avoiding: Option<BTreeSet<usize>> = None;
-        let mut found = Vec::new();
-        for (edge, far) in &reached.steps {
+        for (edge, far) in reached.steps() {
             if *far == number || found.contains(edge) {
                 continue;
             }
@@ -159,7 +168,6 @@ impl Traversal {
             }
         }
         found.sort_unstable();
-        found
     }
 
     fn reachable_without(&self, avoided: usize) -> BTreeSet<usize> {
@@ -176,7 +184,7 @@ impl Traversal {
     fn nears(&self) -> Vec<Vec<usize>> {
         let mut nears = vec![Vec::new(); self.rows.len()];
         for (near, reached) in self.rows.iter().enumerate() {
-            for (_, far) in &reached.steps {
+            for (_, far) in reached.steps() {
                 nears[*far].push(near);
             }
         }

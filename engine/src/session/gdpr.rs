@@ -9,7 +9,7 @@ use crate::one_shot::watch::Watch;
 use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
 use crate::reader::Reader;
-use crate::sar::access::AccessRow;
+use crate::sar::access::{AccessAnswer, AccessRows};
 use crate::sar::erase::Counts;
 use crate::sar::profile::{Counted, Profile};
 use crate::sar::{self, Subject, access, erase, traverse};
@@ -62,7 +62,7 @@ impl Session {
                 let rows = self.access_rows(table, key, params)?;
                 Ok(Response::Rows(RowStream {
                     columns: access::columns(),
-                    rows: QueryRows::new(rows.map(|row| row.map(AccessRow::into_datums))),
+                    rows: QueryRows::of(AccessAnswer::new(rows)),
                     tag: RowTag::Counted("SELECT"),
                 }))
             }
@@ -111,18 +111,14 @@ impl Session {
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
-    ) -> Result<impl Iterator<Item = Result<AccessRow, SqlError>> + Send + use<>, SqlError> {
+    ) -> Result<AccessRows, SqlError> {
         let view = self.view()?;
         let subject = self.subject(&view, table, key, params.clone())?;
         let limits = self.limits(view.time());
         let watch = Watch::new(limits.clone());
         let traversal = traverse::traverse(&view, &subject, &watch, &mut Profile::default())?;
         let context = self.eval_context(params, view.catalog());
-        let rows = access::rows(traversal, view, context);
-        Ok(rows.map(move |row| match (limits.ended)() {
-            Some(ended) => Err(ended),
-            None => row,
-        }))
+        Ok(AccessRows::new(traversal, view, &context, limits.ended))
     }
 
     /// Erases a person; gives what was done, by table.

@@ -419,7 +419,7 @@ fn lock_keys(
     for (lock, key) in query.locks.iter().zip(keys) {
         // The NULL side of an outer join has no row to lock.
         let Datum::Bytea(key) = key else { continue };
-        let row_key = RowKey(key.as_ref().into());
+        let row_key = RowKey::new(key);
         let mode = if lock.exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let name = LockKey::Row(lock.table, row_key.clone());
         if !transaction.database().locks.try_lock(transaction.id(), &name, mode) {

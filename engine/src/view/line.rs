@@ -107,13 +107,13 @@ impl Line {
     }
 
     /// Publishes a state with the views that followed it, or with those of before; views that have become others
-    /// since, too.
-    pub fn publish(&self, state: &Published, followed: Option<Views>) {
+    /// since, too. What was published before: whoever is in a hurry lets go of it later, as it may hold much.
+    pub fn publish(&self, state: &Published, followed: Option<Views>) -> Arc<Published> {
         let mut made = self.made.lock();
         let mut views = followed.unwrap_or_else(|| self.published.load().views.clone());
         while made.front().is_some_and(|made| made.time <= state.time) {
             views = made.pop_front().map_or(views, |late| late.views);
         }
-        self.published.store(Arc::new(Published { views, ..Published::clone(state) }));
+        self.published.swap(Arc::new(Published { views, ..Published::clone(state) }))
     }
 }

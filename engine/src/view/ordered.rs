@@ -218,7 +218,7 @@ pub fn entry(shape: &TableShape, index: &Index, row: &Row, row_key: &RowKey) -> 
 /// The value and the row key of an entry; none if it is too short to be one.
 pub fn parts(entry: &[u8]) -> Option<(&[u8], RowKey)> {
     let (value, row_key) = entry.split_at_checked(entry.len().checked_sub(ROW_KEY_BYTES)?)?;
-    Some((value, RowKey(row_key.into())))
+    Some((value, RowKey::new(row_key)))
 }
 
 type StoredRows = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>>>;

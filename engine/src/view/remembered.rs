@@ -137,9 +137,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_stays_and_the_rest_goes() {
-        let rows = |bytes: usize| -> Rows {
-            [(RowKey(Box::default()), Row::from_bytes(vec![0; bytes].into_boxed_slice()))].into()
-        };
+        let rows =
+            |bytes: usize| -> Rows { [(RowKey::new(&[]), Row::from_bytes(vec![0; bytes].into_boxed_slice()))].into() };
         let mut found = Found::default();
         let key = |number: u8| vec![number];
         found.keep(key(0), rows(GENERATION_BYTES_MAX / 4));

@@ -243,10 +243,16 @@ impl Subscriptions {
 
     /// Hands over what was published. Never waits.
     pub fn tell(&self, groups: Vec<(CommitTime, Deltas)>) {
-        if !groups.is_empty() {
-            // The dispatch thread lives as long as this does.
-            let _told = self.told.send(News::Groups(groups));
+        let Some((last, _)) = groups.last() else { return };
+        // Whoever begins after this reads what was published: as long as nobody watches, no thread is woken for it.
+        if let Some(hub) = self.hub.try_lock()
+            && hub.is_empty()
+        {
+            self.frontier.fetch_max(last.0, Ordering::AcqRel);
+            return;
         }
+        // The dispatch thread lives as long as this does.
+        let _told = self.told.send(News::Groups(groups));
     }
 
     /// Whether somebody is to hear of commits that change nothing for anybody.
@@ -339,8 +345,10 @@ impl Subscriptions {
         recheck: Recheck,
     ) -> Subscription {
         let mut hub = self.hub.lock();
+        // What nobody watched until here was told to nobody.
+        let since = readable_at.max(CommitTime(self.frontier.load(Ordering::Acquire)));
         let watched = hub.entry(view).or_default();
-        watched.history.get_or_insert_with(|| History::after(readable_at));
+        watched.history.get_or_insert_with(|| History::after(since));
         self.enter(watched, view, keys, self.queue(recheck))
     }
 
@@ -422,7 +430,7 @@ impl Subscriptions {
             }
             self.cut_largest(&hub);
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
-            self.frontier.store(time.0, Ordering::Release);
+            self.frontier.fetch_max(time.0, Ordering::AcqRel);
         }
         self.followers.lock().values().for_each(|queue| queue.wake());
     }

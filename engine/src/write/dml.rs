@@ -276,7 +276,7 @@ fn target_rows(
             let Datum::Bytea(key) = &row[width] else {
                 return Err(SqlError::new("XX000", "a write's source does not give row keys"));
             };
-            let row_key = RowKey(key.as_ref().into());
+            let row_key = RowKey::new(key);
             if alone || seen.insert(row_key.clone()) {
                 targets.push((row_key, row));
             }

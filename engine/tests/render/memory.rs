@@ -49,7 +49,7 @@ impl Memory {
             let relation = RelationId(id);
             let mut stored = BTreeMap::new();
             for datums in rows {
-                let key = RowKey(key::encode_all(&datums[..1]).into());
+                let key = RowKey::new(&key::encode_all(&datums[..1]));
                 for column in 1..width.min(datums.len()) {
                     let index = memory.indexes.entry((relation, column)).or_default();
                     index.entry(key::encode_all(&datums[column..=column])).or_insert_with(Vec::new).push(key.clone());
@@ -111,7 +111,7 @@ impl Reader for Memory {
         &self.catalog
     }
     fn row_key(&self, _table: &Table, primary_key: &[Datum]) -> RowKey {
-        RowKey(key::encode_all(primary_key).into())
+        RowKey::new(&key::encode_all(primary_key))
     }
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError> {
         Ok(self.tables[&table.id].get(key).cloned())

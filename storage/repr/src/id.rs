@@ -1,7 +1,9 @@
 //! Identifiers. Each is a newtype, so that a table is never taken for an index.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// An object id as PostgreSQL numbers them: built-in below 16384, ours from there, never reused.
 pub type Id = u32;
@@ -59,8 +61,72 @@ impl fmt::Debug for MicroDbId {
 /// For a personal table (and for any table with a foreign-key path to a data subject): a 16-byte
 /// keyed hash of the canonical primary key. For an impersonal one: the order-preserving primary key
 /// itself. A table without primary key has an 8-byte hidden row id in either place (hashed in the first).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RowKey(pub Box<[u8]>);
+///
+/// Ordered as its bytes are. Copied for little: all but long keys stand in it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RowKey(Bytes);
+
+/// Bytes of a key that stand in it.
+const HERE_BYTES: usize = 22;
+
+#[derive(Clone, PartialEq, Eq)]
+enum Bytes {
+    /// How many, and these, with zeros behind them.
+    Here(u8, [u8; HERE_BYTES]),
+    /// More than would have room.
+    Apart(Box<[u8]>),
+}
+
+impl RowKey {
+    /// Of the bytes as they stand in storage keys.
+    pub fn new(bytes: &[u8]) -> RowKey {
+        let mut here = [0; HERE_BYTES];
+        match here.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                RowKey(Bytes::Here(bytes.len() as u8, here))
+            }
+            None => RowKey(Bytes::Apart(bytes.into())),
+        }
+    }
+
+    /// The bytes as they stand in storage keys.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Here(length, bytes) => &bytes[..usize::from(*length)],
+            Bytes::Apart(bytes) => bytes,
+        }
+    }
+}
+
+impl Hash for RowKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // No other key begins with a keyed hash, and it matters little where an ordered one does.
+        state.write(self.bytes());
+    }
+}
+
+impl PartialOrd for RowKey {
+    fn partial_cmp(&self, other: &RowKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RowKey {
+    fn cmp(&self, other: &RowKey) -> Ordering {
+        match (&self.0, &other.0) {
+            (Bytes::Here(length, bytes), Bytes::Here(other_length, other_bytes)) => {
+                let (first, rest) = bytes.split_first_chunk::<16>().expect("there are more");
+                let (other_first, other_rest) = other_bytes.split_first_chunk::<16>().expect("there are more");
+                // Zeros behind the shorter of two: where all bytes are equal the lengths decide.
+                u128::from_be_bytes(*first)
+                    .cmp(&u128::from_be_bytes(*other_first))
+                    .then_with(|| (rest, length).cmp(&(other_rest, other_length)))
+            }
+            (Bytes::Here(..) | Bytes::Apart(_), _) => self.bytes().cmp(other.bytes()),
+        }
+    }
+}
 
 impl fmt::Debug for RowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,9 +134,31 @@ impl fmt::Debug for RowKey {
     }
 }
 
-impl RowKey {
-    /// The bytes as they stand in storage keys.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
+#[cfg(test)]
+mod tests {
+    use super::{HERE_BYTES, RowKey};
+
+    #[test]
+    fn row_keys_are_their_bytes_and_ordered_as_they_are() {
+        let mut all = vec![Vec::new()];
+        for length in [1, 2, 8, 15, 16, 17, HERE_BYTES, HERE_BYTES + 1, 40] {
+            for last in [0, 1, 0xff] {
+                for rest in [0, 7, 0xff] {
+                    let mut bytes = vec![rest; length];
+                    bytes[length - 1] = last;
+                    all.push(bytes);
+                }
+            }
+        }
+        for one in &all {
+            let key = RowKey::new(one);
+            assert_eq!(key.bytes(), one);
+            for other in &all {
+                let other_key = RowKey::new(other);
+                assert_eq!(key.cmp(&other_key), one.cmp(other), "{one:?} {other:?}");
+                assert_eq!(key == other_key, one == other);
+            }
+        }
+        assert_eq!(size_of::<RowKey>(), 24);
     }
 }

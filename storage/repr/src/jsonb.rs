@@ -5,7 +5,7 @@
 mod codec;
 mod operators;
 
-pub use codec::validate_json;
+pub use codec::{validate_json, write_string};
 
 use crate::{Numeric, ValueError};
 use std::cmp::Ordering;

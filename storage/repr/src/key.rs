@@ -12,7 +12,9 @@
 //!
 //! Two datums of one type (integers, floats, strings each count as one) have equal bytes exactly if
 //! SQL calls them equal, and bytes in SQL's order. Codes are prefix-free, so they concatenate.
-//! Never an encoding to store values in: it does not decode.
+//! Never an encoding to store values in: of most types it does not decode (of some, see `decode`).
+
+pub mod decode;
 
 use crate::{Datum, Jsonb, Numeric};
 use num_bigint::Sign;

@@ -33,6 +33,9 @@ impl std::fmt::Debug for Row {
     }
 }
 
+/// No datum's packed bytes begin with this.
+pub const NO_TAG: u8 = 0x1F;
+
 const NULL: u8 = 0x00;
 const FALSE: u8 = 0x01;
 const TRUE: u8 = 0x02;
@@ -179,6 +182,11 @@ impl<'a> RowIter<'a> {
         }
         self.reader.skip().expect(TRUSTED);
         true
+    }
+
+    /// The packed bytes of those to come.
+    pub fn rest(&self) -> &'a [u8] {
+        self.reader.bytes
     }
 }
 

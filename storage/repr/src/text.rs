@@ -1,10 +1,11 @@
 //! Text input and output of every type: the one place that dispatches on it.
 //!
 //! Literals, parameters in text format, COPY, casts to and from text, and results on the wire all pass here.
-//! Scalars are in `text::scalar`, floats in `text::float`, arrays and composites in `text::nested`. Never reads
+//! Scalars are in `text::scalar`, integers in `text::integer`, floats in `text::float`, arrays and composites in `text::nested`. Never reads
 //! a clock or a catalog: the `TextContext` brings what is needed of them.
 
 mod float;
+pub mod integer;
 mod nested;
 mod scalar;
 
@@ -154,9 +155,9 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
     match value {
         Value::Null => {}
         Value::Bool(value) => out.push(if value { 't' } else { 'f' }),
-        Value::Int2(value) => write!(out, "{value}").expect(WRITING),
-        Value::Int4(value) => write!(out, "{value}").expect(WRITING),
-        Value::Int8(value) => write!(out, "{value}").expect(WRITING),
+        Value::Int2(value) => integer::push(out, i64::from(value)),
+        Value::Int4(value) => integer::push(out, i64::from(value)),
+        Value::Int8(value) => integer::push(out, value),
         Value::Oid(value) => scalar::write_object(out, value, scalar, context),
         Value::Float4(value) if context.extra_float_digits > 0 => out.push_str(&format_float4(value)),
         Value::Float4(value) => {

@@ -93,9 +93,14 @@ pub(crate) enum Place<'a> {
     Receipt(&'a [u8]),
 }
 
+/// Bytes of a place before its key.
+const FIXED_DATA_BYTES: usize = 50;
+/// Keys of so many bytes, such as keyed hashes, need no allocation.
+const SHORT_KEY_BYTES: usize = 46;
+
 impl Place<'_> {
     /// `kind ‖ database ‖ header ‖ version ‖ relation ‖ µDB ‖ key length ‖ key`, all but the last of fixed width.
-    fn associated_data(self, database: &[u8; 16], header: Header) -> Vec<u8> {
+    fn with_associated_data<T>(self, database: &[u8; 16], header: Header, with: impl FnOnce(&[u8]) -> T) -> T {
         let (kind, relation, microdb, key) = match self {
             Place::Personal(relation, microdb, key) => (1, relation.0, microdb.0, key),
             Place::Impersonal(relation, key) => (2, relation.0, [0; 16], key),
@@ -103,16 +108,21 @@ impl Place<'_> {
             Place::AuditPayload(microdb, key) => (4, 0, microdb.0, key),
             Place::Receipt(key) => (5, 0, [0; 16], key),
         };
-        let mut data = Vec::with_capacity(50 + key.len());
-        data.push(kind);
-        data.extend_from_slice(database);
-        data.push(header.byte());
-        data.extend_from_slice(&header.schema_version.to_be_bytes());
-        data.extend_from_slice(&relation.to_be_bytes());
-        data.extend_from_slice(&microdb);
-        data.extend_from_slice(&(key.len() as u64).to_be_bytes());
-        data.extend_from_slice(key);
-        data
+        let mut data = [0; FIXED_DATA_BYTES + SHORT_KEY_BYTES];
+        data[0] = kind;
+        data[1..17].copy_from_slice(database);
+        data[17] = header.byte();
+        data[18..22].copy_from_slice(&header.schema_version.to_be_bytes());
+        data[22..26].copy_from_slice(&relation.to_be_bytes());
+        data[26..42].copy_from_slice(&microdb);
+        data[42..FIXED_DATA_BYTES].copy_from_slice(&(key.len() as u64).to_be_bytes());
+        match data.get_mut(FIXED_DATA_BYTES..FIXED_DATA_BYTES + key.len()) {
+            Some(place) => {
+                place.copy_from_slice(key);
+                with(&data[..FIXED_DATA_BYTES + key.len()])
+            }
+            None => with(&[&data[..FIXED_DATA_BYTES], key].concat()),
+        }
     }
 }
 
@@ -125,21 +135,20 @@ pub(crate) fn seal(
     plain: &[u8],
     out: &mut Vec<u8>,
 ) {
-    let data = place.associated_data(database, header);
     out.push(header.byte());
     varint::write(u64::from(header.schema_version), out);
-    match header.cipher {
+    place.with_associated_data(database, header, |data| match header.cipher {
         Cipher::Aegis256 => {
             let nonce = sodium::nonce::<AEGIS_NONCE_BYTES>();
             out.extend_from_slice(&nonce);
-            sodium::aegis_seal(key, &nonce, &data, plain, out);
+            sodium::aegis_seal(key, &nonce, data, plain, out);
         }
         Cipher::Aes256Gcm => {
             let nonce = sodium::nonce::<GCM_NONCE_BYTES>();
             out.extend_from_slice(&nonce);
-            sodium::gcm_seal(key, &nonce, &data, plain, out);
+            sodium::gcm_seal(key, &nonce, data, plain, out);
         }
-    }
+    });
 }
 
 /// The plaintext of a seal found at a place, with its header; nothing when it does not belong there.
@@ -150,17 +159,16 @@ pub(crate) fn open(
     sealed: &[u8],
 ) -> Option<(Header, Vec<u8>)> {
     let (header, rest) = Header::parse(sealed)?;
-    let data = place.associated_data(database, header);
-    let plain = match header.cipher {
+    let plain = place.with_associated_data(database, header, |data| match header.cipher {
         Cipher::Aegis256 => {
             let (nonce, ciphertext) = rest.split_first_chunk::<AEGIS_NONCE_BYTES>()?;
-            sodium::aegis_open(key, nonce, &data, ciphertext)?
+            sodium::aegis_open(key, nonce, data, ciphertext)
         }
         Cipher::Aes256Gcm => {
             let (nonce, ciphertext) = rest.split_first_chunk::<GCM_NONCE_BYTES>()?;
-            sodium::gcm_open(key, nonce, &data, ciphertext)?
+            sodium::gcm_open(key, nonce, data, ciphertext)
         }
-    };
+    })?;
     Some((header, plain))
 }
 

@@ -7,6 +7,7 @@ pub use repr::text::TextContext;
 use super::binary::parameter_text;
 use bytes::BufMut;
 use engine::SqlError;
+use repr::text::integer::with_digits;
 use repr::{ColumnType, Datum, ScalarType, Value};
 use std::cell::RefCell;
 
@@ -57,9 +58,9 @@ fn written(
 ) -> Result<(), SqlError> {
     match value {
         Value::Bool(value) => take(if value { b"t" } else { b"f" }),
-        Value::Int2(value) => integer(i64::from(value), take),
-        Value::Int4(value) => integer(i64::from(value), take),
-        Value::Int8(value) => integer(value, take),
+        Value::Int2(value) => with_digits(i64::from(value), take),
+        Value::Int4(value) => with_digits(i64::from(value), take),
+        Value::Int8(value) => with_digits(value, take),
         Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => take(text),
         value @ (Value::Null
         | Value::Oid(_)
@@ -86,27 +87,6 @@ fn written(
     }
 }
 
-#[inline]
-fn integer<R>(value: i64, take: impl FnOnce(&[u8]) -> R) -> R {
-    // The longest is -9223372036854775808.
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    take(&digits[at..])
-}
-
 /// Reads a value that a client sent as text.
 pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Result<Datum, SqlError> {
     let text = parameter_text(bytes)?;
@@ -122,16 +102,4 @@ pub fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextContext) -
         return decode(bytes, &column.scalar, context);
     }
     Ok(repr::text::parse(&column.scalar, column.modifier, parameter_text(bytes)?, context)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_print_as_in_sql() {
-        for value in [0, 7, -7, 10, 1_000_000, i64::MAX, i64::MIN] {
-            assert_eq!(integer(value, <[u8]>::to_vec), value.to_string().as_bytes());
-        }
-    }
 }

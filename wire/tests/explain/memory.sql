@@ -159,7 +159,7 @@ eventually SELECT count(*) FROM dogwood.views
 
 === the longest idle of several automatic views goes
 CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
-INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 25000) n
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 34000) n
 
 SET dogwood.view_memory = '1MB'
 

@@ -139,6 +139,51 @@ Finish output (#0)
 Path: one-shot
 Why not a view: a parameter is used other than by equality with a column
 
+=== several keys below a group of them
+CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
+INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 40) n
+
+PREPARE p(INT, INT) AS SELECT g, count(*), string_agg(x::text, ',' ORDER BY x) FROM t WHERE g IN ($1, $2) AND x > 9 GROUP BY g
+
+EXECUTE p(3, 4)
+---- five times
+
+INSERT INTO t VALUES (100, 4, 44); DELETE FROM t WHERE id = 13
+
+EXPLAIN EXECUTE p(3, 4)
+----
+Finish output (#0, #1, #2)
+  Read view auto_1 by t.g in ($1, $2)
+    Reduce by (#0) to (count(*), string_agg(…
+      Scan t …
+Path: automatic view "auto_1" keyed by (t.g)
+
+EXECUTE p(3, 4)
+----
+3 | 2 | 23,33
+4 | 4 | 14,24,34,44
+
+PREPARE one_of(INT[]) AS SELECT max(x), g + 1 FROM t WHERE g = ANY($1) GROUP BY g
+
+EXPLAIN EXECUTE one_of('{3, 4}')
+----
+Finish …
+  Each row compute …
+    Reduce by (#0) to (max(#1))
+      Scan t …
+Path: one-shot
+Why not a view: not yet executed 5 times within a minute: 0 of 5
+
+PREPARE whole(INT, INT) AS SELECT count(*) FROM t WHERE g IN ($1, $2)
+
+EXPLAIN EXECUTE whole(3, 4)
+----
+Finish …
+  Reduce by () …
+    Scan t …
+Path: one-shot
+Why not a view: a parameter is used other than by equality with a column
+
 === a snapshot from before the view
 CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
 

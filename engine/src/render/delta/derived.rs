@@ -18,9 +18,10 @@ use super::{Changes, Feed, Follower, Group};
 use crate::SqlError;
 use crate::reader::Reader;
 use crate::render::RenderTime;
-use crate::render::arrangement::{Bytes, FlatBytes, RowBatch, RowSpine, arrange, metered};
+use crate::render::arrangement::{Bytes, RowBatch, RowSpine, arrange, metered};
 use crate::render::context::{Bundle, Context, both};
 use crate::render::lookup_join::evaluate;
+use crate::render::told::Told;
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
 use differential_dataflow::lattice::antichain_join_into;
@@ -28,8 +29,10 @@ use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::cursor::cursor_list;
 use differential_dataflow::trace::{BatchReader, Cursor, TraceReader};
 use planner::delta::JoinStep;
+use planner::scalar::ScalarExpr;
 use repr::{Datum, RelationId, Row, ValueError, key};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Pipeline as Local;
@@ -50,11 +53,13 @@ pub fn render<'s, T: RenderTime>(
     let follower = Follower { eval: context.eval.clone(), watch: context.watch.clone() };
     let (keys, eval, meter) = (join.key.clone(), context.eval.clone(), context.meter.clone());
     let mut datums = Vec::new();
+    let told = Rc::new(Told::new(columns(&keys).unwrap_or_default()));
+    let tells = told.clone();
     let keyed = input.oks.clone().flat_map(move |row| {
         row.unpack_into(&mut datums);
         let values = evaluate(&keys, &datums, &eval).ok()?;
         let meets = !values.iter().any(Datum::is_null);
-        meets.then(|| metered(&meter, key::encode_all(&values), row))
+        meets.then(|| metered(&meter, key::encode_all(&values), tells.value(&datums, row)))
     });
     let arranged = arrange(&context.meter, keyed, "ArrangeDerived");
     let mut builder = OperatorBuilder::new("DerivedJoin".to_owned(), context.scope);
@@ -66,7 +71,7 @@ pub fn render<'s, T: RenderTime>(
     let (errs_output, errs) = builder.new_output::<Vec<(ValueError, T, isize)>>();
     let mut oks_output = OutputBuilder::from(oks_output);
     let mut errs_output = OutputBuilder::from(errs_output);
-    let mut left = Left::new(arranged.trace);
+    let mut left = Left::new(arranged.trace, told);
     builder.build(move |_| {
         let mut ticks: BTreeMap<T, Tick<T>> = BTreeMap::new();
         let mut slices = Slices::new(activator, follower.watch.clone());
@@ -109,6 +114,15 @@ pub fn render<'s, T: RenderTime>(
         }
     });
     Bundle { oks: oks.as_collection(), errs: both(Some(errs.as_collection()), input.errs) }
+}
+
+/// The columns that make a key, if each of its expressions is one.
+fn columns(key: &[ScalarExpr]) -> Option<Vec<usize>> {
+    let column = |expression: &ScalarExpr| match expression {
+        ScalarExpr::Column(column) => Some(*column),
+        _ => None,
+    };
+    key.iter().map(column).collect()
 }
 
 /// What came at one time.
@@ -179,6 +193,7 @@ fn fed(feeds: &[Feed], relation: RelationId) -> Option<(Arc<dyn Reader>, Option<
 /// The left side's rows by key.
 struct Left<T: RenderTime> {
     trace: TraceAgent<RowSpine<T, isize>>,
+    told: Rc<Told>,
     /// All that came before is looked at no more.
     lower: Antichain<T>,
     /// All that comes before has come.
@@ -188,9 +203,9 @@ struct Left<T: RenderTime> {
 }
 
 impl<T: RenderTime> Left<T> {
-    fn new(trace: TraceAgent<RowSpine<T, isize>>) -> Self {
+    fn new(trace: TraceAgent<RowSpine<T, isize>>, told: Rc<Told>) -> Self {
         let start = Antichain::from_elem(T::minimum());
-        Left { trace, lower: start.clone(), upper: start, fresh: Vec::new() }
+        Left { trace, told, lower: start.clone(), upper: start, fresh: Vec::new() }
     }
 
     fn receive(&mut self, batches: &mut Vec<RowBatch<T, isize>>) {
@@ -225,8 +240,8 @@ impl<T: RenderTime> Left<T> {
         keys.sort_unstable();
         let mut rows = Vec::new();
         let settled = self.trace.batches_through(self.lower.borrow()).expect("nothing was compacted beyond here");
-        collect(settled, &keys, |_| true, &mut rows);
-        collect(self.fresh.clone(), &keys, |at| at.less_than(time), &mut rows);
+        collect(settled, &keys, &self.told, |_| true, &mut rows);
+        collect(self.fresh.clone(), &keys, &self.told, |at| at.less_than(time), &mut rows);
         consolidate(&mut rows);
         rows
     }
@@ -236,6 +251,7 @@ impl<T: RenderTime> Left<T> {
 fn collect<T: RenderTime>(
     batches: Vec<RowBatch<T, isize>>,
     keys: &[&[u8]],
+    told: &Told,
     is_wanted: impl Fn(&T) -> bool,
     rows: &mut Vec<(Row, isize)>,
 ) {
@@ -253,7 +269,7 @@ fn collect<T: RenderTime>(
                 }
             });
             if total != 0 {
-                rows.push((Row::copy_from(row.0), total));
+                rows.push((told.row(key, row.0), total));
             }
             cursor.step_val(&storage);
         }

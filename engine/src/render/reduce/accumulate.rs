@@ -3,9 +3,10 @@
 //! DISTINCT is the case without aggregates.
 
 use super::super::RenderTime;
-use super::super::arrangement::{Bytes, Key};
+use super::super::arrangement::Key;
 use super::super::context::{Bundle, Context};
 use super::super::ordered::{Grouping, reduce_in_order};
+use super::super::told::Told;
 use super::totals::Totals;
 use crate::SqlError;
 use crate::one_shot::OneShot;
@@ -17,6 +18,7 @@ use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
 use repr::{Datum, Row, ValueError, key};
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// The node's expressions, and buffers that are reused from row to row.
 struct Accumulator {
@@ -67,11 +69,16 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The key of the row that was read.
-    fn key(&self, eval: &EvalContext) -> Result<Key, ValueError> {
-        let mut bytes = Vec::with_capacity(self.keys.len() * 12);
-        self.encode_key(&mut bytes, eval)?;
-        Ok(Key(bytes.into_boxed_slice()))
+    /// The key of the row that was read, and what stands for its key columns there.
+    fn key(&self, told: &Told, eval: &EvalContext) -> Result<(Key, Row), ValueError> {
+        let (mut bytes, mut columns) = (Vec::with_capacity(self.keys.len() * 12), Vec::with_capacity(self.keys.len()));
+        for expression in &self.keys {
+            let column = expression.operand(&self.datums, eval)?;
+            key::encode(&mut bytes, &column);
+            columns.push(column);
+        }
+        let value = told.value_of_key(columns.iter().map(AsRef::as_ref), &self.group_row);
+        Ok((Key(bytes.into_boxed_slice()), value))
     }
 
     fn encode_key(&self, bytes: &mut Vec<u8>, eval: &EvalContext) -> Result<(), ValueError> {
@@ -82,9 +89,9 @@ impl Accumulator {
     }
 }
 
-/// Groups of one batch of updates, with what they add up to at each time. The map's order is lost at once:
-/// the arrangement sorts.
-type Groups<T> = HashMap<Vec<u8>, (Key, Vec<(T, Totals)>)>;
+/// Groups of one batch of updates by their key columns, with what they add up to at each time. The map's order is lost
+/// at once: the arrangement sorts.
+type Groups<T> = HashMap<Vec<u8>, ((Key, Row), Vec<(T, Totals)>)>;
 
 /// Renders a `Reduce` whose aggregates are all accumulable.
 pub fn render<'s, T: RenderTime>(
@@ -104,17 +111,18 @@ pub fn render<'s, T: RenderTime>(
         group_row: Vec::new(),
     };
     let mut groups: Groups<T> = HashMap::new();
+    let told = Rc::new(Told::new((0..keys.len()).collect()));
+    let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
         for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
                 return;
             }
-            if let Err(error) = accumulate(&mut accumulator, &mut groups, &row, &time, diff, &eval) {
+            if let Err(error) = accumulate(&mut accumulator, &mut groups, &tells, (&row, &time, diff), &eval) {
                 errs.push((error, time, diff));
             }
         }
-        for (group_row, (key, totals)) in groups.drain() {
-            let row = Row::from_bytes(group_row.into_boxed_slice());
+        for (_, ((key, row), totals)) in groups.drain() {
             for (time, totals) in totals {
                 let sums_bytes = size_of::<Totals>() + size_of_val(totals.sums.as_slice());
                 meter.count(key.0.len() + row.bytes().len() + sums_bytes);
@@ -128,8 +136,9 @@ pub fn render<'s, T: RenderTime>(
     });
     let calls = aggregates.to_vec();
     let grouping = Grouping { name: "ReduceAccumulable", keyed, phantom };
-    let bundle = reduce_in_order(context, input.oks, grouping, move |rows, output| {
-        if let Some(outcome) = finish(&rows.collect::<Vec<_>>(), &calls).transpose() {
+    let bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
+        let rows = rows.map(|(value, totals)| (told.row(key, value.0), totals));
+        if let Some(outcome) = finish(rows, &calls).transpose() {
             output.push((outcome, 1));
         }
     });
@@ -145,15 +154,14 @@ fn can_fail(keys: &[ScalarExpr], aggregates: &[AggregateCall]) -> bool {
 fn accumulate<T: RenderTime>(
     accumulator: &mut Accumulator,
     groups: &mut Groups<T>,
-    row: &Row,
-    time: &T,
-    diff: isize,
+    told: &Told,
+    (row, time, diff): (&Row, &T, isize),
     eval: &EvalContext,
 ) -> Result<(), ValueError> {
     accumulator.read(row, eval)?;
     let calls = accumulator.calls.len();
     if !groups.contains_key(accumulator.group_row.as_slice()) {
-        let key = accumulator.key(eval)?;
+        let key = accumulator.key(told, eval)?;
         groups.insert(accumulator.group_row.clone(), (key, Vec::with_capacity(1)));
     }
     let (_, totals) = groups.get_mut(accumulator.group_row.as_slice()).expect("inserted if it was not there");
@@ -168,13 +176,19 @@ fn accumulate<T: RenderTime>(
 }
 
 /// The group's row, if the group is there.
-fn finish(rows: &[(Bytes<'_>, Totals)], calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
+fn finish(rows: impl Iterator<Item = (Row, Totals)>, calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
     let mut total = Totals::zeros(calls.len());
-    for (_, totals) in rows {
-        total.plus_equals(totals);
+    let mut group_row: Option<(bool, Row)> = None;
+    for (row, totals) in rows {
+        total.plus_equals(&totals);
+        // The least of those that are there, if there are any.
+        let row = (totals.rows <= 0, row);
+        if group_row.as_ref().is_none_or(|least| row < *least) {
+            group_row = Some(row);
+        }
     }
-    let group_row = rows.iter().find(|(_, totals)| totals.rows > 0).or(rows.first()).map_or(&[][..], |(row, _)| row.0);
-    group(group_row, total, calls)
+    let group_row = group_row.map_or_else(Row::default, |(_, row)| row);
+    group(group_row.bytes(), total, calls)
 }
 
 /// The group's row of what it adds up to.

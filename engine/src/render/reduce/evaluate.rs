@@ -54,7 +54,7 @@ pub fn render<'s, T: RenderTime>(
     let calls = aggregates.to_vec();
     let eval = context.eval.clone();
     let watch = context.watch.clone();
-    let bundle = reduce(arrange(&context.meter, keyed, "ArrangeReduce"), "Reduce", move |rows, output| {
+    let bundle = reduce(arrange(&context.meter, keyed, "ArrangeReduce"), "Reduce", move |_key, rows, output| {
         if watch.is_stopped() {
             return;
         }

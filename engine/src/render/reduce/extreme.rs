@@ -51,7 +51,7 @@ pub fn render<'s, T: RenderTime>(
         }
     };
     let grouping = Grouping { name: "ReduceExtreme", keyed, phantom };
-    let bundle = reduce_in_order(context, input.oks, grouping, |rows, output| {
+    let bundle = reduce_in_order(context, input.oks, grouping, |_key, rows, output| {
         // A negative count is a transient of incremental input; such a row is not there.
         for (bytes, count) in rows {
             if count > 0 {

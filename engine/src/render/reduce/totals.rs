@@ -2,8 +2,8 @@
 
 use super::super::arrangement::RowDiff;
 use super::super::meter::{HeapBytes, trim_vec};
+use super::super::offsets::Offsets;
 use differential_dataflow::difference::{Abelian, IsZero, Monoid, Semigroup};
-use differential_dataflow::trace::implementations::OffsetList;
 use differential_dataflow::trace::implementations::containers::BatchContainer;
 
 /// What updates of a group add up to.
@@ -86,11 +86,12 @@ impl Totals {
 /// Totals one after another: a number takes a byte for each seven of its bits.
 ///
 /// ```text
-/// phantoms  rows  overflows  (count  sum)*
+/// rows doubled       (count  sum)*                          if there are neither phantoms nor overflows
+/// rows doubled + 1   phantoms  overflows  (count  sum)*     of any other
 /// ```
 pub struct TotalsColumn {
     /// Where each ends.
-    ends: OffsetList,
+    ends: Offsets,
     bytes: Vec<u8>,
 }
 
@@ -117,8 +118,11 @@ impl BatchContainer for TotalsColumn {
     type ReadItem<'a> = EncodedTotals<'a>;
 
     fn into_owned(EncodedTotals(mut bytes): EncodedTotals<'_>) -> Totals {
-        let mut small = || read(&mut bytes) as i64;
-        let (phantoms, rows, overflows) = (small(), small(), small());
+        let first = read(&mut bytes);
+        let (rows, mut phantoms, mut overflows) = ((first >> 1) as i64, 0, 0);
+        if first & 1 == 1 {
+            (phantoms, overflows) = (read(&mut bytes) as i64, read(&mut bytes) as i64);
+        }
         let mut sums = Vec::new();
         while !bytes.is_empty() {
             sums.push((read(&mut bytes) as i64, read(&mut bytes)));
@@ -130,8 +134,11 @@ impl BatchContainer for TotalsColumn {
         self.ends.push(self.bytes.len());
     }
     fn push_own(&mut self, item: &Totals) {
-        for number in [item.phantoms, item.rows, item.overflows] {
-            write(&mut self.bytes, i128::from(number));
+        let more = item.phantoms != 0 || item.overflows != 0;
+        write(&mut self.bytes, i128::from(item.rows) * 2 + i128::from(more));
+        if more {
+            write(&mut self.bytes, i128::from(item.phantoms));
+            write(&mut self.bytes, i128::from(item.overflows));
         }
         for (count, sum) in &item.sums {
             write(&mut self.bytes, i128::from(*count));
@@ -144,11 +151,11 @@ impl BatchContainer for TotalsColumn {
         self.bytes.clear();
     }
     fn with_capacity(size: usize) -> Self {
-        TotalsColumn { ends: OffsetList::with_capacity(size), bytes: Vec::new() }
+        TotalsColumn { ends: Offsets::with_capacity(size), bytes: Vec::new() }
     }
     fn merge_capacity(left: &Self, right: &Self) -> Self {
         TotalsColumn {
-            ends: OffsetList::with_capacity(left.ends.len() + right.ends.len()),
+            ends: Offsets::merge_capacity(&left.ends, &right.ends),
             bytes: Vec::with_capacity(left.bytes.len() + right.bytes.len()),
         }
     }
@@ -156,8 +163,7 @@ impl BatchContainer for TotalsColumn {
         item
     }
     fn index(&self, index: usize) -> EncodedTotals<'_> {
-        let start = if index == 0 { 0 } else { self.ends.index(index - 1) };
-        EncodedTotals(&self.bytes[start..self.ends.index(index)])
+        EncodedTotals(&self.bytes[self.ends.range(index)])
     }
     fn len(&self) -> usize {
         self.ends.len()
@@ -200,7 +206,8 @@ mod tests {
         for (position, number) in numbers.into_iter().enumerate() {
             let small = i64::try_from(number).unwrap_or(7);
             let sums = numbers[..position].iter().map(|sum| (-small.max(-9), *sum)).collect();
-            let totals = Totals { phantoms: small, rows: small.wrapping_add(1), sums, overflows: 0 };
+            let phantoms = if position % 2 == 0 { small } else { 0 };
+            let totals = Totals { phantoms, rows: small.wrapping_add(1), sums, overflows: i64::from(position == 3) };
             column.push_own(&totals);
             all.push(totals);
         }

@@ -6,8 +6,9 @@ use super::analyze::{actual, set};
 use crate::SqlError;
 use crate::one_shot::watch::Watch;
 use crate::reader::Reader;
+use crate::sar::access::AccessRows;
 use crate::sar::profile::Profile;
-use crate::sar::{access, explain, traverse};
+use crate::sar::{explain, traverse};
 use crate::session::Session;
 use planner::explain::report::{Operator, Path, Report};
 use planner::resolve::GdprRequest;
@@ -74,12 +75,13 @@ impl Session {
         self.refuse_restoring()?;
         let view = self.view()?;
         let subject = self.subject(&view, table, key, params.clone())?;
-        let watch = Watch::new(self.limits(view.time()));
+        let limits = self.limits(view.time());
+        let watch = Watch::new(limits.clone());
         let traversal = traverse::traverse(&view, &subject, &watch, &mut profile)?;
         let reached = (traversal.count() as u64, started.elapsed());
         let context = self.eval_context(params.clone(), view.schema().catalog());
         let (mut rows, mut first) = (0, None);
-        for row in access::rows(traversal, view, context) {
+        for row in AccessRows::new(traversal, view, &context, limits.ended) {
             watch.check()?;
             row?;
             first.get_or_insert_with(|| started.elapsed());

@@ -315,7 +315,7 @@ fn is_number(text: &str) -> bool {
 const WRITING: &str = "writing to a String does not fail";
 
 /// Appends a JSON string literal, escaped as PostgreSQL escapes it.
-pub(crate) fn write_string(out: &mut String, text: &str) {
+pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     while let Some(place) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {

@@ -1,4 +1,5 @@
-//! A small thread that drops automatic views which are idle or over the budget. It ends with the database.
+//! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, and has files of the
+//! store merged. It ends with the database.
 
 use crate::database::Database;
 use std::sync::{Arc, Weak};
@@ -10,7 +11,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(500);
 pub fn start(database: &Arc<Database>) {
     let database: Weak<Database> = Arc::downgrade(database);
     std::thread::Builder::new()
-        .name("view-keeper".into())
+        .name("keeper".into())
         .spawn(move || {
             loop {
                 std::thread::sleep(LOOKS_EVERY);
@@ -20,7 +21,9 @@ pub fn start(database: &Arc<Database>) {
                 database.automatic_views.allow_again(budget);
                 database.automatic_views.evict(&views, budget, &database.pipeline);
                 database.subscriptions.trim();
+                // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
+                let _tried_again = database.store.look_after_files();
             }
         })
-        .expect("the process can start its view keeper");
+        .expect("the process can start its keeper");
 }
