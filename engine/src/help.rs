@@ -180,7 +180,8 @@ impl<R> Job<R> {
 mod tests {
     use super::{HELPED_ITEMS_MIN, begin, in_parts};
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn results_come_in_order_and_the_first_error_counts() {
@@ -215,6 +216,32 @@ mod tests {
             let counted = done.clone();
             drop(begin(20, move |_| counted.fetch_add(1, Ordering::Relaxed)));
             assert_eq!(Arc::strong_count(&done), 1, "nobody works at it any more");
+        }
+    }
+
+    #[test]
+    fn a_part_that_fails_elsewhere_is_told() {
+        if *super::PROCESSORS == 1 {
+            return;
+        }
+        // Helpers that have enough to do, with the other tests' works, do not come: so again.
+        let began = Instant::now();
+        let told = || {
+            let failing = Arc::new(AtomicBool::new(false));
+            let work = begin(2, move |_| {
+                if std::thread::current().name() == Some("help") {
+                    failing.store(true, Ordering::Relaxed);
+                    panic!("the helper's part fails");
+                }
+                let began = Instant::now();
+                while !failing.load(Ordering::Relaxed) && began.elapsed() < Duration::from_millis(20) {
+                    std::thread::yield_now();
+                }
+            });
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.finish())).is_err()
+        };
+        while !told() {
+            assert!(began.elapsed() < Duration::from_secs(60), "no helper's part has failed, or none was told of");
         }
     }
 }

@@ -158,7 +158,10 @@ mod tests {
         assert!(slept(&mut one, &mut client, &server), "nor so soon");
         if !vigil.awake.is_zero() {
             // A machine may be busy: it is awake at last.
-            while slept(&mut one, &mut client, &server) {}
+            let began = Instant::now();
+            while slept(&mut one, &mut client, &server) {
+                assert!(began.elapsed() < Duration::from_secs(60), "always sleeps");
+            }
         }
         assert!(slept(&mut other, &mut other_client, &other_server));
         assert!(slept(&mut one, &mut client, &server), "another has spoken");
