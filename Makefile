@@ -50,14 +50,15 @@ apps: build install-test
 	@"$(VENV)/bin/python" benches/checks/apps.py
 
 # Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
-# then the demo, which checks what it claims. A failed check does not hide the next.
+# then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed.
 test: install-notebooks
 	cargo build --release --workspace
-	cargo test --release --workspace
+	cargo test --release --workspace --no-run
+	timeout 30m cargo test --release --workspace
 	@failed=(); for check in benches/checks/*.py; do \
 		grep -q __main__ "$$check" || continue; \
 		echo "check $$check"; \
-		"$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
+		timeout 15m "$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
 	done; \
 	echo "check make demo"; "$(CARGO_TARGET_DIR)/release/demo" || failed+=("make demo"); \
 	[ "$${#failed[@]}" = 0 ] || { echo "failed: $${failed[*]}"; exit 1; }
