@@ -16,13 +16,17 @@ import time
 from harness import BINARY, Tally
 
 BENCH = os.environ.get("BENCH", str(pathlib.Path(BINARY).with_name("bench")))
-# (signal, whether results have to be there first, seconds after that)
+CORE = ("core", "--people", "2000", "--rounds", "20")
+# With four servers, memcached and certificates.
+VOTES = ("votes", "--people", "1000", "--connections", "1", "--seconds", "0.1", "--rounds", "300", "--tls")
+# (signal, whether results have to be there first, seconds after that, of which benchmark)
 MOMENTS = [
-    (signal.SIGTERM, False, 0.1),
-    (signal.SIGINT, False, 0.7),
-    (signal.SIGTERM, True, 0.1),
-    (signal.SIGKILL, True, 2),
-    (signal.SIGINT, True, 4),
+    (signal.SIGTERM, False, 0.1, CORE),
+    (signal.SIGINT, False, 0.7, CORE),
+    (signal.SIGTERM, True, 0.1, CORE),
+    (signal.SIGKILL, True, 2, CORE),
+    (signal.SIGINT, True, 4, CORE),
+    (signal.SIGINT, True, 8, VOTES),
 ]
 BEGUN_WITHIN_S = 120
 GONE_WITHIN_S = 15
@@ -65,10 +69,10 @@ class Place:
         return self.left()
 
 
-def interrupted(tally, number, begun, after):
+def interrupted(tally, number, begun, after, arguments):
     with Place() as place:
         results = place.root / "results.json"
-        process = place.bench("core", "--people", "2000", "--rounds", "20")
+        process = place.bench(*arguments)
         until = time.monotonic() + BEGUN_WITHIN_S
         while begun and not results.exists() and time.monotonic() < until:
             time.sleep(0.01)
@@ -76,7 +80,7 @@ def interrupted(tally, number, begun, after):
         running = process.poll() is None
         process.send_signal(number)
         said = process.stderr.read()
-        name = f"{signal.Signals(number).name} {after} s after the {'first results' if begun else 'start'}"
+        name = f"{arguments[0]}, {signal.Signals(number).name} {after} s after the {'first results' if begun else 'start'}"
         tally.that(running and process.wait() == -number, f"{name}: it was running, and ended", said[-500:])
         tally.equal(place.gone(), [], f"{name}: nothing is left")
         tally.that("interrupted" in said or not begun, f"{name}: it is said", said[-500:])

@@ -27,7 +27,7 @@ class Figure:
     """One picture. `names` chooses measurements by their names; what it captures labels them."""
 
     file: str
-    kind: str  # latency, rate, processor, number, quantiles, line, stack
+    kind: str  # latency, tail, rate, processor, number, quantiles, line, stack
     title: str
     names: str
     unit: str = ""
@@ -46,12 +46,17 @@ FIGURES = {
     ],
     "votes": [
         Figure("latency", "latency", "Votes: 95 % reads of an article with its count, 5 % votes", r"(.* conn\.)"),
+        Figure("offered", "latency", "Votes: all systems under the same arrivals, time from the arrival", r"(.*; \d+ a second offered, .*)"),
+        Figure("offered-p99", "tail", "Votes: all systems under the same arrivals, time from the arrival", r"(.*; \d+ a second offered, .*)"),
         Figure("processor", "processor", "Votes: the servers' processor time for an operation of the mix", r"read, (.* conn\.)"),
         Figure("memory", "number", "The results in memory", r"(the results in memory)", "MB"),
     ],
     "owncloud": [
-        Figure("latency-1", "latency", "File sharing, 1 connection", r"(.*), 1 conn\."),
-        Figure("latency-8", "latency", "File sharing, 8 connections", r"(.*), 8 conn\."),
+        Figure("latency-1", "latency", "File sharing, 1 connection", r"((?!.*beside views).*), 1 conn\."),
+        Figure("latency-8", "latency", "File sharing, 8 connections", r"((?!.*beside views).*), 8 conn\."),
+        Figure("offered", "latency", "File sharing: all systems under the same arrivals, time from the arrival", r"((?!.*beside views).*; \d+ a second offered, .*)"),
+        Figure("offered-p99", "tail", "File sharing: all systems under the same arrivals, time from the arrival", r"((?!.*beside views).*; \d+ a second offered, .*)"),
+        Figure("lists", "latency", "Files viewed as rows, and as one value for each person", r"(view files .* conn\.)"),
         Figure("processor", "processor", "File sharing: the servers' processor time for an operation of the mix", r"get ten files, (.* conn\.)"),
         Figure("bytes", "number", "File sharing: bytes", r"(memory of the results|folder on disk).*", "MB"),
     ],
@@ -285,11 +290,12 @@ def bars(value_of, unit, better, slices=None):
 
 def latency(figure, rows):
     """From p50 to p95 of each system."""
-    rows = {label: {system: cell for system, cell in cells.items() if cell.get("p50_us")} for label, cells in rows.items()}
-    rows = {label: cells for label, cells in rows.items() if cells}
+    rows = {label: {system: cell for system, cell in cells.items() if cell.get("p50_us") or cell.get("cut_off")} for label, cells in rows.items()}
+    rows = {label: cells for label, cells in rows.items() if any(cell.get("p50_us") for cell in cells.values())}
     if not rows:
         return None
     systems, placed, ticks = rows_of_bars(rows)
+    cut, placed = [one for one in placed if one[3].get("cut_off")], [one for one in placed if not one[3].get("cut_off")]
     canvas, axes = canvas_for(placed, ticks, systems, "µs; dot: p50, bar: p95, then ours / theirs of both (less is better)", True, figure.goals)
     for place, label, system, cell in placed:
         axes.plot([cell["p50_us"], cell["p95_us"]], [place, place], color=colour(system, systems), linewidth=3, solid_capstyle="butt")
@@ -297,11 +303,13 @@ def latency(figure, rows):
         axes.plot(cell["p95_us"], place, "|", color=colour(system, systems), markersize=11, markeredgewidth=3)
         text = f"{short(cell['p50_us'])} / {short(cell['p95_us'])}"
         ours = rows[label].get(OURS)
-        if system != OURS and ours:
+        if system != OURS and ours and not ours.get("cut_off"):
             text += f"   ours: {short(ours['p50_us'] / cell['p50_us'])} ×, {short(ours['p95_us'] / cell['p95_us'])} ×"
         axes.annotate(text, (cell["p95_us"], place), (8, 0), textcoords="offset points", va="center", fontsize=8)
     low, most = min(cell["p50_us"] for *_, cell in placed), max(cell["p95_us"] for *_, cell in placed)
     axes.set_xlim(low / 1.5, most * (most / low) ** 0.38)
+    for place, _, system, _ in cut:
+        axes.annotate("not borne: cut off", (low, place), va="center", fontsize=8, color=colour(system, systems))
     return canvas
 
 
@@ -403,6 +411,7 @@ BARS = {
     "quantiles": quantiles,
     "latency": latency,
     "rate": bars(lambda cell: median(cell["rates"]) if "rates" in cell else None, "operations a second", "more is better; strokes: slices", lambda cell: cell["rates"]),
+    "tail": bars(lambda cell: cell.get("p99_us"), "µs, p99", "less is better"),
     "processor": bars(lambda cell: cell.get("processor_us"), "µs", "less is better"),
     "number": bars(lambda cell: cell.get("value"), "", "less is better"),
 }

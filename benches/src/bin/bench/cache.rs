@@ -3,23 +3,27 @@
 //! The same client language as on the side of SQL. Keys are letters, digits and colons; values hold any bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 
-use crate::server::Failure;
+use crate::server::{CacheServer, Failure};
+use crate::tls::Link;
 
 /// A connection.
 pub struct Cache {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
+    stream: BufReader<Link>,
     line: String,
 }
 
 impl Cache {
-    /// Connects on loopback.
-    pub fn connect(port: u16) -> Result<Cache, Failure> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_nodelay(true)?;
-        Ok(Cache { reader: BufReader::new(stream.try_clone()?), stream, line: String::new() })
+    /// Connects on loopback, as its server wants it.
+    pub fn connect(server: &CacheServer) -> Result<Cache, Failure> {
+        Ok(Cache { stream: BufReader::new(server.link()?), line: String::new() })
+    }
+
+    /// Protocol and cipher of a connection that is encrypted.
+    pub fn encryption(server: &CacheServer) -> Result<Option<String>, Failure> {
+        let mut cache = Cache::connect(server)?;
+        cache.statistic("pid")?;
+        Ok(cache.stream.get_ref().agreed())
     }
 
     /// The value of a key.
@@ -29,7 +33,7 @@ impl Cache {
 
     /// The values of keys, in their order.
     pub fn get_many(&mut self, keys: &[String]) -> Result<Vec<Option<Vec<u8>>>, Failure> {
-        self.stream.write_all(format!("get {}\r\n", keys.join(" ")).as_bytes())?;
+        self.send(format!("get {}\r\n", keys.join(" ")).as_bytes())?;
         let mut values = vec![None; keys.len()];
         let mut next = 0;
         loop {
@@ -47,7 +51,7 @@ impl Cache {
             }
             let length: usize = length.parse()?;
             let mut value = vec![0; length + 2];
-            self.reader.read_exact(&mut value)?;
+            self.stream.read_exact(&mut value)?;
             value.truncate(length);
             *values.get_mut(next).ok_or("memcached answered a key that was not asked for")? = Some(value);
             next += 1;
@@ -59,19 +63,19 @@ impl Cache {
         let mut message = format!("set {key} 0 0 {}\r\n", value.len()).into_bytes();
         message.extend_from_slice(value);
         message.extend_from_slice(b"\r\n");
-        self.stream.write_all(&message)?;
+        self.send(&message)?;
         self.expect(&["STORED"])
     }
 
     /// Forgets a value, if it is there.
     pub fn delete(&mut self, key: &str) -> Result<(), Failure> {
-        self.stream.write_all(format!("delete {key}\r\n").as_bytes())?;
+        self.send(format!("delete {key}\r\n").as_bytes())?;
         self.expect(&["DELETED", "NOT_FOUND"])
     }
 
     /// A number of its statistics.
     pub fn statistic(&mut self, name: &str) -> Result<u64, Failure> {
-        self.stream.write_all(b"stats\r\n")?;
+        self.send(b"stats\r\n")?;
         let mut found = None;
         loop {
             self.read_line()?;
@@ -84,6 +88,11 @@ impl Cache {
         }
     }
 
+    fn send(&mut self, message: &[u8]) -> Result<(), Failure> {
+        self.stream.get_mut().write_all(message)?;
+        Ok(self.stream.get_mut().flush()?)
+    }
+
     fn expect(&mut self, answers: &[&str]) -> Result<(), Failure> {
         self.read_line()?;
         if answers.contains(&self.line.as_str()) {
@@ -94,7 +103,7 @@ impl Cache {
 
     fn read_line(&mut self) -> Result<(), Failure> {
         self.line.clear();
-        if self.reader.read_line(&mut self.line)? == 0 {
+        if self.stream.read_line(&mut self.line)? == 0 {
             return Err("memcached has closed the connection".into());
         }
         self.line.truncate(self.line.trim_end().len());

@@ -5,7 +5,7 @@
 use crate::measure::{self, Plan, Samples, Workload, measure};
 use crate::options::Options;
 use crate::report::Report;
-use crate::server::{Failure, Kind, Place, Server};
+use crate::server::{self, Failure, Kind, Place, Server};
 use crate::workload::{self, Insert, Join, POSTS_EACH, Point};
 
 /// All of it.
@@ -17,6 +17,9 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let servers = [&ours, &peer];
     let data = format!("{people} people, {posts} posts");
     let mut report = Report::new("core", &data, options.plan(1), &[Kind::Dogwood.name(), Kind::PostgreSql.name()])?;
+    if options.tls {
+        report.encrypted(&server::encryption(&servers.map(|server| (server.kind.name(), server)), None)?)?;
+    }
     for server in servers {
         workload::create(server)?;
         workload::copy(server, "people", (0..people).map(|id| (id, None)))?;
@@ -184,6 +187,7 @@ fn pgbench(server: &Server, seconds: f64) -> Result<f64, Failure> {
     let call = |arguments: &[&str]| -> Result<String, Failure> {
         let mut command = std::process::Command::new("/usr/lib/postgresql/15/bin/pgbench");
         command.args(["-h", "127.0.0.1", "-p", &server.port.to_string(), "-U", user]).args(arguments).arg(database);
+        command.env("PGSSLMODE", if server.tls.is_some() { "require" } else { "disable" });
         if let Some(password) = server.config.get_password() {
             command.env("PGPASSWORD", String::from_utf8_lossy(password).as_ref());
         }

@@ -58,6 +58,19 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let visits = Visits::new(&data);
     let mut probes = Probes { data: &data, visits: &visits, length: plan.slice, seed: options.seed, unique: 0 };
     let mut candidates = started(&mut report, options, place, &data, "")?;
+    if options.tls {
+        let encrypted = candidates
+            .iter()
+            .map(|candidate| {
+                let agreed = match &candidate.system {
+                    System::Wire(server) => server.encryption()?,
+                    System::Maria(server) => server.encryption()?,
+                };
+                Ok((candidate.lane.name, agreed))
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
+        report.encrypted(&encrypted)?;
+    }
     warm(&mut report, options, &mut candidates, &mut probes)?;
     one_by_one(&mut report, options, &mut candidates, &mut probes)?;
     let mut borne = Vec::new();
@@ -316,6 +329,7 @@ fn measure(
         samples.rates.clear();
     }
     let mut processor = vec![(0.0, 0_usize, 0_usize); candidates.len()];
+    let mut woke_late = vec![Vec::new(); candidates.len()];
     for round in 0..options.rounds {
         eprintln!("{what}: slice {} of {} of each system", round + 1, options.rounds);
         let of_each = at_least.map_or(0, |visits| visits.div_ceil(options.rounds as usize));
@@ -337,15 +351,23 @@ fn measure(
             processor[place].0 += outcome.processor_s;
             processor[place].1 += outcome.served;
             processor[place].2 += outcome.cut;
+            woke_late[place].extend(outcome.woke_late);
         }
     }
-    for (place, (seconds, served, cut)) in processor.into_iter().enumerate() {
+    for (place, &(seconds, served, cut)) in processor.iter().enumerate() {
         all[PAGES.len()][place].processor_us = Some(seconds * 1e6 / served.max(1) as f64);
         if cut > 0 {
             let name = candidates[place].lane.name;
             report.note(&format!("{what}: {name} was more than 3 s behind: {cut} of {} pages were cut off, and count with the time until then", cut + served))?;
         }
     }
+    let late: Vec<(&str, Vec<f64>, usize)> = candidates
+        .iter()
+        .zip(woke_late)
+        .zip(&processor)
+        .map(|((candidate, woke), (_, served, cut))| (candidate.lane.name, woke, served + cut))
+        .collect();
+    report.late(what, late)?;
     let names = PAGES.iter().map(|(_, name, _)| *name).chain(["all pages"]);
     let weights: u64 = PAGES.iter().map(|(_, _, weight)| weight).sum();
     let visits = rate * probes.length.as_secs_f64() * options.rounds as f64;

@@ -30,6 +30,48 @@ const VISIBLE_FILES: &str = "CREATE VIEW visible_files AS
         FROM oc_share s JOIN oc_group_user g ON g.gid = s.share_with_group
         LEFT JOIN oc_filecache f ON f.fileid = s.item_source LEFT JOIN oc_storages st ON st.numeric_id = f.storage";
 
+/// The same as one value for each person, in lines as a cache keeps it; a condition on `uid` follows, then `GROUPED`.
+pub const VIEW_LISTS: &str = "SELECT uid, string_agg(share::text || E'\\t' || file::text || E'\\t' || path || E'\\t' || storage, E'\\n') FROM visible_files";
+/// The end of that.
+pub const GROUPED: &str = " GROUP BY uid";
+
+/// A row of what a person sees, decoded.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    user: u64,
+    share: u64,
+    file: u64,
+    path: &'a str,
+    storage: &'a str,
+}
+
+impl<'a> Shown<'a> {
+    /// From a row of `VIEW_FILES`.
+    pub fn of_row(row: &'a Row) -> Result<Shown<'a>, Failure> {
+        Ok(Shown {
+            user: user(row.try_get(0)?)?,
+            share: u64::try_from(row.try_get::<_, i32>(1)?)?,
+            file: u64::try_from(row.try_get::<_, i32>(2)?)?,
+            path: row.try_get::<_, Option<&str>>(3)?.ok_or("a file without a path")?,
+            storage: row.try_get::<_, Option<&str>>(4)?.ok_or("a file without a storage")?,
+        })
+    }
+
+    /// The rows of one value: a list of a person, from a cache or from `VIEW_LISTS`.
+    pub fn of_list(user: u64, list: &'a str, into: &mut Vec<Shown<'a>>) -> Result<(), Failure> {
+        for line in list.lines() {
+            let mut words = line.split('\t');
+            let (Some(share), Some(file), Some(path), Some(storage), None) =
+                (words.next(), words.next(), words.next(), words.next(), words.next())
+            else {
+                return Err(format!("a line of other words in the list of person {user}").into());
+            };
+            into.push(Shown { user, share: share.parse()?, file: file.parse()?, path, storage });
+        }
+        Ok(())
+    }
+}
+
 /// How a share is said to be seen by whom it is shared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -51,6 +93,11 @@ pub enum Target {
 /// A person's name.
 pub fn uid(user: u64) -> String {
     format!("user{user}")
+}
+
+/// Whose name it is.
+pub fn user(uid: &str) -> Result<u64, Failure> {
+    Ok(uid.strip_prefix("user").ok_or("a row of nobody")?.parse()?)
 }
 
 /// A group's name.
@@ -190,21 +237,15 @@ impl Files {
         self.written.load(Ordering::SeqCst) as i64 + self.shares() as i64
     }
 
-    /// Are these the rows that those people must see, and of each at least so many?
-    pub fn check(&self, rows: &[Row], users: &[u64], least: &[u32]) -> Result<(), Failure> {
+    /// Is this what those people must see, and of each at least so many?
+    pub fn check(&self, shown: &[Shown<'_>], users: &[u64], least: &[u32]) -> Result<(), Failure> {
         let mut found: BTreeMap<u64, Vec<u64>> = users.iter().map(|&user| (user, Vec::new())).collect();
-        for row in rows {
-            let uid: &str = row.try_get(0)?;
-            let user: u64 = uid.strip_prefix("user").ok_or("a row of nobody")?.parse()?;
-            let share = u64::try_from(row.try_get::<_, i32>(1)?)?;
-            let file = u64::try_from(row.try_get::<_, i32>(2)?)?;
+        for &Shown { user, share, file, path, storage } in shown {
             let right = file == self.file(share)
                 && file < self.count()
                 && members(self.target(share)).any(|member| member == user)
-                && row.try_get::<_, Option<&str>>(3)?.is_some_and(|text| text == self.paths[file as usize])
-                && row
-                    .try_get::<_, Option<&str>>(4)?
-                    .is_some_and(|text| text == self.storages[(file % STORAGES) as usize]);
+                && path == self.paths[file as usize]
+                && storage == self.storages[(file % STORAGES) as usize];
             if !right {
                 return Err(format!("a wrong row: share {share} of file {file} for person {user}").into());
             }
@@ -223,38 +264,18 @@ impl Files {
         Ok(())
     }
 
-    /// Is this what a cache may keep of what a person sees? Shares that came later may be missing.
-    pub fn check_cached(&self, value: &str, user: u64) -> Result<(), Failure> {
-        let mut count = 0;
-        for line in value.lines() {
-            let words: Vec<&str> = line.split('\t').collect();
-            let &[_, share, file, path, storage] = words.as_slice() else {
-                return Err("a line of a cache with other words".into());
-            };
-            let (share, file): (u64, usize) = (share.parse()?, file.parse()?);
-            let right = file as u64 == self.file(share)
-                && members(self.target(share)).any(|member| member == user)
-                && self.paths.get(file).is_some_and(|known| known == path)
-                && self.storages[file % STORAGES as usize] == storage;
-            if !right {
-                return Err(format!("a wrong line for person {user}").into());
-            }
-            count += 1;
-        }
-        let most = self.seen[user as usize].1.load(Ordering::SeqCst);
-        if count < self.first[user as usize].len() as u32 || count > most {
-            return Err(format!("the cache shows {count} rows to person {user}, at most {most} are right").into());
-        }
-        Ok(())
+    /// How many rows a cache must show to a person: those of the beginning, as shares that came later may be missing.
+    pub fn seen_first(&self, user: u64) -> u32 {
+        self.first[user as usize].len() as u32
     }
 
     /// What a cache keeps of what a person sees at the beginning.
     pub fn cached(&self, user: u64) -> String {
         let lines = self.first[user as usize].iter().map(|&share| {
             let file = self.file(share);
-            format!("{}\t{share}\t{file}\t{}\t{}\n", uid(user), path(file), storage(file))
+            format!("{share}\t{file}\t{}\t{}", path(file), storage(file))
         });
-        lines.collect()
+        lines.collect::<Vec<String>>().join("\n")
     }
 
     /// A line of a share, as COPY wants it.

@@ -14,12 +14,15 @@ mod maintained;
 mod mariadb;
 mod measure;
 mod memory;
+mod mixed;
+mod open;
 mod options;
 mod owncloud;
 mod report;
 mod sar;
 mod server;
 mod subscriber;
+mod tls;
 mod views;
 mod votes;
 mod workload;
@@ -55,7 +58,7 @@ fn run() -> Result<(), Failure> {
         "" | "--help" => return Err(options::USAGE.into()),
         other => return Err(format!("there is no benchmark {other}\n{}", options::USAGE).into()),
     };
-    let place = Place::new(options.binary.clone(), options.bytes_wanted())?;
+    let place = Place::new(options.binary.clone(), options.bytes_wanted(), options.tls)?;
     let outcome = bench(&options, &place);
     let cleared = place.clear();
     outcome?;

@@ -1,11 +1,11 @@
 //! MariaDB's protocol, as far as a web application uses it: text statements, and prepared statements with their rows in binary.
 //!
-//! Without TLS and without a password, over loopback, as the other clients here. Knows numbers, text and NULL; never more than the answer at hand.
+//! Without a password, over loopback, in plain text or under TLS, as the other clients here. Knows numbers, text and NULL; never more than the answer at hand.
 
 use std::io::{BufReader, Read, Write};
-use std::net::TcpStream;
 
 use crate::server::Failure;
+use crate::tls::{Link, Tls};
 
 /// A value that is sent or was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,7 @@ impl std::error::Error for Refused {}
 
 /// A connection.
 pub struct Maria {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
+    stream: BufReader<Link>,
     sequence: u8,
 }
 
@@ -61,6 +60,7 @@ pub struct Answer {
 
 // Long password, rows found rather than changed, long flag, protocol 4.1, transactions, secure connection, plugin authentication, connect with a database.
 const CAPABILITIES: u32 = 0x1 | 0x2 | 0x4 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
+const WITH_TLS: u32 = 0x800;
 const UTF8_BINARY: u8 = 46;
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_NULL: u8 = 6;
@@ -68,16 +68,21 @@ const TYPE_VAR_STRING: u8 = 253;
 
 impl Maria {
     /// Connects on loopback as root, without a password.
-    pub fn connect(port: u16, database: &str) -> Result<Maria, Failure> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_nodelay(true)?;
-        let mut client = Maria { reader: BufReader::new(stream.try_clone()?), stream, sequence: 0 };
+    pub fn connect(port: u16, database: &str, tls: Option<&Tls>) -> Result<Maria, Failure> {
+        let mut client = Maria { stream: BufReader::new(Link::Plain(Link::plain(port)?)), sequence: 0 };
         refusal(&client.receive()?)?;
+        let capabilities = CAPABILITIES | if tls.is_some() { WITH_TLS } else { 0 };
         let mut hello = Vec::new();
-        hello.extend(CAPABILITIES.to_le_bytes());
+        hello.extend(capabilities.to_le_bytes());
         hello.extend((1_u32 << 24).to_le_bytes());
         hello.push(UTF8_BINARY);
         hello.extend([0; 23]);
+        if let Some(tls) = tls {
+            // So much of it in plain text, then all of it again.
+            client.send(&hello)?;
+            let Link::Plain(stream) = client.stream.into_inner() else { return Err("encrypted before it was".into()) };
+            client = Maria { stream: BufReader::new(tls.stream(stream)?), sequence: client.sequence };
+        }
         // An empty password is answered by nothing.
         hello.extend(b"root\0\0");
         hello.extend(database.as_bytes());
@@ -90,6 +95,11 @@ impl Maria {
         }
         refusal(&answer)?;
         Ok(client)
+    }
+
+    /// Protocol and cipher of a connection that is encrypted.
+    pub fn encryption(&self) -> Option<String> {
+        self.stream.get_ref().agreed()
     }
 
     /// A statement as text, whose rows nobody wants.
@@ -207,15 +217,16 @@ impl Maria {
         packet.push(self.sequence);
         packet.extend(payload);
         self.sequence = self.sequence.wrapping_add(1);
-        Ok(self.stream.write_all(&packet)?)
+        self.stream.get_mut().write_all(&packet)?;
+        Ok(self.stream.get_mut().flush()?)
     }
 
     fn receive(&mut self) -> Result<Vec<u8>, Failure> {
         let mut head = [0; 4];
-        self.reader.read_exact(&mut head)?;
+        self.stream.read_exact(&mut head)?;
         self.sequence = head[3].wrapping_add(1);
         let mut payload = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
-        self.reader.read_exact(&mut payload)?;
+        self.stream.read_exact(&mut payload)?;
         Ok(payload)
     }
 }

@@ -86,11 +86,7 @@ impl Samples {
 
     /// A quantile of the latencies in microseconds.
     pub fn quantile(&self, part: f64) -> f64 {
-        if self.latencies.is_empty() {
-            return 0.0;
-        }
-        let position = ((self.latencies.len() - 1) as f64 * part).round() as usize;
-        self.latencies[position]
+        quantile(&self.latencies, part)
     }
 
     /// The median slice's operations a second.
@@ -106,6 +102,12 @@ impl Samples {
         let high = self.rates.iter().copied().fold(0.0, f64::max);
         if self.rate() > 0.0 { (high - low) / self.rate() } else { 0.0 }
     }
+}
+
+/// A quantile of what is sorted; of nothing, 0.
+pub fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = (sorted.len().saturating_sub(1) as f64 * part).round() as usize;
+    sorted.get(place).copied().unwrap_or(0.0)
 }
 
 /// How a workload is timed.

@@ -73,7 +73,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     std::thread::sleep(Duration::from_secs(2));
     let after = Memory::read(&ours, &mut client)?;
 
-    let mut cached = Cache::connect(cache.port)?;
+    let mut cached = Cache::connect(&cache)?;
     let mut peer = theirs.connect()?;
     let held = views(&mut client)?;
     let (mut all, mut all_cached, mut needed, mut needed_cached) = (0.0, 0.0, Vec::new(), 0.0);

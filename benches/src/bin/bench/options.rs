@@ -15,11 +15,14 @@ pub const USAGE: &str = "usage: bench core|views|votes|owncloud|lobsters|sar|ycs
   --scale F        part of the paper's data for owncloud, lobsters, sar, ycsb, gdprbench and memory (0.02)
   --users-times N  lobsters once more with so many times the data (1: not)
   --connections N  of votes, owncloud, lobsters, ycsb and gdprbench (8)
+  --rate R         operations a second that votes and owncloud offer all systems alike, beside the closed loop
+                   (half of what the slowest bears, and half of what PostgreSQL with memcached bears)
   --subscribers N  of views (1000; the goal speaks of 10000)
   --requests N     people whose access and erasure sar asks for (100; the paper: 1000)
   --only A,B       some parts of views: reads,counts,files,writes,creation,subscriptions; or some letters of ycsb,
                    or some systems of lobsters: Dogwood,PostgreSQL,MariaDB
   --seed N         of keys and choices (1)
+  --tls            TLS on every connection of core, votes, owncloud, lobsters and ycsb, to all systems
 $DOGWOOD names the server (else the one beside this program), $BENCH_JSON the file of results (else bench-NAME.json).";
 
 /// What was asked for.
@@ -34,6 +37,8 @@ pub struct Options {
     pub users_times: u64,
     /// Connections of the mixed workloads.
     pub connections: u64,
+    /// Operations a second to offer; chosen from what the systems bear if it is not given.
+    pub rate: Option<f64>,
     /// Of views.
     pub subscribers: u64,
     /// Of sar.
@@ -46,9 +51,14 @@ pub struct Options {
     pub rounds: u64,
     /// Of keys and choices.
     pub seed: u64,
+    /// TLS on every connection.
+    pub tls: bool,
     /// Dogwood's program.
     pub binary: PathBuf,
 }
+
+/// What `--tls` is there for: the others' subscriptions speak in plain text.
+const WITH_TLS: [&str; 5] = ["core", "votes", "owncloud", "lobsters", "ycsb"];
 
 impl Options {
     /// From the command line.
@@ -61,21 +71,28 @@ impl Options {
             scale: 0.02,
             users_times: 1,
             connections: 8,
+            rate: None,
             subscribers: 1_000,
             requests: 100,
             only: Vec::new(),
             seconds: 2.0,
             rounds: 3,
             seed: 1,
+            tls: false,
             binary: std::env::var_os("DOGWOOD").map_or(beside, PathBuf::from),
         };
         while let Some(argument) = arguments.next() {
+            if argument == "--tls" {
+                options.tls = true;
+                continue;
+            }
             let value = arguments.next().ok_or_else(|| format!("{argument} wants a value\n{USAGE}"))?;
             match argument.as_str() {
                 "--people" => options.people = number(&argument, &value)?,
                 "--scale" => options.scale = number(&argument, &value)?,
                 "--users-times" => options.users_times = number(&argument, &value)?,
                 "--connections" => options.connections = number(&argument, &value)?,
+                "--rate" => options.rate = Some(number(&argument, &value)?),
                 "--subscribers" => options.subscribers = number(&argument, &value)?,
                 "--requests" => options.requests = number(&argument, &value)?,
                 "--only" => options.only = value.split(',').map(str::to_string).collect(),
@@ -85,8 +102,14 @@ impl Options {
                 _ => return Err(format!("there is no option {argument}\n{USAGE}").into()),
             }
         }
+        if options.tls && !WITH_TLS.contains(&options.command.as_str()) {
+            return Err(format!("--tls is there for {}", WITH_TLS.join(", ")).into());
+        }
         if options.people < 1_000 || options.rounds == 0 || options.seconds <= 0.0 || options.scale <= 0.0 {
             return Err("at least 1,000 people, one round, and some time and data".into());
+        }
+        if options.rate.is_some_and(|rate| !(1.0..=1e6).contains(&rate)) {
+            return Err("a rate of 1 to 1,000,000 operations a second".into());
         }
         if options.connections == 0 || options.connections > 64 {
             return Err("1 to 64 connections".into());

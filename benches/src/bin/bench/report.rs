@@ -6,8 +6,24 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::measure::{Plan, Samples};
+use crate::measure::{Plan, Samples, quantile};
 use crate::server::{Failure, memory_megabytes};
+
+/// One class of operations of one system under an offered rate.
+pub struct Offered {
+    /// Which system, as in the columns.
+    pub system: String,
+    /// Sorted, in microseconds from the arrival; of operations that were cut off, until then.
+    pub latencies: Vec<f64>,
+    /// Sorted, in microseconds from the moment that a connection began it.
+    pub services: Vec<f64>,
+    /// Microseconds of the servers' processor time for an operation, over all classes.
+    pub processor_us: f64,
+    /// It fell too far behind and was cut off: its latencies tell nothing.
+    pub cut: bool,
+    /// In most slices it fell further and further behind.
+    pub grows: bool,
+}
 
 /// The results of one run.
 pub struct Report {
@@ -17,6 +33,7 @@ pub struct Report {
     notes: Vec<String>,
     json: Vec<String>,
     path: PathBuf,
+    tls: bool,
     failed: bool,
 }
 
@@ -64,7 +81,8 @@ impl Report {
         let table = format!("| measurement |{columns} {} / the others |\n|---|{rules}---|\n", systems[0]);
         let path = std::env::var_os("BENCH_JSON").map_or_else(|| format!("bench-{name}.json").into(), PathBuf::from);
         let systems = systems.iter().map(ToString::to_string).collect();
-        let report = Report { head, systems, table, notes: Vec::new(), json: Vec::new(), path, failed: false };
+        let report =
+            Report { head, systems, table, notes: Vec::new(), json: Vec::new(), path, tls: false, failed: false };
         report.write(true)?;
         Ok(report)
     }
@@ -115,6 +133,69 @@ impl Report {
         self.write(true)
     }
 
+    /// What some systems made of the same arrivals, so many a second of the whole mix. Ratios are those of the time since the arrival.
+    pub fn offered(&mut self, name: &str, rate: f64, all: &[Offered]) -> Result<(), Failure> {
+        let quantiles = |of: &[f64]| [0.5, 0.95, 0.99].map(|part| quantile(of, part));
+        let mut cells = Vec::new();
+        for one in all {
+            let ([p50, p95, p99], [sent50, sent95, sent99]) = (quantiles(&one.latencies), quantiles(&one.services));
+            let mut row = format!(
+                "{{\"name\":{},\"system\":{},\"offered_per_s\":{rate},\"operations\":{},\"cut_off\":{},\"backlog_grows\":{},\"processor_us\":{:.2}",
+                quoted(name),
+                quoted(&one.system),
+                one.services.len(),
+                one.cut,
+                one.grows,
+                one.processor_us
+            );
+            if one.cut {
+                cells.push((one.system.as_str(), "not borne: cut off".to_string()));
+            } else {
+                let grows = if one.grows { "; BACKLOG GROWS" } else { "" };
+                let cell = format!(
+                    "p50 {p50:.0} p95 {p95:.0} p99 {p99:.0} µs; once begun p50 {sent50:.0} p95 {sent95:.0} p99 {sent99:.0}; CPU {:.0} µs{grows}",
+                    one.processor_us
+                );
+                cells.push((one.system.as_str(), cell));
+                write!(row, ",\"p50_us\":{p50:.1},\"p95_us\":{p95:.1},\"p99_us\":{p99:.1}")?;
+                write!(row, ",\"begun_p50_us\":{sent50:.1},\"begun_p95_us\":{sent95:.1},\"begun_p99_us\":{sent99:.1}")?;
+            }
+            self.json.push(row + "}");
+        }
+        let ours = all.iter().find(|one| one.system == self.systems[0] && !one.cut);
+        let ratios = all.iter().filter(|one| one.system != self.systems[0] && !one.cut).filter_map(|peer| {
+            let ours = ours.filter(|ours| !ours.latencies.is_empty() && !peer.latencies.is_empty())?;
+            let part = |part| quantile(&ours.latencies, part) / quantile(&peer.latencies, part);
+            let (p50, p95, p99) = (part(0.5), part(0.95), part(0.99));
+            let processor = ours.processor_us / peer.processor_us;
+            Some((peer.system.as_str(), format!("p50 {p50:.2}, p95 {p95:.2}, p99 {p99:.2}, CPU {processor:.2}")))
+        });
+        let ratios: Vec<_> = ratios.collect();
+        self.line(name, &cells, &ratios);
+        self.write(true)
+    }
+
+    /// How late the client itself was, in microseconds, for arrivals that found a connection free and asleep; and how many arrivals there were.
+    /// It is in every latency from an arrival.
+    pub fn late(&mut self, what: &str, all: Vec<(&str, Vec<f64>, usize)>) -> Result<(), Failure> {
+        let mut told = Vec::new();
+        for (system, mut woke, arrivals) in all {
+            woke.sort_by(f64::total_cmp);
+            let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|part| quantile(&woke, part));
+            let free = woke.len() as f64 / arrivals.max(1) as f64;
+            self.json.push(format!(
+                "{{\"name\":{},\"system\":{},\"found_free\":{free:.4},\"late_p50_us\":{p50:.1},\"late_p95_us\":{p95:.1},\"late_p99_us\":{p99:.1}}}",
+                quoted(&format!("the client's own lateness; {what}")),
+                quoted(system)
+            ));
+            told.push(format!("{system} p50 {p50:.0} p95 {p95:.0} p99 {p99:.0} µs ({:.1} % of all)", free * 100.0));
+        }
+        self.note(&format!(
+            "{what}: the client's own lateness for arrivals that found a connection free: {}",
+            told.join("; ")
+        ))
+    }
+
     /// One number of each of some systems; less is better.
     pub fn numbers(&mut self, name: &str, unit: &str, values: &[(&str, f64)]) -> Result<(), Failure> {
         self.compared(name, unit, values, "less is better")
@@ -153,6 +234,21 @@ impl Report {
         self.numbers(name, unit, &[(&system, value)])
     }
 
+    /// Every connection of these systems is encrypted: with which protocol and cipher.
+    pub fn encrypted(&mut self, all: &[(&str, Option<String>)]) -> Result<(), Failure> {
+        let missing = || -> Failure { "a system without TLS in a run with it".into() };
+        let cells = all.iter().map(|(system, agreed)| Ok((*system, agreed.clone().ok_or_else(missing)?)));
+        let cells = cells.collect::<Result<Vec<_>, Failure>>()?;
+        self.tls = true;
+        self.head += " TLS on every connection, of all systems.";
+        for (system, agreed) in &cells {
+            let (system, agreed) = (quoted(system), quoted(agreed));
+            self.json.push(format!("{{\"name\":\"TLS\",\"system\":{system},\"agreed\":{agreed}}}"));
+        }
+        self.line("TLS on every connection", &cells, &[]);
+        self.write(true)
+    }
+
     /// A fact that is no number.
     pub fn note(&mut self, text: &str) -> Result<(), Failure> {
         eprintln!("{text}");
@@ -184,7 +280,8 @@ impl Report {
     }
 
     fn write(&self, partial: bool) -> Result<(), Failure> {
-        let mut json = format!("{{\"about\":{},\"partial\":{partial},\"results\":[\n", quoted(&self.head));
+        let mut json =
+            format!("{{\"about\":{},\"tls\":{},\"partial\":{partial},\"results\":[\n", quoted(&self.head), self.tls);
         write!(json, "{}\n]}}\n", self.json.join(",\n"))?;
         std::fs::write(&self.path, json).map_err(|error| format!("{}: {error}", self.path.display()))?;
         let path = self.path.with_extension("md");

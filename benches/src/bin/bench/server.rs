@@ -11,10 +11,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
 
+use crate::cache::Cache;
 use crate::guard::Guard;
 use crate::mariadb::Maria;
+use crate::tls::{Link, Tls};
 
 /// What can go wrong in a benchmark.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -25,6 +28,8 @@ const MYROCKS: &str = "/usr/lib/mysql/plugin/ha_rocksdb.so";
 const MEMCACHED: &str = "/usr/bin/memcached";
 /// What `dogwood --help` calls the bound on connections.
 const CONNECTIONS_OPTION: &str = "--connections";
+/// PostgreSQL's password in a run with TLS, where Dogwood wants one, too.
+const PASSWORD: &str = "measured";
 
 /// Which of the two that speak SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,12 +57,14 @@ pub struct Place {
     pub folder: PathBuf,
     /// Dogwood's program.
     pub binary: PathBuf,
+    /// If all connections are encrypted.
+    pub tls: Option<Tls>,
     guard: Arc<Guard>,
 }
 
 impl Place {
     /// Makes the folder, if the disk has room for what is meant to stand in it.
-    pub fn new(binary: PathBuf, bytes_wanted: u64) -> Result<Place, Failure> {
+    pub fn new(binary: PathBuf, bytes_wanted: u64, tls: bool) -> Result<Place, Failure> {
         if !binary.is_file() {
             return Err(format!(
                 "there is no server at {}: `make` builds it, $DOGWOOD names another",
@@ -79,7 +86,8 @@ impl Place {
         let folder = parent.join(format!("dogwood-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let guard = Arc::new(Guard::start(&folder)?);
-        Ok(Place { folder, binary, guard })
+        let tls = if tls { Some(Tls::new(&folder)?) } else { None };
+        Ok(Place { folder, binary, tls, guard })
     }
 
     /// Removes the folder. All servers have to be gone.
@@ -178,6 +186,8 @@ pub struct Server {
     pub opened: Duration,
     /// How many connections it takes.
     pub connections_max: u64,
+    /// If its connections are encrypted.
+    pub tls: Option<Tls>,
     folder: PathBuf,
     process: Process,
 }
@@ -186,7 +196,8 @@ fn free_port() -> Result<u16, Failure> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn quietly(command: &mut Command) -> Result<(), Failure> {
+/// Runs a program to its end; its complaints if it fails.
+pub fn quietly(command: &mut Command) -> Result<(), Failure> {
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
     if output.status.success() {
         return Ok(());
@@ -220,7 +231,11 @@ impl Server {
         let help = Command::new(&place.binary).arg("--help").output()?;
         let bounded = !String::from_utf8_lossy(&help.stdout).contains(CONNECTIONS_OPTION);
         let mut command = Command::new(&place.binary);
-        command.args(["serve", "--insecure", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(&folder);
+        command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(&folder);
+        match &place.tls {
+            Some(tls) => command.arg("--tls-cert").arg(&tls.certificate).arg("--tls-key").arg(&tls.key),
+            None => command.arg("--insecure"),
+        };
         if connections > 150 && !bounded {
             command.args([CONNECTIONS_OPTION, &(connections + 50).to_string()]);
         }
@@ -240,9 +255,19 @@ impl Server {
         let mut config = Config::new();
         let password = std::fs::read_to_string(folder.join("controller.secret"))?;
         config.host("127.0.0.1").port(port).user("controller").dbname("dogwood").password(password.trim());
-        config.connect(NoTls)?.simple_query("SELECT 1")?;
+        let tls = required(&mut config, place);
+        client(&config, tls.as_ref())?.simple_query("SELECT 1")?;
         let connections_max = if bounded { connections.min(150) } else { connections };
-        Ok(Server { kind: Kind::Dogwood, config, port, opened: started.elapsed(), connections_max, folder, process })
+        Ok(Server {
+            kind: Kind::Dogwood,
+            config,
+            port,
+            opened: started.elapsed(),
+            connections_max,
+            tls,
+            folder,
+            process,
+        })
     }
 
     /// Starts PostgreSQL in a new folder: a quarter of the memory as shared buffers, everything durable.
@@ -252,7 +277,24 @@ impl Server {
         std::fs::create_dir_all(&folder)?;
         quietly(Command::new("chown").args(["postgres", &folder.to_string_lossy()]))?;
         let data = folder.join("data");
-        quietly(as_postgres("initdb").args(["--auth=trust", "--no-sync", "-D"]).arg(&data))?;
+        let mut install = as_postgres("initdb");
+        install.args(["--auth=trust", "--no-sync", "-D"]).arg(&data);
+        let mut encryption = Vec::new();
+        if let Some(tls) = &place.tls {
+            let password = folder.join("password");
+            std::fs::write(&password, PASSWORD)?;
+            install.arg("--pwfile").arg(password);
+            let key = tls.key_of(&folder, "postgres")?;
+            encryption = vec![
+                "ssl=on".to_string(),
+                format!("ssl_cert_file={}", tls.certificate.display()),
+                format!("ssl_key_file={}", key.display()),
+            ];
+        }
+        quietly(&mut install)?;
+        if place.tls.is_some() {
+            std::fs::write(data.join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n")?;
+        }
         let started = Instant::now();
         let port = free_port()?;
         let mut command = as_postgres("postgres");
@@ -263,23 +305,43 @@ impl Server {
             .args(["-c", &format!("shared_buffers={}MB", memory_megabytes() / 4), "-c", "max_connections=200"])
             .args(["-c", "fsync=on", "-c", "synchronous_commit=on"])
             .args(["-c", &format!("unix_socket_directories={}", folder.display())])
+            .args(encryption.iter().flat_map(|setting| ["-c", setting]))
             .stdout(Stdio::null());
         let mut process = Process::start(place, name, &mut command)?;
         let mut config = Config::new();
-        config.host("127.0.0.1").port(port).user("postgres").dbname("postgres");
-        while config.connect(NoTls).is_err() {
+        config.host("127.0.0.1").port(port).user("postgres").dbname("postgres").password(PASSWORD);
+        let tls = required(&mut config, place);
+        while client(&config, tls.as_ref()).is_err() {
             if process.has_ended() || started.elapsed() > Duration::from_secs(30) {
                 return Err(process.complaint("PostgreSQL did not start"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         let opened = started.elapsed();
-        Ok(Server { kind: Kind::PostgreSql, config, port, opened, connections_max: 190, folder, process })
+        Ok(Server { kind: Kind::PostgreSql, config, port, opened, connections_max: 190, tls, folder, process })
     }
 
-    /// A connection, without TLS on both systems.
+    /// A connection, with TLS on both systems or without on both.
     pub fn connect(&self) -> Result<Client, Failure> {
-        Ok(self.config.connect(NoTls)?)
+        Ok(client(&self.config, self.tls.as_ref())?)
+    }
+
+    /// Protocol and cipher of its connections, if they are encrypted: what the handshake agreed on, and what PostgreSQL itself says of it.
+    /// An error if it takes connections in plain text besides.
+    pub fn encryption(&self) -> Result<Option<String>, Failure> {
+        let Some(tls) = &self.tls else { return Ok(None) };
+        let mut client = self.connect()?;
+        let mut agreed = tls.agreed();
+        let mut plain = self.config.clone();
+        if plain.ssl_mode(SslMode::Disable).connect(NoTls).is_ok() {
+            return Err(format!("{} takes connections in plain text", self.kind.name()).into());
+        }
+        if self.kind == Kind::PostgreSql {
+            let of_mine = "SELECT version, cipher FROM pg_stat_ssl WHERE ssl AND pid = pg_backend_pid()";
+            let row = client.query_one(of_mine, &[])?;
+            agreed += &format!(" (pg_stat_ssl: {} {})", row.try_get::<_, &str>(0)?, row.try_get::<_, &str>(1)?);
+        }
+        Ok(Some(agreed))
     }
 
     /// Bytes of its folder on disk.
@@ -316,6 +378,38 @@ impl Server {
     }
 }
 
+/// Asks for TLS if this run has it.
+fn required(config: &mut Config, place: &Place) -> Option<Tls> {
+    if place.tls.is_some() {
+        config.ssl_mode(SslMode::Require);
+    }
+    place.tls.clone()
+}
+
+fn client(config: &Config, tls: Option<&Tls>) -> Result<Client, postgres::Error> {
+    match tls {
+        Some(tls) => config.connect(tls.connector()),
+        None => config.connect(NoTls),
+    }
+}
+
+/// Protocol and cipher of each system, of a cache too, with which one of them stands.
+pub fn encryption<'a>(
+    servers: &[(&'a str, &Server)],
+    cache: Option<(&str, &CacheServer)>,
+) -> Result<Vec<(&'a str, Option<String>)>, Failure> {
+    let mut all = Vec::new();
+    for &(system, server) in servers {
+        let mut agreed = server.encryption()?;
+        if let Some((_, cache)) = cache.filter(|(with, _)| *with == system) {
+            agreed =
+                agreed.zip(Cache::encryption(cache)?).map(|(agreed, cached)| format!("{agreed}; memcached {cached}"));
+        }
+        all.push((system, agreed));
+    }
+    Ok(all)
+}
+
 /// The processor time of a server with its children, those that have ended included: PostgreSQL has one process for each connection.
 #[derive(Clone, Copy)]
 pub struct Meter(u32);
@@ -346,8 +440,8 @@ impl Meter {
 
 /// A running memcached.
 pub struct CacheServer {
-    /// Its port.
-    pub port: u16,
+    port: u16,
+    tls: Option<Tls>,
     process: Process,
 }
 
@@ -360,6 +454,12 @@ impl CacheServer {
         command
             .args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-m", "1024", "-u", "nobody"])
             .stdout(Stdio::null());
+        if let Some(tls) = &place.tls {
+            let folder = place.folder.join("memcached");
+            std::fs::create_dir_all(&folder)?;
+            let (certificate, key) = (tls.certificate.display(), tls.key_of(&folder, "nobody")?);
+            command.args(["-Z", "-o", &format!("ssl_chain_cert={certificate},ssl_key={}", key.display())]);
+        }
         let mut process = Process::start(place, "memcached", &mut command)?;
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
@@ -368,7 +468,12 @@ impl CacheServer {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(CacheServer { port, process })
+        Ok(CacheServer { port, tls: place.tls.clone(), process })
+    }
+
+    /// A stream to it.
+    pub fn link(&self) -> Result<Link, Failure> {
+        Link::open(self.port, self.tls.as_ref())
     }
 
     /// Its processor time.
@@ -380,6 +485,7 @@ impl CacheServer {
 /// A running MariaDB whose tables are MyRocks'.
 pub struct MariaServer {
     port: u16,
+    tls: Option<Tls>,
     folder: PathBuf,
     process: Process,
 }
@@ -416,11 +522,15 @@ impl MariaServer {
             .arg(format!("--socket={}", folder.join("socket").display()))
             .arg(format!("--pid-file={}", folder.join("pid").display()))
             .stdout(Stdio::null());
+        if let Some(tls) = &place.tls {
+            command.arg("--require-secure-transport=ON").arg(format!("--ssl-cert={}", tls.certificate.display()));
+            command.arg(format!("--ssl-key={}", tls.key_of(&folder, "mysql")?.display()));
+        }
         let mut process = Process::start(place, name, &mut command)?;
         process.signal = "-TERM";
         let started = Instant::now();
         let mut first = loop {
-            match Maria::connect(port, "mysql") {
+            match Maria::connect(port, "mysql", place.tls.as_ref()) {
                 Ok(client) => break client,
                 Err(_) if !process.has_ended() && started.elapsed() < Duration::from_secs(60) => {
                     std::thread::sleep(Duration::from_millis(50));
@@ -429,12 +539,17 @@ impl MariaServer {
             }
         };
         first.run("CREATE DATABASE lobsters")?;
-        Ok(MariaServer { port, folder, process })
+        Ok(MariaServer { port, tls: place.tls.clone(), folder, process })
     }
 
     /// A connection.
     pub fn connect(&self) -> Result<Maria, Failure> {
-        Maria::connect(self.port, "lobsters")
+        Maria::connect(self.port, "lobsters", self.tls.as_ref())
+    }
+
+    /// Protocol and cipher of its connections, if they are encrypted. It refuses those that are not.
+    pub fn encryption(&self) -> Result<Option<String>, Failure> {
+        Ok(self.connect()?.encryption())
     }
 
     /// Loads lines of COPY through a file.

@@ -102,7 +102,7 @@ impl Memory {
 
 /// Bytes of memcached's items.
 fn cached_bytes(bench: &Bench<'_>) -> Result<u64, Failure> {
-    Cache::connect(bench.cache.port)?.statistic("bytes")
+    Cache::connect(&bench.cache)?.statistic("bytes")
 }
 
 /// Both that speak SQL.

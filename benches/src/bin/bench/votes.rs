@@ -1,6 +1,8 @@
 //! `bench votes`: articles with the number of their votes, nineteen reads to a vote, in four setups: PostgreSQL alone, PostgreSQL with memcached
 //! filled on demand and invalidated by whoever writes, PostgreSQL with a counter that a trigger keeps, and Dogwood.
 //!
+//! Each connection as fast as it can first, then all systems under the same arrivals at rates that they bear.
+//!
 //! A read must count every vote that was acknowledged before it began, and none that was not begun when it ended. Only the cache may break the
 //! first half (its filler may be slower than the writer who invalidates): such reads are counted and told.
 
@@ -11,10 +13,11 @@ use postgres::Client;
 use crate::articles::{Articles, COUNT, VOTE, VOTES_EACH};
 use crate::cache::Cache;
 use crate::maintained::{earned, number, views};
-use crate::measure::{Lane, Operation, Random, Zipf, race};
+use crate::measure::{Random, Zipf};
+use crate::mixed::{self, Candidate, Mix, Worker};
 use crate::options::Options;
 use crate::report::Report;
-use crate::server::{CacheServer, Failure, Place, Server};
+use crate::server::{self, CacheServer, Failure, Place, Server};
 
 const OURS: &str = "Dogwood";
 const PEER: &str = "PostgreSQL 15";
@@ -65,6 +68,35 @@ impl Tally {
         }
         Ok(())
     }
+
+    /// What memcached had of what was asked since this was told last, and how old it was.
+    fn told(&self, report: &mut Report, when: &str) -> Result<(), Failure> {
+        let [reads, hits, stale] = [&self.reads, &self.hits, &self.stale].map(|count| count.swap(0, Ordering::Relaxed));
+        report.note(&format!(
+            "{when}: memcached had {:.1} % of what was asked; {stale} of {reads} reads lacked a vote acknowledged before they began. The others: none",
+            hits as f64 * 100.0 / reads.max(1) as f64
+        ))
+    }
+}
+
+/// What a connection is asked to do.
+enum Asked {
+    /// An article with its votes.
+    Read { article: u64 },
+    /// A vote of somebody for it.
+    Vote { id: i64, voter: i32, article: u64 },
+}
+
+impl Asked {
+    fn draw(random: &mut Random, articles: &Articles, zipf: &Zipf) -> Asked {
+        let article = zipf.draw(random);
+        if random.below(100) < READS {
+            return Asked::Read { article };
+        }
+        // There are fewer people than an int counts.
+        let voter = random.below(articles.people) as i32;
+        Asked::Vote { id: articles.fresh_vote(), voter, article }
+    }
 }
 
 /// All in turn, at one connection and at as many as were asked for.
@@ -77,6 +109,10 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let backed = Server::postgresql(place, "postgresql-cached")?;
     let counted = Server::postgresql(place, "postgresql-counted")?;
     let cache = CacheServer::start(place)?;
+    if options.tls {
+        let servers = [(OURS, &ours), (PEER, &peer), (CACHED, &backed), (COUNTER, &counted)];
+        report.encrypted(&server::encryption(&servers, Some((CACHED, &cache)))?)?;
+    }
     for server in [&ours, &peer, &backed, &counted] {
         eprintln!("filling {}", server.kind.name());
         articles.fill(server)?;
@@ -95,20 +131,25 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
         None => report.note("NO AUTOMATIC VIEW was made of the count: each execution computes it")?,
     }
     fill_cache(&backed, &cache, &tallies[2], options.people)?;
-    let setup = Setup { articles: &articles, zipf: &zipf };
-    let mut connections = vec![1, options.connections];
-    connections.dedup();
-    for connections in connections {
-        let lanes = [
-            setup.sql(OURS, &ours, COUNT, &tallies[0]),
-            setup.sql(PEER, &peer, COUNT, &tallies[1]),
-            setup.cached(&backed, &cache, &tallies[2]),
-            setup.sql(COUNTER, &counted, COUNTED, &tallies[3]),
-        ];
-        let samples = race(&lanes, CLASSES.len(), options.plan(connections))?;
-        for (class, samples) in CLASSES.iter().zip(samples) {
-            report.samples(&format!("{class}, {connections} conn."), &samples)?;
-        }
+    let candidates = [
+        sql(OURS, &ours, COUNT, &tallies[0]),
+        sql(PEER, &peer, COUNT, &tallies[1]),
+        cached(&backed, &cache, &tallies[2]),
+        sql(COUNTER, &counted, COUNTED, &tallies[3]),
+    ];
+    let mix = Mix {
+        classes: CLASSES.map(String::from).into(),
+        draw: Box::new(|random, _unique| Asked::draw(random, &articles, &zipf)),
+        class: |asked| usize::from(matches!(asked, Asked::Vote { .. })),
+    };
+    if options.connections > 1 {
+        mixed::closed(&mut report, options, &mix, &candidates, 1)?;
+    }
+    let borne = mixed::closed(&mut report, options, &mix, &candidates, options.connections)?;
+    tallies[2].told(&mut report, "closed loop")?;
+    for (rate, why) in mixed::rates(options, &borne, CACHED) {
+        mixed::offered(&mut report, options, &mix, &candidates, rate, &why)?;
+        tallies[2].told(&mut report, &format!("{rate:.0} a second offered"))?;
     }
     for ((server, tally), name) in
         [&ours, &peer, &backed, &counted].into_iter().zip(&tallies).zip([OURS, PEER, CACHED, COUNTER])
@@ -119,15 +160,8 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
             return Err(format!("{name} has {votes} votes, {acknowledged} were acknowledged").into());
         }
     }
-    let (reads, hits, stale) = (&tallies[2].reads, &tallies[2].hits, &tallies[2].stale);
-    let reads = reads.load(Ordering::Relaxed).max(1);
-    report.note(&format!(
-        "memcached had {:.1} % of what was asked; {} of {reads} reads lacked a vote acknowledged before they began. The others: none",
-        hits.load(Ordering::Relaxed) as f64 * 100.0 / reads as f64,
-        stale.load(Ordering::Relaxed)
-    ))?;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let cached = Cache::connect(cache.port)?.statistic("bytes")?;
+    let cached = Cache::connect(&cache)?.statistic("bytes")?;
     report.numbers(
         "the results in memory",
         "MB",
@@ -140,7 +174,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
 fn fill_cache(server: &Server, cache: &CacheServer, tally: &Tally, articles: u64) -> Result<(), Failure> {
     let mut client = server.connect()?;
     let count = client.prepare(COUNT)?;
-    let mut cache = Cache::connect(cache.port)?;
+    let mut cache = Cache::connect(cache)?;
     for article in 0..articles {
         let votes = read(&mut client, &count, article)?;
         tally.check(article, VOTES_EACH as i64, votes, false)?;
@@ -166,81 +200,74 @@ fn read(client: &mut Client, count: &postgres::Statement, article: u64) -> Resul
     Ok(row.try_get(2)?)
 }
 
-struct Setup<'a> {
-    articles: &'a Articles,
-    zipf: &'a Zipf,
+fn vote(
+    client: &mut Client,
+    insert: &postgres::Statement,
+    (id, voter, article): (i64, i32, u64),
+    tally: &Tally,
+) -> Result<(), Failure> {
+    tally.begun[article as usize].fetch_add(1, Ordering::SeqCst);
+    client.execute(insert, &[&id, &voter, &i32::try_from(article)?])?;
+    Ok(())
 }
 
-impl<'a> Setup<'a> {
-    fn vote(
-        &self,
-        client: &mut Client,
-        insert: &postgres::Statement,
-        random: &mut Random,
-        article: u64,
-        tally: &Tally,
-    ) -> Result<(), Failure> {
-        let voter = i32::try_from(random.below(self.articles.people))?;
-        tally.begun[article as usize].fetch_add(1, Ordering::SeqCst);
-        client.execute(insert, &[&self.articles.fresh_vote(), &voter, &i32::try_from(article)?])?;
-        Ok(())
-    }
-
-    /// A database alone.
-    fn sql(&'a self, system: &str, server: &'a Server, count: &'static str, tally: &'a Tally) -> Lane<'a> {
-        Lane::new(system, &[server.meter()], move || {
-            let mut client = server.connect()?;
-            let (count, insert) = (client.prepare(count)?, client.prepare(VOTE)?);
-            let operation: Operation<'a> = Box::new(move |random, _unique| {
-                let article = self.zipf.draw(random);
-                if random.below(100) < READS {
-                    let least = tally.acknowledged[article as usize].load(Ordering::SeqCst);
-                    let votes = read(&mut client, &count, article)?;
-                    tally.check(article, least, votes, false)?;
-                    return Ok(0);
-                }
-                self.vote(&mut client, &insert, random, article, tally)?;
-                tally.acknowledged[article as usize].fetch_add(1, Ordering::SeqCst);
-                Ok(1)
-            });
-            Ok(operation)
-        })
-    }
-
-    /// A database behind a cache.
-    fn cached(&'a self, server: &'a Server, cache: &'a CacheServer, tally: &'a Tally) -> Lane<'a> {
-        Lane::new(CACHED, &[server.meter(), cache.meter()], move || {
-            let mut client = server.connect()?;
-            let mut cache = Cache::connect(cache.port)?;
-            let (count, insert) = (client.prepare(COUNT)?, client.prepare(VOTE)?);
-            let operation: Operation<'a> = Box::new(move |random, _unique| {
-                let article = self.zipf.draw(random);
-                let key = key(article);
-                if random.below(100) >= READS {
-                    self.vote(&mut client, &insert, random, article, tally)?;
-                    cache.delete(&key)?;
-                    tally.acknowledged[article as usize].fetch_add(1, Ordering::SeqCst);
-                    return Ok(1);
-                }
+/// A database alone.
+fn sql<'a>(system: &'static str, server: &'a Server, count: &'static str, tally: &'a Tally) -> Candidate<'a, Asked> {
+    let open = move || {
+        let mut client = server.connect()?;
+        let (count, insert) = (client.prepare(count)?, client.prepare(VOTE)?);
+        let worker: Worker<'a, Asked> = Box::new(move |asked| match *asked {
+            Asked::Read { article } => {
                 let least = tally.acknowledged[article as usize].load(Ordering::SeqCst);
-                tally.reads.fetch_add(1, Ordering::Relaxed);
-                let votes = if let Some(found) = cache.get(&key)? {
-                    tally.hits.fetch_add(1, Ordering::Relaxed);
-                    let text = String::from_utf8_lossy(&found).into_owned();
-                    let votes = text.rsplit('\t').next().unwrap_or_default().parse()?;
-                    if found != value(article, votes) {
-                        return Err(format!("a wrong answer for {key}").into());
-                    }
-                    votes
-                } else {
-                    let votes = read(&mut client, &count, article)?;
-                    cache.set(&key, &value(article, votes))?;
-                    votes
-                };
-                tally.check(article, least, votes, true)?;
-                Ok(0)
-            });
-            Ok(operation)
-        })
-    }
+                let votes = read(&mut client, &count, article)?;
+                tally.check(article, least, votes, false)
+            }
+            Asked::Vote { id, voter, article } => {
+                vote(&mut client, &insert, (id, voter, article), tally)?;
+                tally.acknowledged[article as usize].fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            }
+        });
+        Ok(worker)
+    };
+    Candidate { system, meters: vec![server.meter()], open: Box::new(open) }
+}
+
+/// A database behind a cache.
+fn cached<'a>(server: &'a Server, cache: &'a CacheServer, tally: &'a Tally) -> Candidate<'a, Asked> {
+    let open = move || {
+        let mut client = server.connect()?;
+        let mut cache = Cache::connect(cache)?;
+        let (count, insert) = (client.prepare(COUNT)?, client.prepare(VOTE)?);
+        let worker: Worker<'a, Asked> = Box::new(move |asked| {
+            let article = match *asked {
+                Asked::Read { article } => article,
+                Asked::Vote { id, voter, article } => {
+                    vote(&mut client, &insert, (id, voter, article), tally)?;
+                    cache.delete(&key(article))?;
+                    tally.acknowledged[article as usize].fetch_add(1, Ordering::SeqCst);
+                    return Ok(());
+                }
+            };
+            let key = key(article);
+            let least = tally.acknowledged[article as usize].load(Ordering::SeqCst);
+            tally.reads.fetch_add(1, Ordering::Relaxed);
+            let votes = if let Some(found) = cache.get(&key)? {
+                tally.hits.fetch_add(1, Ordering::Relaxed);
+                let text = String::from_utf8_lossy(&found).into_owned();
+                let votes = text.rsplit('\t').next().unwrap_or_default().parse()?;
+                if found != value(article, votes) {
+                    return Err(format!("a wrong answer for {key}").into());
+                }
+                votes
+            } else {
+                let votes = read(&mut client, &count, article)?;
+                cache.set(&key, &value(article, votes))?;
+                votes
+            };
+            tally.check(article, least, votes, true)
+        });
+        Ok(worker)
+    };
+    Candidate { system: CACHED, meters: vec![server.meter(), cache.meter()], open: Box::new(open) }
 }

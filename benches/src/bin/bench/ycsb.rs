@@ -13,7 +13,7 @@ use crate::maintained::{copy, number};
 use crate::measure::{Lane, Operation, Random, Zipf, race};
 use crate::options::Options;
 use crate::report::Report;
-use crate::server::{Failure, Kind, Place, Server};
+use crate::server::{self, Failure, Kind, Place, Server};
 
 const EXPONENT: f64 = 0.99;
 const FIELDS: usize = 10;
@@ -89,6 +89,10 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     )?;
     let ours = Server::dogwood(place, "dogwood")?;
     let peer = Server::postgresql(place, "postgresql")?;
+    if options.tls {
+        let servers = [(ours.kind.name(), &ours), (peer.kind.name(), &peer)];
+        report.encrypted(&server::encryption(&servers, None)?)?;
+    }
     let mut filled = Vec::new();
     for server in [&ours, &peer] {
         eprintln!("filling {}", server.kind.name());

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::discussion::data::Data;
-use crate::discussion::load::{Lane, Outcome, Visits};
+use crate::discussion::load::{Lane, Visits};
+use crate::open::Outcome;
 use crate::server::Failure;
 
 /// Nineteen of twenty pages have to be there within this, in microseconds.
@@ -39,7 +40,7 @@ impl Probes<'_> {
     fn bears(&mut self, lane: &mut Lane, rate: f64) -> Result<bool, Failure> {
         for _ in 0..2 {
             let outcome = self.offer(lane, rate)?;
-            let bears = outcome.cut == 0 && outcome.quantile(0.95) < BORNE_US && !grows(&outcome);
+            let bears = outcome.cut == 0 && outcome.quantile(0.95) < BORNE_US && !outcome.grows(2.0, BORNE_US / 4.0);
             eprintln!(
                 "{}: {rate:.0} pages/s: p50 {:.1} ms, p95 {:.1} ms, {} cut off: {}",
                 lane.name,
@@ -84,10 +85,4 @@ impl Probes<'_> {
         }
         Ok(None)
     }
-}
-
-/// Does the backlog grow? In the last third visits wait by much more than in the middle one.
-fn grows(outcome: &Outcome) -> bool {
-    let [middle, last] = outcome.waited;
-    last > 2.0 * middle + BORNE_US / 4.0
 }

@@ -1,12 +1,14 @@
 //! Reads: a materialized view by key, the count of an article's votes, the files that a person sees.
 
+use std::time::Instant;
+
 use postgres::Client;
 use postgres::types::ToSql;
 
 use super::{Bench, CACHE, Memory, cached_bytes, servers};
 use crate::articles::{Articles, COUNT, VOTES_EACH};
 use crate::cache::Cache;
-use crate::file_sharing::{self, Access, Files};
+use crate::file_sharing::{self, Access, Files, Shown};
 use crate::maintained::{earned, filled};
 use crate::measure::{Lane, Operation, Random, Workload, measure, race};
 use crate::report::Report;
@@ -18,6 +20,7 @@ pub fn by_key(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let base = number_of_votes();
     for server in servers(bench) {
         let mut client = server.connect()?;
+        let begun = Instant::now();
         client.batch_execute(
             "CREATE MATERIALIZED VIEW article_votes AS
              SELECT a.id, a.title, count(v.id) AS votes FROM articles a LEFT JOIN votes v ON v.article = a.id GROUP BY a.id, a.title",
@@ -25,7 +28,8 @@ pub fn by_key(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
         let index = if server.kind == Kind::PostgreSql { "CREATE UNIQUE INDEX" } else { "CREATE INDEX" };
         client.batch_execute(&format!("{index} ON article_votes (id)"))?;
         if server.kind == Kind::Dogwood {
-            let took = filled(&mut client)?;
+            filled(&mut client)?;
+            let took = begun.elapsed();
             report.single(
                 &format!("filling a view of {} articles with their votes", bench.articles.people),
                 "ms",
@@ -52,7 +56,7 @@ pub fn counts(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let count = ByKey { articles: &bench.articles, base: number_of_votes(), sql: COUNT };
     warm(bench, report, "the count of an article's votes", &count)?;
     let before = cached_bytes(bench)?;
-    let mut cache = Cache::connect(bench.cache.port)?;
+    let mut cache = Cache::connect(&bench.cache)?;
     let values: Vec<(String, Vec<u8>)> =
         (0..bench.articles.people).map(|article| (key(article), value(article).into_bytes())).collect();
     for (key, value) in &values {
@@ -63,7 +67,7 @@ pub fn counts(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     for connections in [1, 8] {
         let ours = crate::measure::lane(&bench.ours, &count);
         let peer = crate::measure::lane(&bench.peer, &count);
-        let cache = cache_lane(&bench.cache, &values);
+        let cache = cache_lane(&bench.cache, bench.articles.people, key, right);
         let samples = race(&[ours, peer, cache], 1, bench.options.plan(connections))?;
         report.samples(&format!("articles ⋈ votes, COUNT by id, prepared, {connections} conn."), &samples[0])?;
     }
@@ -81,7 +85,7 @@ pub fn files(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let visible = Visible { files: &files };
     warm(bench, report, "the files that a person sees", &visible)?;
     let before = cached_bytes(bench)?;
-    let mut cache = Cache::connect(bench.cache.port)?;
+    let mut cache = Cache::connect(&bench.cache)?;
     let values: Vec<(String, Vec<u8>)> =
         (0..files.users).map(|user| (file_sharing::cache_key(user), files.cached(user).into_bytes())).collect();
     for (key, value) in &values {
@@ -92,7 +96,11 @@ pub fn files(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     for connections in [1, 8] {
         let ours = crate::measure::lane(&bench.ours, &visible);
         let peer = crate::measure::lane(&bench.peer, &visible);
-        let cache = cache_lane(&bench.cache, &values);
+        let cache = cache_lane(&bench.cache, files.users, file_sharing::cache_key, |user, list| {
+            let mut shown = Vec::new();
+            Shown::of_list(user, list, &mut shown)?;
+            files.check(&shown, &[user], &[files.seen(user)])
+        });
         let samples = race(&[ours, peer, cache], 1, bench.options.plan(connections))?;
         report.samples(
             &format!("view files of one of {} people, three joins, prepared, {connections} conn.", files.users),
@@ -130,15 +138,29 @@ fn value(article: u64) -> String {
     format!("{article}\t{}\t{VOTES_EACH}", Articles::title(article))
 }
 
-/// Gets values that are there.
-fn cache_lane<'a>(cache: &'a CacheServer, values: &'a [(String, Vec<u8>)]) -> Lane<'a> {
+/// Is this the cached value of an article? Taken apart, as a row is.
+fn right(article: u64, value: &str) -> Result<(), Failure> {
+    let words: Vec<&str> = value.split('\t').collect();
+    let &[id, title, votes] = words.as_slice() else { return Err("a value of other words".into()) };
+    if id.parse::<u64>()? != article || title != Articles::title(article) || votes.parse::<u64>()? != VOTES_EACH {
+        return Err(format!("a wrong answer for article {article}").into());
+    }
+    Ok(())
+}
+
+/// Gets one of so many values, all of which are there, and takes it apart into what a database's rows hold.
+fn cache_lane<'a>(
+    cache: &'a CacheServer,
+    count: u64,
+    key: fn(u64) -> String,
+    check: impl Fn(u64, &str) -> Result<(), Failure> + Copy + Sync + 'a,
+) -> Lane<'a> {
     Lane::new(CACHE, &[cache.meter()], move || {
-        let mut client = Cache::connect(cache.port)?;
+        let mut client = Cache::connect(cache)?;
         let operation: Operation<'a> = Box::new(move |random, _unique| {
-            let (key, value) = &values[random.below(values.len() as u64) as usize];
-            if client.get(key)?.as_ref() != Some(value) {
-                return Err(format!("a wrong answer for {key}").into());
-            }
+            let one = random.below(count);
+            let value = client.get(&key(one))?.ok_or("memcached has lost a value")?;
+            check(one, std::str::from_utf8(&value)?)?;
             Ok(0)
         });
         Ok(operation)
@@ -189,6 +211,7 @@ impl Workload for Visible<'_> {
         let parameters: [&(dyn ToSql + Sync); 1] = [&uid];
         let seen = self.files.seen(user);
         let rows = client.query(select, &parameters)?;
-        self.files.check(&rows, &[user], &[seen])
+        let shown = rows.iter().map(Shown::of_row).collect::<Result<Vec<_>, _>>()?;
+        self.files.check(&shown, &[user], &[seen])
     }
 }
