@@ -9,6 +9,10 @@
 //! dropped from its queue, later ones arrive once each, in commit order. Whoever does not take its changes
 //! is cut; nobody ever waits for a subscriber. The latest changes are held for who comes back (`history`).
 
+mod queue;
+
+pub use queue::{Begun, Change, Listed, Made};
+
 use super::history::History;
 use crate::SqlError;
 use crate::published::Published;
@@ -16,20 +20,16 @@ use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
 use crate::settings::server::ServerSettings;
 use parking_lot::Mutex;
+use queue::Queue;
 use repr::{CommitTime, RelationId, Row};
-use std::any::Any;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Changed rows of one subscriber that nobody has taken. What may wait for all is `dogwood.subscription_memory`.
-const QUEUE_BYTES_MAX: usize = 64 << 20;
-/// What a queued row costs beside its bytes.
-const ROW_OVERHEAD_BYTES: usize = 48;
 /// How long it is looked, at one commit, whose rows fail. Whoever is not looked at by then counts as one of them.
 const RECHECKS_MAX: Duration = Duration::from_secs(1);
 
@@ -111,20 +111,6 @@ impl Delta {
     }
 }
 
-/// Rows that changed at one time, with their differences.
-#[derive(Clone)]
-pub struct Change {
-    /// When.
-    pub time: CommitTime,
-    /// The rows.
-    pub rows: Arc<[(Row, isize)]>,
-    /// If several are told them: what one has made of them, and of which columns, for the others to use.
-    pub made: Option<Arc<Made>>,
-}
-
-/// See `Change::made`.
-pub type Made = OnceLock<(Arc<[usize]>, Box<dyn Any + Send + Sync>)>;
-
 /// All subscribers.
 pub struct Subscriptions {
     told: Sender<News>,
@@ -154,56 +140,6 @@ struct Watched {
     subscribers: usize,
     /// None while its rows cannot be told.
     history: Option<History>,
-}
-
-/// What a subscriber has not taken yet.
-struct Queue {
-    state: Mutex<QueueState>,
-    /// What waits in all queues.
-    queued_bytes: Arc<AtomicUsize>,
-    /// Its place among all that there were since the start.
-    number: u64,
-    begun: OnceLock<Begun>,
-    /// Changed rows that were taken.
-    delivered: AtomicU64,
-    recheck: Recheck,
-}
-
-/// Whose a subscription is, and from when on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
-    /// The session's number.
-    pub backend: i32,
-    /// The time of its first rows: it has all changes after it.
-    pub since: CommitTime,
-}
-
-/// One subscription, as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its number.
-    pub number: u64,
-    /// The view.
-    pub view: RelationId,
-    /// None before its first rows are found.
-    pub begun: Option<Begun>,
-    /// Changed rows that wait.
-    pub queued_changes: usize,
-    /// What they hold.
-    pub queued_bytes: usize,
-    /// Changed rows that were taken.
-    pub delivered_changes: u64,
-    /// Why it gets no more, if it does not.
-    pub ended: Option<SqlError>,
-}
-
-#[derive(Default)]
-struct QueueState {
-    changes: VecDeque<Change>,
-    bytes: usize,
-    ended: Option<SqlError>,
-    /// Who waits for it.
-    waker: Option<Waker>,
 }
 
 impl Subscriptions {
@@ -287,14 +223,8 @@ impl Subscriptions {
     }
 
     fn queue(&self, recheck: Recheck) -> Arc<Queue> {
-        Arc::new(Queue {
-            state: Mutex::default(),
-            queued_bytes: self.queued_bytes.clone(),
-            number: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
-            begun: OnceLock::new(),
-            delivered: AtomicU64::new(0),
-            recheck,
-        })
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        Arc::new(Queue::new(number, self.queued_bytes.clone(), recheck))
     }
 
     /// What waits in all queues.
@@ -316,7 +246,7 @@ impl Subscriptions {
         let mut queues: Vec<(usize, &Arc<Queue>)> = hub
             .values()
             .flat_map(|watched| watched.by_key.values().flatten())
-            .map(|queue| (queue.state.lock().bytes, queue))
+            .map(|queue| (queue.waiting_bytes(), queue))
             .collect();
         // One subscription may stand at several keys: what was cut holds nothing any more.
         queues.sort_by_key(|(bytes, queue)| (Reverse(*bytes), queue.number));
@@ -486,81 +416,6 @@ impl Watched {
     }
 }
 
-impl Change {
-    fn bytes(&self) -> usize {
-        self.rows.iter().map(|(row, _)| row.bytes().len() + ROW_OVERHEAD_BYTES).sum()
-    }
-}
-
-impl Queue {
-    fn push(&self, change: &Change) {
-        let mut state = self.state.lock();
-        if state.ended.is_some() {
-            return;
-        }
-        let bytes = change.bytes();
-        if state.bytes + bytes > QUEUE_BYTES_MAX && !state.changes.is_empty() {
-            drop(state);
-            self.cut(&format!("More than {QUEUE_BYTES_MAX} bytes of changes were waiting."));
-            return;
-        }
-        state.bytes += bytes;
-        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        state.changes.push_back(change.clone());
-        let waker = state.waker.take();
-        drop(state);
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    /// Ends it for whoever does not take its changes, and lets go of them.
-    fn cut(&self, why: &str) {
-        let mut state = self.state.lock();
-        self.clear(&mut state);
-        state.ended.get_or_insert_with(|| {
-            SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
-                .detail(why)
-                .hint("Subscribe again; the snapshot brings you up to date.")
-        });
-        drop(state);
-        self.wake();
-    }
-
-    fn clear(&self, state: &mut QueueState) {
-        state.changes.clear();
-        self.queued_bytes.fetch_sub(std::mem::take(&mut state.bytes), Ordering::Relaxed);
-    }
-
-    fn wake(&self) {
-        let waker = self.state.lock().waker.take();
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    fn listed(&self, view: RelationId) -> Listed {
-        let state = self.state.lock();
-        Listed {
-            number: self.number,
-            view,
-            begun: self.begun.get().copied(),
-            queued_changes: state.changes.iter().map(|change| change.rows.len()).sum(),
-            queued_bytes: state.bytes,
-            delivered_changes: self.delivered.load(Ordering::Relaxed),
-            ended: state.ended.clone(),
-        }
-    }
-
-    fn end(&self, error: SqlError) {
-        self.state.lock().ended.get_or_insert(error);
-        self.wake();
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        let left = self.state.get_mut().bytes;
-        self.queued_bytes.fetch_sub(left, Ordering::Relaxed);
-    }
-}
-
 /// One subscriber's end. Dropping it unsubscribes.
 pub struct Subscription {
     subscriptions: Arc<Subscriptions>,
@@ -570,16 +425,9 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Whether there is something to take. If not, the waker is woken once there is.
+    /// See [`Queue::watch`].
     pub fn watch(&self, waker: &Waker) -> bool {
-        let mut state = self.queue.state.lock();
-        if !state.changes.is_empty() || state.ended.is_some() {
-            return true;
-        }
-        if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            state.waker = Some(waker.clone());
-        }
-        false
+        self.queue.watch(waker)
     }
 
     /// From now on it is woken too when the frontier has moved.
@@ -587,20 +435,9 @@ impl Subscription {
         self.subscriptions.followers.lock().insert(self.queue.number, self.queue.clone());
     }
 
-    /// The next change; none if there is none now. An error is the end.
+    /// See [`Queue::take`].
     pub fn take(&self) -> Result<Option<Change>, SqlError> {
-        let mut state = self.queue.state.lock();
-        if let Some(change) = state.changes.pop_front() {
-            let bytes = change.bytes();
-            state.bytes -= bytes;
-            self.queue.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            // What its first rows show already is not told again.
-            if self.queue.begun.get().is_some_and(|begun| change.time > begun.since) {
-                self.queue.delivered.fetch_add(change.rows.len() as u64, Ordering::Relaxed);
-            }
-            return Ok(Some(change));
-        }
-        state.ended.clone().map_or(Ok(None), Err)
+        self.queue.take()
     }
 
     /// Its first rows have been found.
