@@ -7,7 +7,8 @@
 //! A bucket knows when the last write to any of its keys was done, and takes nothing that was read before that; a write takes
 //! the entries of its keys out before it begins. So what an entry holds was so at each snapshot since `changed` as it was when
 //! the entry came, and a row that is erased is gone from here before its erasure is acknowledged. Holds rows in clear, as views
-//! do, within a bound. A key is let in when it is asked for a second time: who reads everything once displaces nothing.
+//! do, within a bound. While a bucket has room a key is let in at once; in a full one when it is asked for a second time: who
+//! reads everything once displaces nothing.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -107,7 +108,7 @@ impl ReadCache {
     /// Notes the copy that a snapshot has.
     pub(crate) fn put_personal(&self, relation: RelationId, owner: MicroDbId, key: &RowKey, at: u64, row: &Row) {
         let key = keyspace::personal_row(relation, owner, key);
-        self.put(Kind::PersonalRow, &key, at, |content| content.extend_from_slice(row.bytes()));
+        self.put(Kind::PersonalRow, &key, at, row.bytes().len(), |content| content.extend_from_slice(row.bytes()));
     }
 
     /// A row that is nobody's.
@@ -119,7 +120,7 @@ impl ReadCache {
     /// Notes a row that is nobody's.
     pub(crate) fn put_impersonal(&self, relation: RelationId, key: &RowKey, at: u64, row: &Row) {
         let key = keyspace::impersonal_row(relation, key.bytes());
-        self.put(Kind::ImpersonalRow, &key, at, |content| content.extend_from_slice(row.bytes()));
+        self.put(Kind::ImpersonalRow, &key, at, row.bytes().len(), |content| content.extend_from_slice(row.bytes()));
     }
 
     /// The rows with a hashed value of an index.
@@ -139,7 +140,8 @@ impl ReadCache {
             return;
         }
         let key = keyspace::index_hashed_prefix(index, value);
-        self.put(Kind::IndexRows, &key, at, |content| rows.iter().for_each(|row| write_row(row, content)));
+        let bytes = rows.iter().map(row_bytes).sum();
+        self.put(Kind::IndexRows, &key, at, bytes, |content| rows.iter().for_each(|row| write_row(row, content)));
     }
 
     fn find<T>(&self, kind: Kind, key: &[u8], at: u64, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
@@ -154,27 +156,32 @@ impl ReadCache {
         Some(read(&entry.content[key.len()..]))
     }
 
-    fn put(&self, kind: Kind, key: &[u8], at: u64, write: impl FnOnce(&mut Vec<u8>)) {
+    /// `write` appends so many bytes.
+    fn put(&self, kind: Kind, key: &[u8], at: u64, bytes: usize, write: impl FnOnce(&mut Vec<u8>)) {
         if self.bucket_bytes_max == 0 {
             return;
         }
         let hash = self.hash(kind.family(), key);
         let door = &self.door[(hash >> 8) as usize % self.door.len()];
         let mark = (hash >> 32) as u32 | 1;
-        if door.load(Ordering::Relaxed) != mark {
-            return door.store(mark, Ordering::Relaxed);
+        let is_first = door.load(Ordering::Relaxed) != mark;
+        if is_first {
+            door.store(mark, Ordering::Relaxed);
         }
         let mut bucket = self.bucket(hash).lock();
+        let room = self.bucket_bytes_max.saturating_sub(bucket.bytes);
+        let bytes = key.len() + bytes;
+        // What takes a quarter of a bucket would displace too much.
+        if bytes > self.bucket_bytes_max / 4 || (is_first && bytes + ENTRY_BYTES > room) {
+            return;
+        }
         if bucket.writing > 0 || bucket.changed > at {
             return;
         }
-        let mut content = Vec::with_capacity(key.len() + 256);
+        let mut content = Vec::with_capacity(bytes);
         content.extend_from_slice(key);
         write(&mut content);
-        // What takes a quarter of a bucket would displace too much.
-        if content.len() > self.bucket_bytes_max / 4 {
-            return;
-        }
+        debug_assert_eq!(content.len(), bytes, "as many as were said");
         if let (Kind::PersonalRow, Some(person)) = (kind, person_of(key)) {
             self.people[self.number(hash)].fetch_or(person_bit(person), Ordering::Relaxed);
         }
@@ -376,6 +383,11 @@ fn person_bit(person: &[u8; MICRODB_BYTES]) -> u64 {
     1 << (person[MICRODB_BYTES - 1] % 64)
 }
 
+/// What `write_row` appends.
+fn row_bytes((key, locator): &(RowKey, Option<MicroDbId>)) -> usize {
+    size_of::<u32>() + key.bytes().len() + 1 + locator.map_or(0, |_| MICRODB_BYTES)
+}
+
 /// `length of the row key (4) ‖ row key ‖ 0`, or `… ‖ 1 ‖ µDB`.
 fn write_row((key, locator): &(RowKey, Option<MicroDbId>), content: &mut Vec<u8>) {
     let length = u32::try_from(key.bytes().len()).expect("keys are far below 4 GiB");
@@ -427,7 +439,7 @@ mod tests {
         Row::pack(&[Datum::Int8(of)])
     }
 
-    /// Twice, as the first time only opens the door.
+    /// Twice, as in a full bucket the first time only opens the door.
     fn put(cache: &ReadCache, owner: MicroDbId, of: u64, at: u64, row: &Row) {
         for _ in 0..2 {
             cache.put_personal(TABLE, owner, &key(of), at, row);
@@ -439,8 +451,6 @@ mod tests {
         let (cache, ann) = (ReadCache::new(64 << 20), crate::microdb::loaded([1; 6]));
         let found = |at| cache.personal(TABLE, ann, &key(1), at);
         cache.put_personal(TABLE, ann, &key(1), 10, &row(1));
-        assert_eq!(found(10), None, "asked for once");
-        put(&cache, ann, 1, 10, &row(1));
         assert_eq!(found(10), Some(row(1)));
         assert_eq!(found(4), Some(row(1)), "nothing was written since the start");
         assert_eq!(cache.personal(TABLE, crate::microdb::loaded([2; 6]), &key(1), 10), None);
@@ -505,6 +515,22 @@ mod tests {
         cache.forget(&owners[..1]);
         assert_eq!(held(0), 0);
         assert!(held(1) > 1_000);
+    }
+
+    #[test]
+    fn who_comes_once_takes_room_and_displaces_nothing() {
+        let (cache, ann) = (ReadCache::new(1 << 20), crate::microdb::loaded([1; 6]));
+        let once = |of: u64| cache.put_personal(TABLE, ann, &key(of), 1, &row(of as i64));
+        let is_held = |of: &u64| cache.personal(TABLE, ann, &key(*of), 1).is_some();
+        (0..50_000).for_each(once);
+        let first: Vec<u64> = (0..50_000).filter(is_held).collect();
+        assert!(first.len() > 5_000, "{}", first.len());
+        assert!(first.iter().filter(|of| **of < 1_000).count() > 950, "there was room for them");
+        (50_000..100_000).for_each(once);
+        assert!(first.iter().all(is_held));
+        assert_eq!((50_000..100_000).filter(is_held).count(), 0);
+        (50_000..50_100).for_each(|of| put(&cache, ann, of, 1, &row(0)));
+        assert!((50_000..50_100).filter(is_held).count() > 50, "asked for a second time");
     }
 
     #[test]
