@@ -4,11 +4,12 @@
 
 use crate::types::text::{self, TextContext};
 use crate::types::{Format, Formats, binary};
-use bytes::BufMut;
 use engine::SqlError;
 use engine::protocol::{AnswerRow, OutputColumn, RowTag, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{FieldDescription, RowDescription};
+use repr::Value;
+use repr::row::Columns;
 use std::borrow::Cow;
 
 /// What the columns are; formats as Bind asked for them, or text.
@@ -68,17 +69,46 @@ fn data_row_open(
         ));
     }
     out.reserve(16 + columns.len() * 16);
-    out.put_u8(b'D');
-    out.put_i32(0);
-    out.put_u16(u16::try_from(row.len()).map_err(|_| SqlError::new("54011", "too many columns in a result"))?);
-    row.each(|position, value| {
-        let scalar = &columns[position].column_type.scalar;
-        match formats.of(position) {
-            Format::Binary => binary::encode_with_length(value, scalar, context, out),
-            Format::Text => text::encode_with_length(value, scalar, context, out),
+    out.extend_from_slice(&[b'D', 0, 0, 0, 0]);
+    let count = u16::try_from(row.len()).map_err(|_| SqlError::new("54011", "too many columns in a result"))?;
+    out.extend_from_slice(&count.to_be_bytes());
+    match row {
+        AnswerRow::Values(values) => {
+            for (position, (datum, column)) in values.iter().zip(columns).enumerate() {
+                value(datum.value(), column, formats.of(position), context, out)?;
+            }
         }
-    })?;
+        AnswerRow::Packed(stored, places) => {
+            let mut values = Columns::over(stored.bytes);
+            for (position, (place, column)) in places.iter().zip(columns).enumerate() {
+                let format = formats.of(position);
+                match (values.plain(*place), format) {
+                    (Some(plain), Format::Binary) if binary::is_plain(&column.column_type.scalar) => {
+                        binary::encode_plain(plain, out)?;
+                    }
+                    (Some(plain), Format::Text) => text::encode_plain(plain, out)?,
+                    (Some(plain), Format::Binary) => value(plain.into(), column, format, context, out)?,
+                    (None, _) => value(stored.value(&mut values, *place), column, format, context, out)?,
+                }
+            }
+        }
+    }
     close(start, out)
+}
+
+/// Appends one value of any kind.
+fn value(
+    value: Value<'_>,
+    column: &OutputColumn,
+    format: Format,
+    context: &TextContext,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let scalar = &column.column_type.scalar;
+    match format {
+        Format::Binary => binary::encode_with_length(value, scalar, context, out),
+        Format::Text => text::encode_with_length(value, scalar, context, out),
+    }
 }
 
 /// Sets the length of the message that begins there.

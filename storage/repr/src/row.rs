@@ -12,6 +12,10 @@
 //! Equal datum lists give equal bytes, which is identity of representation; SQL's equality and order
 //! are `key`'s. Bytes from outside pass `Row::validate` first; this file never panics on those.
 
+mod plain;
+
+pub use plain::Plain;
+
 use crate::jsonb::MAX_DEPTH;
 use crate::numeric::SCALE_MAX;
 use crate::value::Held;
@@ -207,6 +211,18 @@ impl<'a> Columns<'a> {
     /// One column; none if the row ends before it.
     #[inline(always)]
     pub fn value(&mut self, column: usize) -> Option<Value<'a>> {
+        if column != self.at {
+            self.seek(column);
+        }
+        if self.reader.bytes.is_empty() {
+            return None;
+        }
+        self.at += 1;
+        Some(self.reader.value().expect(TRUSTED))
+    }
+
+    /// Goes before a column; to the end, if the row ends before it.
+    fn seek(&mut self, column: usize) {
         if column < self.at {
             *self = Columns::over(self.bytes);
         }
@@ -214,11 +230,6 @@ impl<'a> Columns<'a> {
             self.reader.skip().expect(TRUSTED);
             self.at += 1;
         }
-        if self.reader.bytes.is_empty() {
-            return None;
-        }
-        self.at += 1;
-        Some(self.reader.value().expect(TRUSTED))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::decode::{Body, utf8};
 use crate::types::text::{self, TextContext};
 use bytes::BufMut;
 use engine::SqlError;
+use repr::row::Plain;
 use repr::{Array, Datum, Interval, ScalarType, Value};
 use std::sync::Arc;
 
@@ -73,6 +74,43 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
     Ok(())
 }
 
+/// Whether values of a type are written as what they are packed as.
+#[inline(always)]
+pub fn is_plain(scalar: &ScalarType) -> bool {
+    !matches!(scalar, ScalarType::Char | ScalarType::Jsonb)
+}
+
+/// As `encode_with_length`, for values of a type that `is_plain`.
+#[inline(always)]
+pub fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    match value {
+        Plain::Null => out.extend_from_slice(&(-1_i32).to_be_bytes()),
+        Plain::Int2(value) => {
+            let [first, second] = value.to_be_bytes();
+            out.extend_from_slice(&[0, 0, 0, 2, first, second]);
+        }
+        // The length, four, and the number in one.
+        Plain::Int4(value) => out.extend_from_slice(&(4 << 32 | u64::from(value.cast_unsigned())).to_be_bytes()),
+        Plain::Int8(value) => out.extend_from_slice(&(8 << 64 | u128::from(value.cast_unsigned())).to_be_bytes()[4..]),
+        Plain::Text(text) => return append_counted(text, out),
+    }
+    Ok(())
+}
+
+/// Appends bytes with their length before them.
+#[inline(always)]
+pub fn append_counted(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
+    let length = i32::try_from(bytes.len()).map_err(|_| too_large())?;
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+#[cold]
+fn too_large() -> SqlError {
+    SqlError::new("54000", "value is too large")
+}
+
 /// Appends a value with its length before it; NULL is -1.
 pub fn encode_with_length(
     value: Value<'_>,
@@ -87,7 +125,7 @@ pub fn encode_with_length(
     let start = out.len();
     out.put_i32(0);
     encode(value, scalar, context, out)?;
-    let length = i32::try_from(out.len() - start - 4).map_err(|_| SqlError::new("54000", "value is too large"))?;
+    let length = i32::try_from(out.len() - start - 4).map_err(|_| too_large())?;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }

@@ -4,9 +4,10 @@
 
 pub use repr::text::TextContext;
 
-use super::binary::parameter_text;
+use super::binary::{append_counted, parameter_text};
 use bytes::BufMut;
 use engine::SqlError;
+use repr::row::Plain;
 use repr::text::integer::with_digits;
 use repr::{ColumnType, Datum, ScalarType, Value};
 use std::cell::RefCell;
@@ -39,13 +40,22 @@ pub fn encode_with_length(
         out.put_i32(-1);
         return Ok(());
     }
-    written(value, scalar, context, |text| {
-        let length = i32::try_from(text.len()).map_err(|_| SqlError::new("54000", "value is too large"))?;
-        out.reserve(text.len() + 4);
-        out.put_i32(length);
-        out.put_slice(text);
-        Ok(())
-    })
+    written(value, scalar, context, |text| append_counted(text, out))
+}
+
+/// The same for what is packed as it is printed, but for its digits.
+#[inline]
+pub fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    match value {
+        Plain::Null => {
+            out.extend_from_slice(&(-1_i32).to_be_bytes());
+            Ok(())
+        }
+        Plain::Int2(value) => with_digits(i64::from(value), |digits| append_counted(digits, out)),
+        Plain::Int4(value) => with_digits(i64::from(value), |digits| append_counted(digits, out)),
+        Plain::Int8(value) => with_digits(value, |digits| append_counted(digits, out)),
+        Plain::Text(text) => append_counted(text, out),
+    }
 }
 
 /// A value that is not NULL, as text.
