@@ -21,7 +21,9 @@ use differential_dataflow::trace::implementations::{ContainerChunker, Layout};
 use differential_dataflow::trace::rc_blanket_impls::RcBuilder;
 use differential_dataflow::{AsCollection, VecCollection};
 use repr::{Row, ValueError};
+use std::cmp::Ordering;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::rc::Rc;
 use timely::container::PushInto;
 use timely::dataflow::channels::pact::Pipeline;
@@ -91,6 +93,38 @@ impl<B: FlatBytes> Flat<B> {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.ends.push(self.bytes.len());
+    }
+
+    /// Where a string begins.
+    pub fn start(&self, index: usize) -> usize {
+        if index == 0 { 0 } else { self.ends.index(index - 1) }
+    }
+
+    /// Where a string ends, which is where the next one begins.
+    #[inline]
+    pub fn end(&self, index: usize) -> usize {
+        self.ends.index(index)
+    }
+
+    /// Where this string is, of strings in order and each once. Looking from the middle on takes half as long as from the beginning,
+    /// where a cursor begins.
+    pub fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let (mut first, mut end) = (0, self.ends.len());
+        while first < end {
+            let middle = first.midpoint(end);
+            match self.index(middle).0.cmp(bytes) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
+    }
+
+    /// What stands there.
+    #[inline]
+    pub fn stretch(&self, place: Range<usize>) -> Bytes<'_> {
+        Bytes(&self.bytes[place])
     }
 }
 

@@ -217,33 +217,41 @@ fn storage(batch: &ViewBatch) -> &OrdValStorage<ViewLayout> {
 #[derive(Default)]
 pub struct KeyCursor {
     found: Vec<OfKey>,
-    /// Which batch's, and where in it.
-    row: (usize, usize),
+    /// Which batch's, and where its bytes stand in it.
+    row: (usize, Range<usize>),
 }
 
 /// Where the rows of the key stand in a batch, those that are still to come.
 struct OfKey {
     batch: usize,
     rows: Range<usize>,
+    /// Where the bytes of the first of them begin.
+    start: usize,
 }
 
 impl OfKey {
     fn find(batches: &[ViewBatch], batch: usize, key: &[u8]) -> Option<Self> {
         let storage = storage(&batches[batch]);
-        let at = storage.keys.advance(0, storage.keys.len(), |found| found < Bytes(key));
-        let (first, end) = (storage.keys.get(at)? == Bytes(key)).then(|| storage.vals.bounds(at))?;
-        Some(OfKey { batch, rows: first..end })
+        let (first, end) = storage.vals.bounds(storage.keys.find(key)?);
+        Some(OfKey { batch, rows: first..end, start: storage.vals.vals.start(first) })
+    }
+
+    /// Where the bytes of its first row stand. Rows stand one behind the other: each tells where the next one begins.
+    fn place(&self, batches: &[ViewBatch]) -> Range<usize> {
+        self.start..storage(&batches[self.batch]).vals.vals.end(self.rows.start)
     }
 
     fn row<'b>(&self, batches: &'b [ViewBatch]) -> Option<Bytes<'b>> {
-        (!self.rows.is_empty()).then(|| storage(&batches[self.batch]).vals.get_abs(self.rows.start))
+        let vals = &storage(&batches[self.batch]).vals.vals;
+        (!self.rows.is_empty()).then(|| vals.stretch(self.place(batches)))
     }
 
-    /// What the row's updates add up to; goes on to the next.
-    fn take(&mut self, batches: &[ViewBatch]) -> isize {
+    /// What the updates of its first row, which stands there, add up to; goes on to the next.
+    fn take(&mut self, batches: &[ViewBatch], place: &Range<usize>) -> isize {
         let updates = &storage(&batches[self.batch]).upds;
         let row = self.rows.start;
         self.rows.start += 1;
+        self.start = place.end;
         // Updates that are all alike stand there once.
         if let [only] = updates.diffs.as_slice() {
             return *only;
@@ -264,8 +272,9 @@ impl KeyCursor {
     pub fn advance(&mut self, batches: &[ViewBatch]) -> Option<isize> {
         if let [only] = self.found.as_mut_slice() {
             while !only.rows.is_empty() {
-                self.row = (only.batch, only.rows.start);
-                let total = only.take(batches);
+                let place = only.place(batches);
+                let total = only.take(batches, &place);
+                self.row = (only.batch, place);
                 if total != 0 {
                     return Some(total);
                 }
@@ -275,9 +284,14 @@ impl KeyCursor {
         loop {
             let rows = self.found.iter().filter_map(|of_key| Some((of_key.row(batches)?, of_key)));
             let (least, first) = rows.min_by(|one, other| one.0.cmp(&other.0))?;
-            self.row = (first.batch, first.rows.start);
+            self.row = (first.batch, first.place(batches));
             let here = self.found.iter_mut().filter(|of_key| of_key.row(batches) == Some(least));
-            let total: isize = here.map(|of_key| of_key.take(batches)).sum();
+            let total: isize = here
+                .map(|of_key| {
+                    let place = of_key.place(batches);
+                    of_key.take(batches, &place)
+                })
+                .sum();
             if total != 0 {
                 return Some(total);
             }
@@ -286,7 +300,7 @@ impl KeyCursor {
 
     /// The row that it stands on.
     pub fn row<'b>(&self, batches: &'b [ViewBatch]) -> &'b [u8] {
-        storage(&batches[self.row.0]).vals.get_abs(self.row.1).0
+        storage(&batches[self.row.0]).vals.vals.stretch(self.row.1.clone()).0
     }
 }
 
