@@ -41,6 +41,8 @@ pub struct Shape {
     planned: PlannedShape,
     /// Known once it was executed.
     entry: OnceLock<Arc<Entry>>,
+    /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
+    below: OnceLock<Vec<RelationId>>,
 }
 
 impl Shape {
@@ -199,7 +201,11 @@ impl Session {
             Some(state) => state.clone(),
             None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))),
         };
-        if let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
+        let catalog = view.schema().catalog();
+        let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        let surely = !view.has_changes() && catalog.version == cached.version && all_ready(below());
+        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
             return Ok(Err(why));
         }
         Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
@@ -223,7 +229,7 @@ impl Session {
             Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
             Some(Ok(lifted)) => {
                 let planned = PlannedShape::new(Arc::new(lifted), &catalog);
-                Automatic::Shape(Shape { planned, entry: OnceLock::new() })
+                Automatic::Shape(Shape { planned, entry: OnceLock::new(), below: OnceLock::new() })
             }
         };
         Ok(cached.automatic.get_or_init(|| found))
