@@ -19,7 +19,19 @@ pub trait Answer: Send {
     fn take(&mut self) -> Vec<Datum> {
         self.row().to_datums()
     }
+    /// Goes on, and shows each row that comes without waiting, as long as `show` says so: one at least, unless there are no more.
+    /// False at the end. What has been shown before an error stays shown.
+    fn show(&mut self, show: &mut Show<'_>) -> Result<bool, SqlError> {
+        let found = self.advance()?;
+        if found {
+            show(&self.row());
+        }
+        Ok(found)
+    }
 }
+
+/// Looks at a row, and says whether to go on to the next.
+pub type Show<'s> = dyn FnMut(&AnswerRow<'_>) -> bool + 's;
 
 /// The rows of a query. As an iterator, of datums.
 pub struct QueryRows(Box<dyn Answer>);
@@ -144,9 +156,9 @@ impl QueryRows {
         }
     }
 
-    /// The next row, lent until the one after it is asked for.
-    pub fn next_row(&mut self) -> Result<Option<AnswerRow<'_>>, SqlError> {
-        Ok(if self.0.advance()? { Some(self.0.row()) } else { None })
+    /// Shows the next rows: see `Answer::show`.
+    pub fn show(&mut self, show: &mut Show<'_>) -> Result<bool, SqlError> {
+        self.0.show(show)
     }
 }
 

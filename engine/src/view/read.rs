@@ -2,7 +2,7 @@
 
 use super::published::{Arrangement, KeyRows, ViewState};
 use crate::SqlError;
-use crate::answer::{Answer, AnswerRow, QueryRows, Stored, places};
+use crate::answer::{Answer, AnswerRow, QueryRows, Show, Stored, places};
 use crate::layered::Layered;
 use crate::one_shot::watch::{Ticker, Watch};
 use crate::render::top_k::{encode_order, limit, offset};
@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 /// The keys that an execution asks for, each once; NULL equals nothing.
 pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
+    if let [asked] = lifted.asked.as_slice() {
+        return keys_of(asked, eval);
+    }
     let alternatives: Vec<Vec<Vec<u8>>> =
         lifted.asked.iter().map(|asked| keys_of(asked, eval)).collect::<Result<_, _>>()?;
-    if alternatives.len() == 1 {
-        return Ok(alternatives.concat());
-    }
     let keys: BTreeSet<Vec<u8>> = alternatives.into_iter().flatten().collect();
     Ok(keys.into_iter().collect())
 }
@@ -40,15 +40,24 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, Valu
                 _ => Vec::new(),
             },
         };
-        let mut seen = BTreeSet::new();
+        let mut seen = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| !value.is_null()) {
             let mut bytes = Vec::with_capacity(12);
             key::encode(&mut bytes, value);
-            seen.insert(bytes);
+            seen.push(bytes);
         }
-        if let ([only], 1) = (keys.as_mut_slice(), seen.len()) {
-            seen.into_iter().for_each(|value| only.extend(value));
-            continue;
+        seen.sort_unstable();
+        seen.dedup();
+        match (keys.as_mut_slice(), seen.len()) {
+            ([only], _) if only.is_empty() => {
+                keys = seen;
+                continue;
+            }
+            ([only], 1) => {
+                seen.into_iter().for_each(|value| only.extend(value));
+                continue;
+            }
+            _ => {}
         }
         keys = keys.iter().flat_map(|key| seen.iter().map(|value| [key.as_slice(), value].concat())).collect();
     }
@@ -115,31 +124,57 @@ struct Found {
     _view: Layered,
 }
 
+impl Found {
+    /// Goes on to the next row, whether or not it may still be read.
+    fn step(&mut self) -> Result<bool, SqlError> {
+        if std::mem::take(&mut self.stands) {
+            return Ok(true);
+        }
+        self.ticker.tick(&self.watch)?;
+        if self.left == 0 {
+            return Ok(false);
+        }
+        while !self.rows.advance() {
+            let Some(key) = self.keys.next() else {
+                self.left = 0;
+                return Ok(false);
+            };
+            self.rows.seek(&key);
+        }
+        self.left -= 1;
+        Ok(true)
+    }
+
+    /// A portal is pulled long after its rows were found: why they may no longer be read, if so.
+    fn check_ended(&self) -> Result<(), SqlError> {
+        self.watch.ended().map_or(Ok(()), Err)
+    }
+}
+
 impl Answer for Found {
     fn advance(&mut self) -> Result<bool, SqlError> {
-        if !std::mem::take(&mut self.stands) {
-            self.ticker.tick(&self.watch)?;
-            if self.left == 0 {
-                return Ok(false);
-            }
-            while !self.rows.advance() {
-                let Some(key) = self.keys.next() else {
-                    self.left = 0;
-                    return Ok(false);
-                };
-                self.rows.seek(&key);
-            }
-            self.left -= 1;
+        if !self.step()? {
+            return Ok(false);
         }
-        // A portal is pulled long after its rows were found.
-        match self.watch.ended() {
-            Some(error) => Err(error),
-            None => Ok(true),
-        }
+        self.check_ended()?;
+        Ok(true)
     }
 
     fn row(&mut self) -> AnswerRow<'_> {
         AnswerRow::Packed(Stored::whole(self.rows.row()), &self.lifted.finishing.project)
+    }
+
+    // All of them stand in memory.
+    fn show(&mut self, show: &mut Show<'_>) -> Result<bool, SqlError> {
+        if !self.advance()? {
+            return Ok(false);
+        }
+        while show(&self.row()) {
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -89,9 +89,13 @@ impl Handler<'_> {
         self.connection.seal();
         let mut pace = Pace::new();
         let mut rows = 0;
-        while self.send_row(&mut stream, |row, out| encoder.row(row, &context, out))? {
-            rows += 1;
-            if self.seal_row(&mut pace) {
+        loop {
+            let sent = self.send_some(&mut stream, u64::MAX, |row, out| encoder.row(row, &context, out))?;
+            rows += sent.rows;
+            if sent.ended {
+                break;
+            }
+            if self.is_due(&mut pace) {
                 self.connection.flush().await?;
             }
         }

@@ -1,6 +1,7 @@
 //! Rows from the engine's iterator to the socket, with bounded buffering and cancellation.
 
 use super::{Handler, Stop};
+use crate::connection::FLUSH_BYTES;
 use crate::encode::data_row;
 use crate::types::Formats;
 use engine::SqlError;
@@ -34,32 +35,42 @@ impl Handler<'_> {
             if limit == Some(rows) {
                 return Ok(Sent { rows, ended: false });
             }
-            if !self.send_row(stream, |row, out| data_row(row, &columns, formats, &context, out))? {
+            let at_most = limit.map_or(u64::MAX, |limit| limit - rows);
+            let sent = self.send_some(stream, at_most, |row, out| data_row(row, &columns, formats, &context, out))?;
+            rows += sent.rows;
+            if sent.ended {
                 return Ok(Sent { rows, ended: true });
             }
-            rows += 1;
-            if self.seal_row(&mut pace) {
+            if self.is_due(&mut pace) {
                 self.connection.flush().await?;
             }
         }
     }
 
-    /// Writes the next row to what waits to be sent, unless the statement is cancelled; false at the end.
-    pub(super) fn send_row(
+    /// Writes rows to what waits to be sent, one and those that come without waiting behind it, as far as they are sent at once;
+    /// none of a statement that is cancelled.
+    pub(super) fn send_some(
         &mut self,
         stream: &mut RowStream,
-        write: impl FnOnce(&AnswerRow<'_>, &mut Vec<u8>) -> Result<(), SqlError>,
-    ) -> Result<bool, SqlError> {
+        at_most: u64,
+        mut write: impl FnMut(&AnswerRow<'_>, &mut Vec<u8>) -> Result<(), SqlError>,
+    ) -> Result<Sent, SqlError> {
         self.check_cancelled()?;
-        match stream.rows.next_row()? {
-            Some(row) => write(&row, self.connection.outgoing()).map(|()| true),
-            None => Ok(false),
-        }
+        let out = self.connection.outgoing();
+        let (mut rows, mut written) = (0, Ok(()));
+        let shown = stream.rows.show(&mut |row| {
+            written = write(row, out);
+            rows += u64::from(written.is_ok());
+            written.is_ok() && rows < at_most && out.len() < FLUSH_BYTES
+        });
+        // Of one that cannot be written nothing remains, those before it are whole.
+        self.connection.seal();
+        written?;
+        Ok(Sent { rows, ended: !shown? })
     }
 
-    /// Seals the row that was just encoded; whether to flush, as enough waits or for long enough.
-    pub(super) fn seal_row(&mut self, pace: &mut Pace) -> bool {
-        self.connection.seal();
+    /// Whether to flush after a row, as enough waits or for long enough.
+    pub(super) fn is_due(&mut self, pace: &mut Pace) -> bool {
         let now = Instant::now();
         let until = *pace.waits_until.get_or_insert_with(|| now + FLUSH_AFTER);
         let flush = self.connection.wants_flush() || now >= until;
