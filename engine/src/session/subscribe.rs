@@ -171,7 +171,7 @@ impl Session {
                 lifted = plan.watched.with(&params, &catalog)?;
             }
             let lifted = Arc::new(lifted.into_owned());
-            let keys = read::keys(&lifted, &context)?;
+            let keys = read::keys(&lifted, &context)?.ok_or_else(too_many_keys)?;
             let project: Arc<[usize]> = lifted.finishing.project.as_slice().into();
             let shape = PlannedShape::new(lifted.clone(), &catalog);
             let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
@@ -337,6 +337,11 @@ fn gone() -> SqlError {
 fn in_the_future(time: CommitTime, now: CommitTime) -> SqlError {
     SqlError::new("22023", format!("dogwood_time {} is in the future", time.0))
         .detail(format!("The last commit has the time {}.", now.0))
+}
+
+fn too_many_keys() -> SqlError {
+    let detail = format!("The values of several columns make more than {} keys.", read::KEYS_MAX);
+    SqlError::new("54000", "too many keys are subscribed to").detail(detail)
 }
 
 fn no_longer_held(time: CommitTime, since: Option<CommitTime>) -> SqlError {

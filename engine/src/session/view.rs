@@ -144,11 +144,12 @@ impl Session {
         let context = self.eval_context(params.clone(), own.view.catalog());
         let watch = Watch::new(self.limits(own.view.time()));
         watch.check()?;
-        if !suffices(&own.lifted, &own.state, &context)? {
+        let Some(keys) = read::keys(&own.lifted, &context)? else { return Ok(Err(NoView::ManyKeys)) };
+        if !suffices(&own.lifted, &keys, &own.state, &context) {
             let rows_min = own.state.rows_min().unwrap_or(0);
             return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
         }
-        let rows = read::rows(&own.lifted, &own.state, &own.view, &context, watch)?;
+        let rows = read::rows(&own.lifted, keys, (&own.state, &own.view), &context, watch)?;
         match (&own.lifted.absent, rows) {
             (_, Some(rows)) => Ok(Ok(rows)),
             (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.view.clone(), params.clone())?)),

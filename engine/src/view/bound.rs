@@ -9,12 +9,10 @@
 //! then the view is short of rows and has to be filled anew, with more to spare.
 
 use super::published::ViewState;
-use super::read;
 use crate::render::shared::{ViewBatch, for_key, named_rows};
 use crate::render::top_k::{limit, offset};
 use planner::lift::Lifted;
 use planner::scalar::EvalContext;
-use repr::ValueError;
 use std::collections::HashMap;
 
 /// Readers who ask for more have all rows held.
@@ -73,10 +71,10 @@ pub fn rows_shown(lifted: &Lifted, eval: &EvalContext) -> usize {
     }
 }
 
-/// Whether a view holds all rows that an execution shows.
-pub fn suffices(lifted: &Lifted, state: &ViewState, eval: &EvalContext) -> Result<bool, ValueError> {
-    let Some(arrangement) = state.arrangements.first() else { return Ok(true) };
-    let Some(rows_min) = arrangement.rows_min else { return Ok(true) };
+/// Whether a view holds all rows of these keys that an execution shows.
+pub fn suffices(lifted: &Lifted, keys: &[Vec<u8>], state: &ViewState, eval: &EvalContext) -> bool {
+    let Some(arrangement) = state.arrangements.first() else { return true };
+    let Some(rows_min) = arrangement.rows_min else { return true };
     let shown = rows_shown(lifted, eval);
     let is_held = |key: &Vec<u8>| {
         let mut held = 0;
@@ -86,7 +84,7 @@ pub fn suffices(lifted: &Lifted, state: &ViewState, eval: &EvalContext) -> Resul
         });
         held < rows_min || held >= shown
     };
-    Ok(shown <= rows_min || read::keys(lifted, eval)?.iter().all(is_held))
+    shown <= rows_min || keys.iter().all(is_held)
 }
 
 /// The keys of one arrangement that were cut.

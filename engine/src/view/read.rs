@@ -13,19 +13,25 @@ use repr::{Datum, Row, ValueError, key};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// The keys that an execution asks for, each once; NULL equals nothing.
-pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
+/// Keys that the values of several columns may make together. Those of one column are as many as were given.
+pub const KEYS_MAX: usize = 1 << 16;
+
+/// The keys that an execution asks for, each once; NULL equals nothing. None if values of several columns make too many:
+/// three lists of a thousand values each are a billion keys.
+pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>, ValueError> {
     if let [asked] = lifted.asked.as_slice() {
         return keys_of(asked, eval);
     }
-    let alternatives: Vec<Vec<Vec<u8>>> =
-        lifted.asked.iter().map(|asked| keys_of(asked, eval)).collect::<Result<_, _>>()?;
-    let keys: BTreeSet<Vec<u8>> = alternatives.into_iter().flatten().collect();
-    Ok(keys.into_iter().collect())
+    let mut all = BTreeSet::new();
+    for asked in &lifted.asked {
+        let Some(keys) = keys_of(asked, eval)? else { return Ok(None) };
+        all.extend(keys);
+    }
+    Ok(Some(all.into_iter().collect()))
 }
 
 /// One alternative's.
-fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, ValueError> {
+fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>, ValueError> {
     let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
     for values in asked {
         let values = match values {
@@ -59,22 +65,24 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Vec<Vec<u8>>, Valu
             }
             _ => {}
         }
+        if keys.len() > 1 && seen.len() > 1 && keys.len().saturating_mul(seen.len()) > KEYS_MAX {
+            return Ok(None);
+        }
         keys = keys.iter().flat_map(|key| seen.iter().map(|value| [key.as_slice(), value].concat())).collect();
     }
-    Ok(keys)
+    Ok(Some(keys))
 }
 
-/// The finished rows; none if the keys have no rows, and a result all the same: see `Lifted::absent`. `view` is the snapshot
+/// The finished rows of these keys; none if they have no rows, and a result all the same: see `Lifted::absent`. `view` is the snapshot
 /// that `state` is of, held as long as there are rows to come.
 pub fn rows(
     lifted: &Arc<Lifted>,
-    state: &ViewState,
-    view: &Layered,
+    keys: Vec<Vec<u8>>,
+    (state, view): (&ViewState, &Layered),
     eval: &EvalContext,
     watch: Watch,
 ) -> Result<Option<QueryRows>, SqlError> {
     let Some(arrangement) = state.arrangements.first() else { return Ok(None) };
-    let keys = keys(lifted, eval)?;
     let finishing = &lifted.finishing;
     let skip = offset(finishing.offset.as_ref(), eval)?;
     let at_most = limit(finishing.limit.as_ref(), eval)?;

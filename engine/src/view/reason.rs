@@ -5,6 +5,7 @@
 
 use super::automatic::RUNS_MIN;
 use super::published::{Stage, Views};
+use super::read::KEYS_MAX;
 use planner::catalog::Catalog;
 use repr::RelationId;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub enum NoView {
         /// So many, or all.
         shown: usize,
     },
+    /// The values that its columns may have make too many keys together.
+    ManyKeys,
     /// A key without rows still has a result, which is computed.
     NoRows,
 }
@@ -103,6 +106,7 @@ impl NoView {
             NoView::Failed(message) => format!("it failed: {message}"),
             NoView::RowFails => "a row of it cannot be evaluated".into(),
             NoView::Below(view, why) => format!("view {}: {}", name(view), why.text(catalog)),
+            NoView::ManyKeys => format!("the values of several columns make more than {KEYS_MAX} keys"),
             NoView::NoRows => "it has no row for this key, and what no row gives is computed".into(),
             NoView::TooFewRows { rows_min, shown: usize::MAX } => {
                 format!("it holds the first {rows_min} rows or more of each key, and all are shown")

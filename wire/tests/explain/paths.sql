@@ -184,6 +184,40 @@ Finish …
 Path: one-shot
 Why not a view: a parameter is used other than by equality with a column
 
+=== values of several columns that make too many keys
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT);
+INSERT INTO t SELECT n, n % 10, n % 7, n % 3 FROM generate_series(1, 40) n
+
+PREPARE p(INT[], INT[], INT[]) AS SELECT id FROM t WHERE a = ANY($1) AND b = ANY($2) AND c = ANY($3) ORDER BY id
+
+EXECUTE p('{1}', '{4}', '{2}')
+---- five times
+
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE p('{1, 2}', '{1, 2, 4}', '{1, 2}')
+----
+Finish … (actual rows=5 loops=1)
+  Read view auto_1 … (actual rows=5 loops=1) (held keys=12 …
+    …
+Path: automatic view "auto_1" keyed by (t.a, t.b, t.c)
+
+EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE p('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}', '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}', '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}')
+----
+Finish … (actual rows=20 loops=1)
+  Range t … (actual rows=20 loops=1)
+Path: one-shot
+Why not a view: the values of several columns make more than 65536 keys
+
+EXECUTE p('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}', '{4}', '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}')
+----
+4
+11
+25
+32
+
+@watcher BEGIN; DECLARE c CURSOR FOR SUBSCRIBE (SELECT id FROM t WHERE a = ANY('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}') AND b = ANY('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}') AND c = ANY('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}'))
+----
+error 54000 too many keys are subscribed to; The values of several columns make more than 65536 keys.
+
 === a snapshot from before the view
 CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT)
 

@@ -111,7 +111,7 @@ impl Session {
         set(report.operators.get_mut(0), actual(rows, times));
         set(report.operators.get_mut(1), actual(rows, times));
         if let Some(read) = report.operators.get_mut(1) {
-            read.held.push(("keys", read::keys(&own.lifted, &context)?.len() as u64));
+            read.held.push(("keys", read::keys(&own.lifted, &context)?.map_or(0, |keys| keys.len() as u64)));
             read.held.extend(sizes(&own.state));
         }
         let environment = context.environment.as_ref();
