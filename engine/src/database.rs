@@ -4,7 +4,6 @@ use crate::SqlError;
 use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
 use crate::config::Config;
 use crate::holders::{Hold, Holder, Holders};
-use crate::keeper;
 use crate::locks::{LockTable, TransactionId};
 use crate::published::Published;
 use crate::sequence::Sequences;
@@ -109,7 +108,7 @@ impl Database {
             subscriptions: subscriptions.clone(),
             automatic: automatic_views.clone(),
         };
-        let database = Arc::new(Database {
+        Ok(Arc::new(Database {
             templates: Templates::default(),
             sequences: Sequences::open(store.clone())?,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
@@ -125,9 +124,7 @@ impl Database {
             forgotten_at,
             transactions: AtomicU64::new(1),
             backends: AtomicI32::new(1),
-        });
-        keeper::start(&database);
-        Ok(database)
+        }))
     }
 
     /// A number for a new transaction.

@@ -3,18 +3,22 @@
 use crate::SqlError;
 use crate::config::Config;
 use crate::database::Database;
+use crate::keeper::Keeper;
 use crate::session::{ConnectOptions, Session};
 use std::sync::Arc;
 
 /// A running engine.
 pub struct Engine {
+    // First, so that the folder is free once the engine and its sessions are gone.
+    _keeper: Keeper,
     database: Arc<Database>,
 }
 
 impl Engine {
     /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
     pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
-        Ok(Arc::new(Engine { database: Database::open(config)? }))
+        let database = Database::open(config)?;
+        Ok(Arc::new(Engine { _keeper: Keeper::start(&database), database }))
     }
 
     /// Opens a session for an authenticated login.
