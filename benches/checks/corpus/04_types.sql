@@ -127,3 +127,10 @@ SELECT x FROM jsonb_array_elements('[1]') AS x(y);
 SELECT value FROM jsonb_array_elements_text('["a"]');
 SELECT * FROM json_array_elements('[1]') WITH ORDINALITY;
 SELECT sum((v ->> 'n')::int) FROM (VALUES ('[{"n":1},{"n":2}]'::jsonb)) t(j), jsonb_array_elements(j) v;
+
+-- Each element of a written array is cast by itself.
+SELECT ARRAY[1, 'NaN']::numeric[], ARRAY[1.5, 2]::int[], ARRAY['a', 'bcd'::text]::varchar(2)[], ARRAY[1, NULL]::text[], ARRAY[1, '2']::float8[];
+SELECT ARRAY[true, 'f']::text[], ARRAY[1, true]::text[], ARRAY[1, '2020-01-01'::date]::text[], (ARRAY[1, 'x'])::text[];
+
+-- What is padded is compared with several as if they were padded, with one as it is.
+SELECT 'a '::char(3) IN ('a '::text, 'b'::text), 'a '::char(3) IN ('a '::text), 'a'::char(3) IN ('a '::text, 'b'), 'a'::char(3) NOT IN ('a '::varchar, NULL);

@@ -169,14 +169,14 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "syntax error in CAST").at(self.position_of(expr)));
         }
         let to = self.written_type(written).map_err(|error| error.at(self.position_of(expr)))?;
-        // ARRAY[]::type[] says its type only here.
+        // ARRAY[]::type[] says its type only here, and elements are each cast to it: ARRAY[1, 'NaN']::numeric[] has no integers.
         if let (Expr::Array(array), ScalarType::Array(element)) = (unnested(expr), &to.scalar) {
             let mut items = Vec::with_capacity(array.elem.len());
             for item in &array.elem {
                 items.push(self.expr(item)?);
             }
             let plain = items.iter().all(|item| !matches!(item.scalar(), ScalarType::Array(_)));
-            if plain && (items.is_empty() || items.iter().all(Typed::is_unknown)) {
+            if plain {
                 let mut cast = Vec::with_capacity(items.len());
                 for item in items {
                     cast.push(

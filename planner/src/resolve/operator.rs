@@ -260,12 +260,13 @@ impl Resolver<'_> {
             // All the items take part in choosing the type, so that an unknown one follows the others.
             let types: Vec<ScalarType> =
                 std::iter::once(&left).chain(&items).map(|item| item.scalar().clone()).collect();
-            if let Ok(common) = crate::scalar::cast::select_common_type_for("IN", &types)
-                && items.iter().any(Typed::is_unknown)
-            {
+            // Where there are several, texts are compared with what is padded as if they were padded too.
+            let several = items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
+            if let Ok(common) = crate::scalar::cast::select_common_type_for("IN", &types) {
+                let is_padded = several && common == ScalarType::Bpchar;
                 let mut typed = Vec::with_capacity(items.len());
                 for item in items {
-                    typed.push(if item.is_unknown() {
+                    typed.push(if item.is_unknown() || is_padded && !has_column(&item.expr) {
                         self.coerce(item, &common).map_err(|error| error.at(position))?
                     } else {
                         item
@@ -281,6 +282,12 @@ impl Resolver<'_> {
         let any = if conditions.len() == 1 { conditions.remove(0) } else { HirExpr::Or(conditions) };
         if negated { self.negate(any) } else { Ok(Typed::boolean(any)) }
     }
+}
+
+fn has_column(expr: &HirExpr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| found |= matches!(part, HirExpr::Column(_)));
+    found
 }
 
 /// The fields of a written row: `(a, b)` or `ROW(a, b)`.
