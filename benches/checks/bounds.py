@@ -19,7 +19,7 @@ SCHEMA = [
     "CREATE TABLE posts (id INT PRIMARY KEY, author INT NOT NULL OWNED_BY people(id), topic TEXT, score INT, hidden BOOL, body TEXT)",
 ]
 PEOPLE, POSTS = 40, 3_000
-READY_WITHIN_S = 60
+READY_WITHIN_S = 180
 
 # Whether the order leaves nothing open, the query, and its parameters.
 QUERIES = {
@@ -247,6 +247,8 @@ class Check:
                 self.tally.that(worked < 8, f"writers beside what explodes: {name}", (worked, took, longest[0]))
                 stage = dict(rows(connection, "SELECT name, stage FROM dogwood.views"))
                 self.tally.equal(stage["m_beside"], "ready", "other views follow")
+            # One that was left behind is being filled as it was: what explodes there would be told of below.
+            self.settle(connection)
             one("DELETE FROM spans")
             one("UPDATE narrow SET k = 7")
             for name in views:

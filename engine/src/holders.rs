@@ -140,11 +140,10 @@ mod tests {
         assert!(waiting.elapsed() >= WAIT_MAX);
         assert_eq!(closed.load(Ordering::SeqCst), 1);
         drop(held);
-        let waiting = Instant::now();
+        // Whoever is waited for until the end is closed.
         holders.end_older(CommitTime(5), &own);
         drop(old);
         holders.end_older(CommitTime(5), &own);
-        assert!(waiting.elapsed() < WAIT_MAX);
         assert_eq!(closed.load(Ordering::SeqCst), 1);
     }
 }

@@ -299,7 +299,7 @@ mod tests {
     use crate::SqlError;
     use repr::RelationId;
     use std::sync::Arc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn patience(milliseconds: u64) -> Patience {
         Patience { timeout: Some(Duration::from_millis(milliseconds)), deadline: None, cancel: Arc::default() }
@@ -339,7 +339,7 @@ mod tests {
         let waiting: Vec<_> = (1..=20)
             .map(|id| {
                 let locks = locks.clone();
-                let patience = patience(if id == 7 { 1 } else { 20_000 });
+                let patience = patience(if id == 7 { 1 } else { 120_000 });
                 std::thread::spawn(move || {
                     let granted = locks.lock(TransactionId(id), table(1), LockMode::Exclusive, &patience, &|| None);
                     locks.release(TransactionId(id));
@@ -347,7 +347,9 @@ mod tests {
                 })
             })
             .collect();
+        let began = Instant::now();
         while locks.state.lock().waits.len() < 19 {
+            assert!(began.elapsed() < Duration::from_secs(60), "not all wait");
             std::thread::yield_now();
         }
         locks.release(TransactionId(0));
@@ -364,12 +366,14 @@ mod tests {
         lock(&locks, b, table(2), LockMode::Exclusive, 5).unwrap();
         let waiting = {
             let locks = locks.clone();
-            std::thread::spawn(move || lock(&locks, a, table(2), LockMode::Exclusive, 5_000))
+            std::thread::spawn(move || lock(&locks, a, table(2), LockMode::Exclusive, 120_000))
         };
+        let began = Instant::now();
         while locks.state.lock().waits.is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(60), "nobody waits");
             std::thread::yield_now();
         }
-        assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 5_000).unwrap_err().code, "40P01");
+        assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 120_000).unwrap_err().code, "40P01");
         locks.release(b);
         assert_eq!(waiting.join().unwrap().unwrap(), Granted::AfterWait);
     }

@@ -101,6 +101,7 @@ mod tests {
     #[test]
     fn it_is_what_rocksdb_writes_itself() {
         let folder = std::env::temp_dir().join(format!("dogwood-write-form-{}", std::process::id()));
+        let _gone = std::fs::remove_dir_all(&folder);
         let mut options = Options::default();
         options.create_if_missing(true);
         options.create_missing_column_families(true);

@@ -253,6 +253,7 @@ mod tests {
     #[test]
     fn first_start_writes_one_secret_for_the_owner_only() {
         let data = std::env::temp_dir().join(format!("dogwood-auth-{}", std::process::id()));
+        let _gone = fs::remove_dir_all(&data);
         fs::create_dir_all(&data).expect("folder");
         let made = Logins::open(&data).expect("made");
         let secret = fs::read_to_string(data.join("controller.secret")).expect("secret");

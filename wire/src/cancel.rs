@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::vigil::Vigil;
     use std::net::{TcpListener, TcpStream};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     fn pair() -> (TcpStream, Arc<Line>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
@@ -155,8 +155,10 @@ mod tests {
         registry.cancel_abandoned();
         assert!(!flag.is_cancelled());
         drop(client);
+        let began = Instant::now();
         while !flag.is_cancelled() {
             registry.cancel_abandoned();
+            assert!(began.elapsed() < Duration::from_secs(60), "goes on for nobody");
         }
         drop(running);
     }

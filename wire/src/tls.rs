@@ -123,6 +123,7 @@ mod tests {
     #[test]
     fn a_certificate_is_made_once_and_kept_private() {
         let data = std::env::temp_dir().join(format!("dogwood-tls-{}", std::process::id()));
+        let _gone = fs::remove_dir_all(&data);
         fs::create_dir_all(&data).expect("folder");
         let first = load(&data, None).expect("made");
         let second = load(&data, None).expect("loaded");

@@ -154,8 +154,10 @@ mod tests {
         let vigil = Vigil::new(Duration::from_micros(50));
         let ((mut client, server), (mut other_client, other_server)) = (pair(), pair());
         let (mut one, mut other) = (vigil.watcher(), vigil.watcher());
+        let began = Instant::now();
         assert!(slept(&mut one, &mut client, &server), "nobody is alone at first");
-        assert!(slept(&mut one, &mut client, &server), "nor so soon");
+        let again = slept(&mut one, &mut client, &server);
+        assert!(again || began.elapsed() > ALONE, "nor so soon");
         if !vigil.awake.is_zero() {
             // A machine may be busy: it is awake at last.
             let began = Instant::now();

@@ -6,6 +6,7 @@ again in a virtual environment under ~/.cache/dogwood/venv, made at first need.
 
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -51,20 +52,20 @@ class Dogwood:
         if not self.binary:
             sys.exit("set DOGWOOD to the binary to check")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dogwood-check-"))
-        self.port = free_port()
         self.log = self.folder / "log"
 
     def __enter__(self):
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--data", self.folder / "data", "--listen", f"127.0.0.1:{self.port}", "--insecure"],
+                [self.binary, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--insecure"],
                 stdout=log, stderr=log, start_new_session=True,
             )
         end = time.time() + 60
-        while "listening on" not in self.log.read_text(errors="replace"):
+        while not re.search(r"listening on \S+\n", self.log.read_text(errors="replace")):
             if self.process.poll() is not None or time.time() > end:
                 sys.exit("dogwood did not start:\n" + self.log.read_text(errors="replace"))
             time.sleep(0.05)
+        self.port = int(self.log.read_text(errors="replace").split("listening on", 1)[1].split()[0].rsplit(":", 1)[1])
         self.password = (self.folder / "data/controller.secret").read_text().strip()
         self.dsn = f"host=127.0.0.1 port={self.port} user=controller password={self.password} dbname=dogwood sslmode=disable"
         return self

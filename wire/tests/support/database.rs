@@ -32,6 +32,8 @@ impl TestDatabase {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let data = scratch().join(format!("dogwood-{name}-{}-{number}", std::process::id()));
+        // A process of this number may have ended before it could remove its own.
+        let _gone = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data).expect("data folder");
         let mut config = Config::new(data.clone());
         config.block_cache_bytes = 4 << 20;

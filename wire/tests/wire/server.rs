@@ -30,6 +30,8 @@ pub fn data_folder() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let data = std::env::temp_dir().join(format!("dogwood-wire-{}-{number}", std::process::id()));
+    // A process of this number may have ended before it could remove its own.
+    let _gone = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).expect("data folder");
     data
 }
