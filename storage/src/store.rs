@@ -192,6 +192,11 @@ impl Store {
         self.known_hash(b'i', index.0, canonical)
     }
 
+    /// The same for whoever remembers it, or will not ask again: nothing is looked for among what was hashed last, nor left there.
+    pub fn hash_index_once(&self, index: IndexId, canonical: &[u8]) -> [u8; 16] {
+        self.keyed_hash(b'i', &[&index.0.to_be_bytes(), canonical])
+    }
+
     /// As `keyed_hash`, of what is hashed again and again.
     fn known_hash(&self, domain: u8, of: u32, canonical: &[u8]) -> [u8; keyspace::HASH_BYTES] {
         let mut bytes = [0; 64];

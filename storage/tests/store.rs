@@ -22,6 +22,19 @@ fn ordered(bytes: &[u8]) -> RowKey {
 }
 
 #[test]
+fn a_value_has_one_hash_whoever_asks() {
+    let folder = Folder::new("hashes");
+    let store = folder.open();
+    for bytes in 0..300 {
+        let value = vec![bytes as u8; bytes];
+        let once = store.hash_index_once(BY_AUTHOR, &value);
+        // Computed, and then remembered.
+        assert_eq!([(); 2].map(|()| store.hash_index(BY_AUTHOR, &value)), [once; 2], "{bytes} bytes");
+        assert_ne!(store.hash_index_once(BY_NAME, &value), once, "{bytes} bytes");
+    }
+}
+
+#[test]
 fn personal_rows_are_read_by_key_copy_scan_and_person() {
     for cipher in [Cipher::Aegis256, Cipher::Aes256Gcm] {
         let folder = Folder::new(&format!("personal-{cipher:?}"));

@@ -108,7 +108,7 @@ impl Reading {
     }
 
     fn by_index(&self, asks: &[Ask]) -> Result<(), StorageError> {
-        let hashed = |ask: &Ask| self.store.hash_index(ask.index, &ask.value);
+        let hashed = |ask: &Ask| self.store.hash_index_once(ask.index, &ask.value);
         let mut order: Vec<(IndexId, ValueHash, &Ask)> = asks.iter().map(|ask| (ask.index, hashed(ask), ask)).collect();
         order.sort_unstable();
         let mut probe = self.snapshot.index_probe();

@@ -141,6 +141,17 @@ impl<'a> Hashes<'a> {
             None => self.store.hash_index(index, &value),
         }
     }
+
+    /// The same of a value that a row no longer has: seldom asked for again.
+    fn of_gone(&mut self, index: IndexId, value: Vec<u8>) -> ValueHash {
+        match &mut self.known {
+            Some(known) => {
+                let hash = |value: &Vec<u8>| self.store.hash_index_once(index, value);
+                *known.entry(index).or_default().entry(value).or_insert_with_key(hash)
+            }
+            None => self.store.hash_index(index, &value),
+        }
+    }
 }
 
 /// A row before and after.
@@ -235,7 +246,7 @@ fn put_indexes(
         match shape.key_form {
             KeyForm::Hashed => {
                 if let Some(old) = old {
-                    batch.delete_index_hashed(index.id, &hashes.of(index.id, old), row_key);
+                    batch.delete_index_hashed(index.id, &hashes.of_gone(index.id, old), row_key);
                 }
                 if let Some(value) = value {
                     batch.put_index_hashed(index.id, &hashes.of(index.id, value), row_key, locator);
