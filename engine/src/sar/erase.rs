@@ -19,8 +19,9 @@ use crate::shape::{Edge, Referrer, TableShape};
 use crate::transaction::Derived;
 use crate::write::{Writer, foreign_key};
 use planner::catalog::{EdgeRef, ReferentialAction};
-use repr::hash::HashSet;
+use repr::hash::HashMap;
 use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -65,8 +66,7 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Pro
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
     let since = view.time();
     drop(view);
-    let (erased, blanked) = (HashSet::default(), HashSet::default());
-    let mut eraser = Eraser { writer, by_owner, since, erased, blanked, open: Vec::new(), profile };
+    let mut eraser = Eraser { writer, by_owner, since, held: HashMap::default(), open: Vec::new(), profile };
     let mut ahead = Some(ahead);
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
@@ -97,10 +97,21 @@ struct Eraser<'a, 'b> {
     by_owner: Option<MicroDbId>,
     /// The state that it began with.
     since: CommitTime,
-    erased: HashSet<Place>,
-    blanked: HashSet<Place>,
+    /// The rows that it has locked.
+    held: HashMap<Place, Fate>,
     open: Vec<Open>,
     profile: &'a mut Profile,
+}
+
+/// What was done to a row that is locked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Nothing yet.
+    Untouched,
+    /// It stays, without what was blanked.
+    Blanked,
+    /// It went.
+    Erased,
 }
 
 /// A row that went and whose edges have not fired yet.
@@ -125,10 +136,7 @@ impl Eraser<'_, '_> {
     }
 
     fn take_out(&mut self, shape: &Arc<TableShape>, place: Place, foreseen: bool) -> Result<(), SqlError> {
-        if !self.erased.insert(place.clone()) {
-            return Ok(());
-        }
-        if let Some(Newest { row, committed }) = self.lock(shape, &place)? {
+        if let Some(Newest { row, committed }) = self.newest(shape, &place, Fate::Erased)? {
             // As committed: a column blanked meanwhile must not hide what the row was tied to.
             let as_committed = committed.unwrap_or_else(|| row.clone());
             self.open.push(Open { shape: shape.clone(), row: as_committed, foreseen });
@@ -141,12 +149,25 @@ impl Eraser<'_, '_> {
         Ok(())
     }
 
-    /// Locks a row, if it is there.
-    fn lock(&mut self, shape: &TableShape, place: &Place) -> Result<Option<Newest>, SqlError> {
+    /// Locks a row, unless it is locked already; whether that was to be done.
+    fn hold(&mut self, place: &Place) -> Result<bool, SqlError> {
+        let Entry::Vacant(unheld) = self.held.entry(place.clone()) else { return Ok(false) };
         let key = LockKey::Row(place.0, place.1.clone());
         self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
+        unheld.insert(Fate::Untouched);
+        Ok(true)
+    }
+
+    /// A row as it meets its fate, locked; nothing if it is not there, or went before.
+    fn newest(&mut self, shape: &TableShape, place: &Place, fate: Fate) -> Result<Option<Newest>, SqlError> {
+        self.hold(place)?;
+        let held = self.held.get_mut(place).expect("it is held");
+        if *held == Fate::Erased {
+            return Ok(None);
+        }
+        let before = std::mem::replace(held, fate);
         // Without changes from before, the rows that are changed and still there are the blanked ones.
-        let changed = self.by_owner.is_none() || self.blanked.contains(place);
+        let changed = self.by_owner.is_none() || before == Fate::Blanked;
         if let Some(changes) = self.writer.transaction.overlay().table(place.0).filter(|_| changed) {
             if let Some(Change { before, after }) = changes.rows.get(&place.1) {
                 return Ok(after.clone().map(|row| Newest { row, committed: before.clone() }));
@@ -225,19 +246,15 @@ impl Eraser<'_, '_> {
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
     fn locked(&mut self, find: impl Fn(&mut Self) -> Result<Vec<Place>, SqlError>) -> Result<Vec<Place>, SqlError> {
-        let mut locked = HashSet::default();
         loop {
             let found_at = self.writer.transaction.database().latest().time;
             let places = find(self)?;
-            let before = locked.len();
+            let mut found_locked = true;
             for place in &places {
-                if locked.insert(place.clone()) {
-                    let key = LockKey::Row(place.0, place.1.clone());
-                    self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
-                }
+                found_locked &= !self.hold(place)?;
             }
             // Whoever changed one of them meanwhile kept it locked until that was published.
-            if locked.len() == before || self.writer.transaction.database().latest().time == found_at {
+            if found_locked || self.writer.transaction.database().latest().time == found_at {
                 return Ok(places);
             }
         }
@@ -328,10 +345,7 @@ impl Eraser<'_, '_> {
         place: Place,
         change: impl FnOnce(&mut [Datum]),
     ) -> Result<(), SqlError> {
-        if self.erased.contains(&place) {
-            return Ok(());
-        }
-        let Some(Newest { row: stored, .. }) = self.lock(shape, &place)? else { return Ok(()) };
+        let Some(Newest { row: stored, .. }) = self.newest(shape, &place, Fate::Blanked)? else { return Ok(()) };
         let before = shape.unpack(&stored);
         let mut after = before.clone();
         change(&mut after);
@@ -344,7 +358,6 @@ impl Eraser<'_, '_> {
             return Ok(());
         }
         self.writer.transaction.overlay_mut().set(shape, place.1.clone(), Some(stored.clone()), Some(packed));
-        self.blanked.insert(place);
         // A blanked column may itself be a key that others name.
         for referrer in &shape.referrers {
             let columns = &referrer.foreign_key.target_columns;
