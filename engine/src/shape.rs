@@ -81,6 +81,33 @@ pub struct TableShape {
     pub one_owner: bool,
 }
 
+/// Canonical bytes of a stored row's columns, for one who asks for the same columns again and again: whatever names a row mostly does
+/// so by its primary key.
+pub struct RowValues<'a> {
+    shape: &'a TableShape,
+    row: &'a Row,
+    /// The columns that were asked for last, and whether none of them is NULL.
+    last: Option<(&'a [ColumnIndex], bool)>,
+    value: Vec<u8>,
+}
+
+impl<'a> RowValues<'a> {
+    /// Of this row.
+    pub fn new(shape: &'a TableShape, row: &'a Row) -> Self {
+        RowValues { shape, row, last: None, value: Vec::new() }
+    }
+
+    /// See `TableShape::value_of`.
+    pub fn of(&mut self, columns: &'a [ColumnIndex]) -> Option<&[u8]> {
+        let there = match self.last {
+            Some((last, there)) if last == columns => there,
+            Some(_) | None => self.shape.value_into(columns, self.row, &mut self.value),
+        };
+        self.last = Some((columns, there));
+        there.then_some(self.value.as_slice())
+    }
+}
+
 /// A whole catalog, compiled.
 #[derive(Debug)]
 pub struct Schema {

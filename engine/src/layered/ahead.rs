@@ -44,16 +44,16 @@ pub struct Ahead(Option<Help<Result<(), StorageError>>>);
 
 impl Layered {
     /// Notes that the rows of a table will be asked for to which a canonical value leads.
-    pub fn foresee(&self, asks: &mut Asks, relation: RelationId, index: IndexId, value: Vec<u8>) {
+    pub fn foresee(&self, asks: &mut Asks, relation: RelationId, index: IndexId, value: &[u8]) {
         let (Some(recall), Some(shape)) = (&self.recall, self.base.schema.shape(relation)) else { return };
         if shape.table().primary_key == Some(index) {
-            let row_key = shape.key_of_value(&self.store, &value);
+            let row_key = shape.key_of_value(&self.store, value);
             // Whose copy of another's row to read is not known yet.
             if !shape.personal && recall.holds(relation, &row_key).is_none() {
                 asks.rows.push(Wanted { relation, owner: None, row_key });
             }
-        } else if shape.key_form == KeyForm::Hashed && !recall.has_located(index, &value) {
-            asks.by_index.push(Ask { index, relation, value });
+        } else if shape.key_form == KeyForm::Hashed && !recall.has_located(index, value) {
+            asks.by_index.push(Ask { index, relation, value: value.to_vec() });
         }
     }
 

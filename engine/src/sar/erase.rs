@@ -15,7 +15,7 @@ use crate::locks::{LockKey, LockMode};
 use crate::overlay::Change;
 use crate::ownership::{self, Between, Derivation};
 use crate::reader::Reader;
-use crate::shape::{Edge, Referrer, TableShape};
+use crate::shape::{Edge, Referrer, RowValues, TableShape};
 use crate::transaction::Derived;
 use crate::write::{Writer, foreign_key};
 use planner::catalog::{EdgeRef, ReferentialAction};
@@ -225,16 +225,16 @@ impl Eraser<'_, '_> {
     fn naming<'r>(&mut self, shape: &'r TableShape, row: &Row) -> Result<Vec<(&'r Referrer, Vec<u8>)>, SqlError> {
         let committed = self.committed();
         let overlay = self.writer.transaction.overlay();
-        let mut naming = Vec::new();
+        let (mut naming, mut values) = (Vec::new(), RowValues::new(shape, row));
         for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
             let (near, index) = (committed.shape(referrer.table)?, referrer.foreign_key.index);
-            let Some(value) = shape.value_of(&referrer.foreign_key.target_columns, row) else { continue };
+            let Some(value) = values.of(&referrer.foreign_key.target_columns) else { continue };
             let changed = overlay.table(referrer.table).is_some_and(|changes| {
                 // A primary key has no entries.
-                near.table().primary_key == Some(index) || changes.index_keys(index, &value).next().is_some()
+                near.table().primary_key == Some(index) || changes.index_keys(index, value).next().is_some()
             });
-            if changed || committed.leads(near, index, &value)? {
-                naming.push((referrer, value));
+            if changed || committed.leads(near, index, value)? {
+                naming.push((referrer, value.to_vec()));
             }
         }
         Ok(naming)

@@ -11,7 +11,7 @@ use super::Subject;
 use super::disposition::fires_nothing;
 use crate::SqlError;
 use crate::layered::{Ahead, Asks, Layered, Located};
-use crate::shape::{Edge, TableShape};
+use crate::shape::{Edge, RowValues, TableShape};
 use repr::hash::HashMap;
 use repr::{IndexId, RelationId, Row, RowKey};
 
@@ -48,15 +48,16 @@ pub fn recall(view: &Layered, subject: &Subject) -> Result<(usize, Ahead), SqlEr
 
 /// Notes what will be asked for when a row goes.
 pub fn foresee(view: &Layered, asks: &mut Asks, shape: &TableShape, row: &Row) -> Result<(), SqlError> {
+    let mut values = RowValues::new(shape, row);
     for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
         if !fires_nothing(view.shape(edge.near)?, edge)
-            && let Some(value) = shape.value_of(&edge.far_columns, row)
+            && let Some(value) = values.of(&edge.far_columns)
         {
             view.foresee(asks, edge.near, edge.near_index, value);
         }
     }
     for referrer in shape.referrers.iter().filter(|referrer| !referrer.is_near_end()) {
-        if let Some(value) = shape.value_of(&referrer.foreign_key.target_columns, row) {
+        if let Some(value) = values.of(&referrer.foreign_key.target_columns) {
             view.foresee(asks, referrer.table, referrer.foreign_key.index, value);
         }
     }
