@@ -40,12 +40,20 @@ pub(crate) enum Operation<'a> {
 /// Beside a row: its place, its seal, and the operations that mostly come with it.
 const ROOM_BYTES: usize = 384;
 
+/// What is added to a transaction's operations when they are in order.
+const ADDED_BYTES: usize = 1 << 10;
+
 const PUT: u8 = 0x00;
 const DELETE: u8 = 0x10;
 const DELETE_RANGE: u8 = 0x20;
 const FAMILY_MASK: u8 = 0x0f;
 
 impl Batch {
+    /// Nothing yet, with room for operations of so many bytes.
+    pub fn with_room(bytes: usize) -> Batch {
+        Batch { operations: Vec::with_capacity(bytes), ..Batch::default() }
+    }
+
     /// Stores a personal row: one sealed copy for each owner, the canonical mark on the smallest µDB id.
     ///
     /// Replaces this row's copies of the same owners; copies of owners that it lost are deleted with `delete_copy`.
@@ -167,7 +175,8 @@ impl Batch {
         }
         let mut order: Vec<(u8, u32)> = groups.keys().copied().collect();
         order.sort_unstable();
-        let mut sorted = Vec::with_capacity(self.operations.len());
+        // A commit adds its time, and an erasure its receipt.
+        let mut sorted = Vec::with_capacity(self.operations.len() + ADDED_BYTES);
         for group in order {
             let standing = groups.get_mut(&group).expect("listed above");
             // Stable: of two operations on one key the later stays the later.

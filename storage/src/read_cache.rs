@@ -200,7 +200,7 @@ impl ReadCache {
 
     /// Says that a batch is being written. `latest` gives the sequence number after it.
     pub(crate) fn writing<L: Fn() -> u64>(&self, batch: &Batch, latest: L) -> Writing<'_, L> {
-        let mut touched = Vec::new();
+        let mut touched = Vec::with_capacity(batch.len());
         let mut all = false;
         for operation in batch.operations() {
             let (family, key) = match operation {

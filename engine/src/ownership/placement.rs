@@ -19,6 +19,8 @@ use storage::{Batch, OwnerSet, Store, ValueHash};
 
 // Fewer are written as fast as they are sorted.
 const SORTED_OPERATIONS_MIN: usize = 256;
+/// What a row's operations take at least, mostly.
+const ROW_OPERATIONS_BYTES: usize = 256;
 /// Of fewer rows no hashes are remembered.
 const REMEMBERED_ROWS_MIN: usize = 16;
 
@@ -114,7 +116,8 @@ fn put_rows<'r>(
     count: usize,
     rows: impl Iterator<Item = (RelationId, &'r RowKey, &'r RowDelta)>,
 ) -> Result<Batch, SqlError> {
-    let (mut batch, mut hashes) = (Batch::default(), Hashes::new(between.new.store(), count));
+    let mut batch = Batch::with_room(count * ROW_OPERATIONS_BYTES);
+    let mut hashes = Hashes::new(between.new.store(), count);
     for (relation, row_key, row) in rows {
         put_personal(&mut batch, between, &mut hashes, between.new.shape(relation)?, row_key, row)?;
     }
