@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory soak notebooks lab lint clean install-build install-test install-notebooks install-bench
+.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -26,10 +26,12 @@ install-build:
 	@command -v cargo >/dev/null || { echo "cargo is not on the path: install Rust first, from rustup.rs"; exit 1; }
 	@$(call install_debian,g++ make libclang-dev)
 
-# The tests compare with PostgreSQL and speak through psycopg. Its service is not wanted: the tests start their own.
+# The tests compare with PostgreSQL and speak through psycopg; one of them interrupts a measurement beside memcached.
+# Their services are not wanted: the tests start their own.
 install-test: install-build
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(call install_debian,postgresql postgresql-contrib); }
 	@command -v psql >/dev/null || { $(call install_debian,postgresql-client); }
+	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
 	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r benches/checks/requirements.txt
 
@@ -67,7 +69,6 @@ test: install-notebooks
 # The peers of the measurements. Their services are not wanted: the benches start their own.
 install-bench: install-test
 	@grep '^matplotlib' notebooks/requirements.txt | "$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r /dev/stdin
-	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
 	@[ -x /usr/sbin/mariadbd ] || { $(call install_debian,mariadb-server); $(SUDO) systemctl disable --now mariadb >/dev/null 2>&1 || true; }
 	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || { $(call install_debian,mariadb-plugin-rocksdb); }
 
@@ -89,12 +90,21 @@ bench-micro: build install-bench
 bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory: bench-%: build install-bench
 	$(call run_bench,$*)
 
-# The long run: a thousand crashes, then hours' worth of random statements against PostgreSQL.
+# The long run: a thousand crashes, a hundred thousand transactions searched for anomalies, then hours' worth of random statements
+# against PostgreSQL and against themselves, and of cancels.
+# Each check says how many cases it ran, and the seed with which one is repeated. SEED=$RANDOM for others than yesterday's.
+SEED ?= 15
 soak: build install-test
-	CRASH_CYCLES=1000 "$(VENV)/bin/python" benches/checks/crash.py
+	CRASH_CYCLES=1000 CRASH_SEED=$(SEED) "$(VENV)/bin/python" benches/checks/crash.py
+	DAMAGE_FLIPS=300 DAMAGE_SEED=$(SEED) "$(VENV)/bin/python" benches/checks/damage.py
 	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" benches/checks/concurrency.py
+	HISTORIES_SEED=$(SEED) HISTORIES_TRANSACTIONS=100000 HISTORIES_KILLS=40 "$(VENV)/bin/python" benches/checks/histories.py
+	DEFINITIONS_SEED=$(SEED) DEFINITIONS_HISTORIES=2500 "$(VENV)/bin/python" benches/checks/definitions.py
 	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" benches/checks/bad_input.py
-	"$(VENV)/bin/python" benches/checks/sql_oracle.py --count 200000 --seconds 7200
+	"$(VENV)/bin/python" benches/checks/sql_oracle.py --seed $(SEED) --count 200000 --seconds 7200
+	"$(VENV)/bin/python" benches/checks/partition.py --seed $(SEED) --count 100000 --seconds 3600
+	"$(VENV)/bin/python" benches/checks/regular.py --seed $(SEED) --count 100000
+	"$(VENV)/bin/python" benches/checks/cancels.py --seed $(SEED) --count 1000000 --seconds 1800
 
 # Executes every notebook against a server of its own; fails if a cell fails. ARGUMENTS: --scale 0.1, --update, or notebooks by name.
 notebooks: build install-notebooks
@@ -104,9 +114,18 @@ notebooks: build install-notebooks
 lab: build install-notebooks
 	@"$(VENV)/bin/python" notebooks/support/demo.py lab $(ARGUMENTS)
 
+# The page of what is refused, from the sources; `make test` fails where it is not up to date.
+refusals: install-build
+	DOGWOOD_REFUSALS=write cargo test --release -p wire --test refusals
+
 # What the tests do not check: the shape of the code.
 lint: install-build
 	cargo clippy --release --workspace --all-targets
+
+# `make demo` and `make test` where nothing is installed: a minimal Debian with Rust. ARGUMENTS: --target FOLDER, to build on what stands there.
+fresh:
+	@$(call install_debian,mmdebstrap)
+	@.ci/fresh $(ARGUMENTS)
 
 clean:
 	cargo clean

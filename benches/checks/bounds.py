@@ -45,7 +45,7 @@ class Check:
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO people VALUES (%s, %s)", [(key, f"n{key}") for key in range(PEOPLE)])
                 cursor.executemany("INSERT INTO posts VALUES (%s, %s, %s, %s, %s, %s)", [self.post(key) for key in range(POSTS)])
-        for case in (self.follows, self.wider, self.subscribed, self.comes_back, self.explodes, self.explodes_while_filled):
+        for case in (self.follows, self.wider, self.subscribed, self.comes_back, self.explodes, self.explodes_while_filled, self.copies):
             self.tally.case(case)
 
     def post(self, key):
@@ -278,6 +278,24 @@ class Check:
             self.tally.that(stage == "failed", "a view that would be too large is given up", (stage, message))
             self.tally.that(worked < 8, "writers beside its filling", (worked, longest))
             connection.execute("DROP TABLE long CASCADE")
+
+    def copies(self):
+        """A recursion of which each round has ten times the rows of the one before it, all alike: no number holds what they come to."""
+        step = "SELECT 1 FROM w JOIN people ON people.id < 10 * w.n"
+        growing = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION ALL {step}) SELECT count(*) FROM w"
+        grouped = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION ALL {step}) SELECT n, count(*) FROM w GROUP BY n"
+        once = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION {step}) SELECT count(*) FROM w"
+        with self.server.connect() as connection:
+            connection.execute("SET dogwood.auto_views = off")
+            for query in (growing, grouped, f"SELECT * FROM ({growing}) s WHERE count > 3"):
+                self.tally.equal(state_of(connection.execute, query), "54000", f"too many copies: {query[:90]}")
+            self.tally.equal(rows(connection, once), [(1,)], "UNION has each row once")
+            state = state_of(connection.execute, f"CREATE MATERIALIZED VIEW copies AS {grouped}")
+            self.tally.that(state in ("", "54000"), "a view of too many copies", state)
+            self.tally.equal(rows(connection, "SELECT 1"), [(1,)], "the server goes on")
+            if state == "":
+                self.tally.equal(state_of(connection.execute, "SELECT * FROM copies"), "54000", "the view says so")
+                connection.execute("DROP MATERIALIZED VIEW copies")
 
     def worked(self):
         """Seconds of processor time of the view thread."""

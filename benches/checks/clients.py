@@ -244,6 +244,77 @@ def asyncpg_speaks(server):
 
 
 @check
+def statements_are_prepared_once(server):
+    """Drivers and poolers let go by SQL of what they prepared by the protocol, and find it in pg_prepared_statements."""
+    import psycopg
+
+    with psycopg.connect(server.dsn, autocommit=True, prepare_threshold=0) as connection:
+        listed = "SELECT count(*) FROM pg_prepared_statements WHERE NOT from_sql"
+        connection.prepared_max = 5
+        for number in range(40):
+            equal(connection.execute(f"SELECT %s::int + {number}", [1]).fetchone(), (number + 1,))
+        kept = connection.execute(listed, prepare=False).fetchone()[0]
+        equal((0 < kept <= 6, kept), (True, kept))
+        connection.execute("DEALLOCATE ALL", prepare=False)
+        equal(connection.execute(listed, prepare=False).fetchone(), (0,))
+        connection.pgconn.prepare(b"by_protocol", b"SELECT $1::int * 2")
+        equal(connection.execute("EXECUTE by_protocol(21)", prepare=False).fetchone(), (42,))
+        connection.execute("DISCARD ALL", prepare=False)
+        # More than there may be at once elsewhere, each let go of.
+        for number in range(300):
+            connection.pgconn.prepare(b"s", f"SELECT {number}".encode())
+            connection.execute("DEALLOCATE s", prepare=False)
+        connection.execute("CREATE TABLE renewed (a int)", prepare=False)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        with connection.transaction():
+            for columns in ("1 AS a", "2 AS b, 'x' AS c"):
+                connection.execute(f"DECLARE k CURSOR FOR SELECT {columns}", prepare=False)
+                found = connection.execute("FETCH ALL FROM k", prepare=True)
+                equal(len(found.description), len(found.fetchone()))
+                connection.execute("CLOSE k", prepare=False)
+
+
+@check
+def asyncpg_survives_changed_tables(server):
+    """It prepares again what PostgreSQL says is stale: by code, and by the routine that reports it."""
+    import asyncpg
+
+    async def talk():
+        there = {"host": "127.0.0.1", "port": server.port, "user": "controller", "password": server.password, "database": "dogwood", "ssl": False}
+        one, other = await asyncpg.connect(**there), await asyncpg.connect(**there)
+        await other.execute("CREATE TABLE grows (a int PRIMARY KEY, b text)")
+        await one.execute("INSERT INTO grows VALUES (1, 'x')")
+        every, label = "SELECT * FROM grows", "SELECT b FROM grows WHERE a = $1"
+        equal([tuple(row) for row in await one.fetch(every)], [(1, "x")])
+        equal(await one.fetchval(label, 1), "x")
+        await other.execute("ALTER TABLE grows ADD COLUMN c int DEFAULT 7")
+        equal([tuple(row) for row in await one.fetch(every)], [(1, "x", 7)])
+        equal(await one.fetchval(label, 1), "x")
+        await other.execute("ALTER TABLE grows ALTER COLUMN b TYPE int USING 5")
+        equal(await one.fetchval(label, 1), 5)
+        await other.execute("DROP TABLE grows")
+        await other.execute("CREATE TABLE grows (a int PRIMARY KEY, b text)")
+        await one.execute("INSERT INTO grows VALUES (2, 'y')")
+        equal([tuple(row) for row in await one.fetch(every)], [(2, "y")])
+        # What is prepared by hand is the application's to prepare again, and so is all inside a transaction.
+        prepared = await one.prepare(every)
+        equal(len(await prepared.fetch()), 1)
+        await other.execute("ALTER TABLE grows ADD COLUMN c int")
+        for _ in range(2):
+            try:
+                async with one.transaction():
+                    await prepared.fetch()
+                raise AssertionError("a changed result passed")
+            except asyncpg.exceptions.InvalidCachedStatementError:
+                pass
+        equal(len(await one.fetch(every)), 1)
+        for connection in (one, other):
+            await connection.close()
+
+    asyncio.run(talk())
+
+
+@check
 def pgbench_runs(server):
     program(server, "pgbench", "-i", "-s", "1", "-q")
     for mode in ("simple", "extended", "prepared"):

@@ -1,8 +1,10 @@
 """kill -9 in a loop against a client-side ledger: nothing acknowledged is lost, nothing is partial, nobody forgotten comes back.
 
+Some of the kills are power failures: of what the server had not flushed, any part is gone (support/power.py).
+
 Each client owns a range of keys and knows what its rows must be. Before a transaction it writes down what they would be after it (the
 intent), after the acknowledgement it takes that as the truth. After a kill the stored rows must equal one of the two, exactly.
-CRASH_CYCLES (30), CRASH_CLIENTS (4), CRASH_SEED, CRASH_CHECK_EVERY (10) change the run.
+CRASH_CYCLES (30), CRASH_CLIENTS (4), CRASH_SEED, CRASH_CHECK_EVERY (10), CRASH_POWER (0.5, the part of power failures) change the run.
 """
 import copy
 import os
@@ -13,11 +15,13 @@ import time
 import psycopg
 
 from harness import Server, Tally, Refused, rows
+from support.power import Power
 
 CYCLES = int(os.environ.get("CRASH_CYCLES", "30"))
 CLIENTS = int(os.environ.get("CRASH_CLIENTS", "4"))
 SEED = int(os.environ.get("CRASH_SEED", "20261121"))
 CHECK_EVERY = int(os.environ.get("CRASH_CHECK_EVERY", "10"))
+POWER = float(os.environ.get("CRASH_POWER", "0.5"))
 REOPEN_SECONDS = float(os.environ.get("CRASH_REOPEN_SECONDS", "2"))
 
 SCHEMA = [
@@ -279,8 +283,9 @@ def main():
         for client in range(1, CLIENTS + 1):
             connection.execute("INSERT INTO counters VALUES (%s, 0)", (client,))
     ledgers = [Ledger(client) for client in range(1, CLIENTS + 1)]
-    acknowledged = retried = erased = 0
+    acknowledged = retried = erased = failures = 0
     slowest = 0.0
+    power, power_fails = Power(server.data), False
     try:
         for cycle in range(1, CYCLES + 1):
             clients = [Client(server, ledger, forgotten, random.Random(dice.random())) for ledger in ledgers]
@@ -296,6 +301,9 @@ def main():
                 acknowledged += client.acknowledged
                 retried += client.retried
                 erased += client.erased
+            if power_fails:
+                power.fails(dice)
+                failures += 1
             # Some recoveries are cut short themselves.
             while dice.random() < 0.25:
                 threading.Timer(dice.uniform(0.0, 0.12), lambda process=None: server.process and server.process.kill()).start()
@@ -307,7 +315,8 @@ def main():
                 server.kill()
             if cycle % CHECK_EVERY == 0:
                 tally.clean(server, f"cycle {cycle}")
-            took = server.start()
+            power_fails = dice.random() < POWER
+            took = server.start(before=power.before() if power_fails else None)
             slowest = max(slowest, took)
             tally.that(took < REOPEN_SECONDS, f"cycle {cycle}: reopened in {took:.2f} s")
             with server.connect() as connection:
@@ -315,11 +324,12 @@ def main():
             ledgers = [client.ledger for client in clients]
         tally.equal(server.stop(), 0, "SIGTERM")
         tally.clean(server, "at the end")
-        print(f"{CYCLES} kills, {acknowledged} acknowledged transactions, {erased} erasures, {retried} retried, "
+        print(f"{CYCLES} kills, {failures} of them power failures, {acknowledged} acknowledged transactions, {erased} erasures, {retried} retried, "
               f"slowest reopening {slowest:.2f} s")
     except Refused as refusal:
         tally.that(False, "the server starts again", refusal)
     finally:
+        power.remove()
         if tally.failed and server.root:
             print("kept:", server.root)
             server.kill()

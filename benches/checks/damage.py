@@ -1,17 +1,22 @@
 """What should never happen to a data folder: refused by name, noticed, or harmless; never other rows, and nothing acknowledged lost.
 
-Servers are started over folders with wrong keys, damaged files and no room. DAMAGE_FLIPS (12) flipped bytes in stored files.
+Servers are started over folders with wrong keys, damaged and missing files and no room, killed with work in their logs. What
+each file may suffer is tried one by one in storage/tests/folders.rs. DAMAGE_FLIPS (12) flipped bytes in stored files.
 """
+import glob
+import hashlib
 import os
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 import psycopg
 
-from harness import Refused, Server, Tally, rows, state_of
+from harness import Refused, Server, Tally, rows, run, state_of
 
 FLIPS = int(os.environ.get("DAMAGE_FLIPS", "12"))
 SEED = int(os.environ.get("DAMAGE_SEED", "20261121"))
@@ -29,6 +34,17 @@ def refused(tally, data, name, *wanted, before=None):
                    f"said {said!r}, wanted {wanted}")
     finally:
         server.kill()
+
+
+def contents(data):
+    """Every file below a folder with a hash of what is in it."""
+    found = {}
+    for folder, _, names in os.walk(data):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, data)] = hashlib.sha256(file.read()).hexdigest()
+    return found
 
 
 def filled(people=40):
@@ -130,7 +146,35 @@ def folders(tally, dice):
             refused(tally, target, "a format that is no text", "FORMAT")
             target = copied("current")
             overwrite(os.path.join(target, "rocks", "CURRENT"), rubbish(0, 100))
-            refused(tally, target, "a damaged CURRENT")
+            refused(tally, target, "a damaged CURRENT", "CURRENT")
+            target = copied("no-current")
+            os.remove(os.path.join(target, "rocks", "CURRENT"))
+            gone(tally, target, "CURRENT", truth)
+            target = copied("no-rocks")
+            shutil.rmtree(os.path.join(target, "rocks"))
+            gone(tally, target, "rocks")
+            target = copied("no-witness")
+            os.remove(os.path.join(target, "witness"))
+            gone(tally, target, "witness", truth)
+            target = copied("public-key")
+            overwrite(os.path.join(target, "public.key"), rubbish(3, 9))
+            gone(tally, target, "public.key", truth)
+            target = copied("short-keyring")
+            overwrite(os.path.join(target, "keyring"), lambda content: content.__delitem__(slice(8192, None)))
+            gone(tally, target, "keyring")
+            stranger = filled(people=3)
+            target = copied("foreign-keyring")
+            for name in ("keyring", "root.key"):
+                shutil.copy(os.path.join(stranger.data, name), os.path.join(target, name))
+            gone(tally, target, "another database")
+            target = copied("foreign-rocks")
+            shutil.rmtree(os.path.join(target, "rocks"))
+            shutil.copytree(os.path.join(stranger.data, "rocks"), os.path.join(target, "rocks"))
+            gone(tally, target, "rocks")
+            stranger.remove()
+            target = copied("slot")
+            overwrite(os.path.join(target, "keyring"), rubbish(8192, 8192 + 4096))
+            half(tally, target, truth)
             foreign = os.path.join(folder, "foreign")
             os.makedirs(foreign)
             with open(os.path.join(foreign, "PG_VERSION"), "w") as file:
@@ -144,6 +188,99 @@ def folders(tally, dice):
             flips(tally, dice, copied, overwrite, truth, data)
         finally:
             server.remove()
+
+
+def gone(tally, data, named, truth=None):
+    """Refused by check and by two starts, which change nothing; repaired if that is possible without guessing."""
+    before = contents(data)
+    for _ in range(2):
+        status, said = run("check", "--data", data)
+        tally.that(status != 0 and named in said, f"check without a whole {named}", said)
+        refused(tally, data, f"no whole {named}", named)
+    tally.equal(contents(data), before, f"what a refusal of {named} leaves")
+    status, said = run("check", "--repair", "--data", data)
+    if truth is None:
+        tally.that(status != 0 and named in said, f"{named} cannot be repaired", said)
+        tally.equal(contents(data), before, f"what a refused repair of {named} leaves")
+        return
+    tally.that(status == 0 and named in said, f"repair of {named}", said)
+    server = Server(data)
+    server.start()
+    with server.connect() as connection:
+        tally.that(shown(connection) == truth, f"the rows after a repair of {named}")
+    server.stop()
+
+
+def half(tally, data, truth):
+    """One copy of many keys is damaged: read from the other, told, and repaired when that is asked for."""
+    server = Server(data)
+    server.start()
+    with server.connect() as connection:
+        tally.that(shown(connection) == truth, "the rows over a damaged copy of their keys")
+    server.stop()
+    tally.that("data key" in server.said(), "the server tells of a damaged copy", server.said())
+    status, said = server.check()
+    tally.that(status != 0 and "--repair" in said, "check tells of a damaged copy", said)
+    status, said = run("check", "--repair", "--data", data)
+    tally.that(status == 0 and "repaired" in said, "a copy is repaired", said)
+    tally.clean(server, "after a repair")
+
+
+def lost(tally, dice):
+    """A killed server's log loses what was acknowledged: refused with what is lost, and what is left can be read and dumped."""
+    server = filled()
+    try:
+        server.start()
+        with server.connect() as connection:
+            for key in range(100, 160):
+                connection.execute("INSERT INTO notes VALUES (%s, %s, %s)", (key, 1 + key % 39, "y" * 3000))
+            connection.execute("GDPR FORGET people 39")
+            truth = shown(connection)
+            kept = sorted(set(row[0] for row in rows(connection, "SELECT id FROM notes")))
+        server.kill()
+        before = contents(server.data)
+        tally.clean(server, "a killed server's folder")
+        tally.equal(contents(server.data), before, "what a check leaves of a log to replay")
+        log = max(glob.glob(os.path.join(server.data, "rocks", "*.log")), key=os.path.getsize)
+        with open(log, "rb") as file:
+            sound = file.read()
+        end = len(sound.rstrip(b"\0"))
+        flipped = bytearray(sound)
+        flipped[end // 3] ^= 1 << dice.randrange(8)
+        for name, content in (("flipped", bytes(flipped)), ("short", sound[: end // 2]), ("missing", None)):
+            if content is None:
+                os.remove(log)
+            else:
+                with open(log, "wb") as file:
+                    file.write(content)
+            before = contents(server.data)
+            for _ in range(2):
+                refused(tally, server.data, f"a log that is {name}", "acknowledged", "commit", "receipt")
+                status, said = server.check()
+                tally.that(status != 0 and "acknowledged" in said, f"check of a log that is {name}", said)
+            tally.equal(contents(server.data), before, f"what refusals leave of a log that is {name}")
+            if name == "flipped":
+                tally.that('"notes"' in said and os.path.basename(log) in said, "what can be read behind the damage", said)
+            server.start(arguments=["--salvage"])
+            with server.connect() as connection:
+                left = sorted(row[0] for row in rows(connection, "SELECT id FROM notes"))
+                tally.that(set(left) <= set(kept) and len(left) >= 38, f"what is left of a log that is {name}", len(left))
+                with connection.cursor() as cursor, cursor.copy("COPY people TO STDOUT") as copy:
+                    people = len(list(copy.rows()))
+                tally.equal(people, 38, "the forgotten stay so, though the receipt is lost")
+                tally.equal(state_of(connection.execute, "INSERT INTO people VALUES (1000, 'x')"), "25006", "a write when salvaging")
+                tally.equal(state_of(connection.execute, "CREATE TABLE more (id INT PRIMARY KEY)"), "25006", "DDL when salvaging")
+            server.stop()
+            tally.equal(contents(server.data), before, f"what salvaging leaves of a log that is {name}")
+            with open(log, "wb") as file:
+                file.write(sound)
+        server.start()
+        with server.connect() as connection:
+            tally.that(shown(connection) == truth, "the rows when the log is back")
+        server.stop()
+        tally.clean(server, "when the log is back")
+    finally:
+        server.remove()
 
 
 def slots(tally, data, truth):
@@ -208,62 +345,117 @@ def flips(tally, dice, copied, overwrite, truth, data):
     print(f"{FLIPS} flipped bytes: {noticed} noticed, {harmless} harmless, {wrong} wrong")
 
 
-def disk_full(tally):
-    """No room left: writes fail, the server says so or stops, and all that was acknowledged is there afterwards."""
+def disk_full(tally, arguments=()):
+    """No room left: reads go on, writes are refused and go on when there is room again, without a new start. With room kept,
+    erasures go on too; with none kept RocksDB itself fails at a write."""
     place = tempfile.mkdtemp(prefix="dogwood-full-")
     mounted = os.getuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", place], capture_output=True).returncode == 0
     server = Server(os.path.join(place, "data"))
     if not mounted:
-        print("no tmpfs could be mounted: the file size limit stands for the full disk")
+        print("no tmpfs could be mounted: no full disk was tried")
+        shutil.rmtree(place)
+        return
     server.errors = place + ".stderr"
-    limit = None if mounted else (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20)))
+    name = "a full disk " + " ".join(arguments)
     try:
-        server.start(before=limit)
+        server.start(arguments)
         acknowledged, state = [], ""
+        connection = server.connect()
+        connection.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)")
+        connection.execute("CREATE TABLE notes (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), body TEXT)")
+        connection.execute("INSERT INTO people VALUES (1, 'one'), (2, 'two')")
         try:
-            connection = server.connect()
-            connection.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)")
-            connection.execute("CREATE TABLE notes (id INT PRIMARY KEY, person INT NOT NULL OWNED_BY people(id), body TEXT)")
-            connection.execute("INSERT INTO people VALUES (1, 'one')")
             for key in range(4000):
                 connection.execute("INSERT INTO notes VALUES (%s, 1, repeat('z', 50000))", (key,))
                 acknowledged.append(key)
         except psycopg.Error as error:
             state = error.sqlstate or "lost"
-        tally.that(0 < len(acknowledged) < 4000, "the disk became full", (len(acknowledged), state))
-        tally.that(state in ("53100", "58030", "lost", "57P01"), "a full disk's error", state)
-        if server.alive():
-            try:
-                with server.connect() as connection:
-                    found = [row[0] for row in rows(connection, "SELECT id FROM notes ORDER BY id")]
-                    tally.equal(found, acknowledged, "reads go on while the disk is full")
-            except psycopg.Error as error:
-                tally.that(False, "reads go on while the disk is full", error)
+        tally.that(0 < len(acknowledged) < 4000, f"{name}: became full", (len(acknowledged), state))
+        tally.that(state == "53100", f"{name}: the error", (state, server.said()[-500:]))
+        tally.that(server.alive(), f"{name}: the server lives", server.said()[-500:])
+        found = [row[0] for row in rows(connection, "SELECT id FROM notes ORDER BY id")]
+        tally.equal(found, acknowledged, f"{name}: reads go on")
+        if not arguments:
+            tally.equal(state_of(connection.execute, "GDPR FORGET people 2"), "", f"{name}: an erasure")
+            tally.equal(state_of(connection.execute, "DELETE FROM notes WHERE id < 3"), "", f"{name}: a deletion")
+            acknowledged = acknowledged[3:]
+        subprocess.run(["mount", "-o", "remount,size=200m", place], check=True, capture_output=True)
+        again, until = "", time.monotonic() + 60
+        while (again := state_of(connection.execute, "INSERT INTO notes VALUES (4999, 1, 'room again')")) and time.monotonic() < until:
+            time.sleep(0.2)
+        if tally.equal(again, "", f"{name}: a write with room again, without a new start"):
+            acknowledged.append(4999)
+        for key in range(5000, 5040):
+            connection.execute("INSERT INTO notes VALUES (%s, 1, repeat('z', 50000))", (key,))
+            acknowledged.append(key)
         server.kill()
-        if mounted:
-            subprocess.run(["mount", "-o", "remount,size=200m", place], check=True, capture_output=True)
         server.start()
         with server.connect() as connection:
             found = [row[0] for row in rows(connection, "SELECT id FROM notes ORDER BY id")]
-            missing = sorted(set(acknowledged) - set(found))
-            tally.equal(missing, [], "acknowledged writes after a full disk")
-            tally.that(len(found) - len(acknowledged) in (0, 1), "no other writes after a full disk", len(found) - len(acknowledged))
-            tally.equal(state_of(connection.execute, "INSERT INTO notes VALUES (5000, 1, 'room again')"), "", "a write with room again")
+            tally.equal(sorted(set(acknowledged) - set(found)), [], f"{name}: acknowledged writes")
+            tally.that(len(found) - len(acknowledged) in (0, 1), f"{name}: no other writes", len(found) - len(acknowledged))
+            tally.equal(state_of(connection.execute, "INSERT INTO notes VALUES (6000, 1, 'after a new start')"), "", f"{name}: a write after")
         server.stop()
-        tally.clean(server, "after a full disk")
+        tally.clean(server, name)
     finally:
         server.kill()
-        if mounted:
-            subprocess.run(["umount", "-l", place], capture_output=True)
+        subprocess.run(["umount", "-l", place], capture_output=True)
         shutil.rmtree(place, ignore_errors=True)
         if os.path.exists(server.errors):
             os.remove(server.errors)
 
 
+def stuck(tally):
+    """The system refuses a write for another reason than room: reads go on, writes answer 58030, and go on when the folder can be
+    written again, as the server opens it anew by itself."""
+    server = Server()
+
+    def limit_size():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, resource.RLIM_INFINITY))
+
+    try:
+        server.start(before=limit_size)
+        connection, acknowledged, state = server.connect(), [], ""
+        connection.execute("CREATE TABLE notes (id INT PRIMARY KEY, body TEXT)")
+        try:
+            for key in range(400):
+                connection.execute("INSERT INTO notes VALUES (%s, repeat('z', 50000))", (key,))
+                acknowledged.append(key)
+        except psycopg.Error as error:
+            state = error.sqlstate or "lost"
+        tally.equal(state, "58030", "a write that the system refuses")
+        for _ in range(3):
+            tally.equal([row[0] for row in rows(connection, "SELECT id FROM notes ORDER BY id")], acknowledged, "reads go on")
+            tally.equal(state_of(connection.execute, "INSERT INTO notes VALUES (1000, 'refused')"), "58030", "so long")
+            time.sleep(2.5)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+        def write():
+            with server.connect() as again:
+                again.execute("INSERT INTO notes VALUES (2000, 'written')")
+
+        until = time.monotonic() + 60
+        while (state := state_of(write)) and time.monotonic() < until:
+            time.sleep(0.2)
+        tally.equal(state, "", "a write when the system takes it again, without a new start")
+        tally.that(server.alive() and "opening the data folder anew" in server.said(), "the server has opened its folder anew", server.said())
+        with server.connect() as connection:
+            found = [row[0] for row in rows(connection, "SELECT id FROM notes ORDER BY id")]
+        tally.that(found in (acknowledged + [2000], acknowledged + [len(acknowledged), 2000]), "what was acknowledged is there", found)
+        server.stop()
+        tally.clean(server, "after it was opened anew")
+    finally:
+        server.remove()
+
+
 def main():
     tally, dice = Tally(), random.Random(SEED)
     tally.case(folders, tally, dice)
+    tally.case(lost, tally, dice)
     tally.case(disk_full, tally)
+    tally.case(disk_full, tally, ["--keep-free-mb", "0"])
+    tally.case(stuck, tally)
     tally.end()
 
 

@@ -71,9 +71,10 @@ fn main() {
         order_by: vec![Order { column: 2, descending: true, nulls_first: true }],
         limit: Some(memory::literal(10)),
         offset: None,
+        late: Vec::new(),
         project: vec![0],
     };
-    let top = Query { plan: get(1, Access::Scan), finishing, columns: vec![], locks: vec![] };
+    let top = Query { plan: get(1, Access::Scan), finishing, columns: vec![], locks: vec![], locking: vec![] };
     time("top ten of 1M rows", 3, top);
     time("count and sum of 1M rows", 3, query(reduce(get(1, Access::Scan), vec![]), 2));
     time("count and sum of 1M rows by 100k keys", 3, query(reduce(get(1, Access::Scan), vec![column(1)]), 3));
@@ -85,6 +86,7 @@ fn main() {
         null_safe: false,
         kind: MatchKind::Inner,
         mfp: Mfp::identity(6),
+        range: None,
     };
     time("1M rows joined with 100k (arranged)", 2, query(join, 6));
     time(

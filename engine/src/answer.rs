@@ -4,10 +4,12 @@
 //! for, so that one which comes packed and goes out encoded is never made of datums. Knows no plan and no format.
 
 use crate::SqlError;
+use crate::holders::Hold;
 use planner::catalog::Column;
 use repr::row::Columns;
 use repr::{Datum, Row, Value};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Rows, one after another. Dropping it ends the query.
 pub trait Answer: Send {
@@ -78,6 +80,14 @@ impl AnswerRow<'_> {
         }
     }
 
+    /// About how much it holds.
+    pub fn bytes(&self) -> usize {
+        match self {
+            AnswerRow::Values(values) => values.iter().map(Datum::bytes).sum(),
+            AnswerRow::Packed(stored, _) => stored.bytes.len(),
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -138,6 +148,14 @@ impl QueryRows {
     /// From rows of datums.
     pub fn new(rows: impl Iterator<Item = Result<Vec<Datum>, SqlError>> + Send + 'static) -> Self {
         QueryRows::of(Listed { rows, row: Vec::new() })
+    }
+
+    /// From rows that are there, as of a state that is held until they are given.
+    pub fn holding(rows: Vec<Vec<Datum>>, hold: Option<Arc<Hold>>) -> Self {
+        QueryRows::new(rows.into_iter().map(move |row| {
+            let _held = &hold;
+            Ok(row)
+        }))
     }
 
     /// No rows.

@@ -2,7 +2,7 @@
 //!
 //! First storage's own check (seals, files, the log); if that finds nothing, what only the schema can say: keys,
 //! index entries, foreign keys, and the owners of every row, derived anew from all rows and edges by brute force.
-//! Repairs nothing. Findings name tables and numbers, never keys, values or people.
+//! Writes nothing, unless it is told to repair. Findings name tables and numbers, never keys, values or people.
 
 use crate::SqlError;
 use crate::commit::META_TIME;
@@ -20,17 +20,12 @@ use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
-use storage::Snapshot;
 use storage::check::{CheckedRelation, PROBLEMS_MAX, Problem};
+use storage::{Mode, Snapshot, Store, StoreOptions};
 
 /// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
 pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
-    // Opening would make a new database.
-    if !data.join("FORMAT").is_file() {
-        return Err(SqlError::new("58P01", format!("there is no database in {}", data.display()))
-            .hint("name the folder that the server is started with"));
-    }
-    let store = open_store(data, &Config::new(data.to_path_buf()))?;
+    let store = open_store(data, &Config::new(data.to_path_buf()), Mode::Check)?;
     let snapshot = store.snapshot();
     let catalog = Arc::new(stored_catalog(&snapshot)?);
     let schema = Arc::new(Schema::new(catalog));
@@ -77,6 +72,12 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         owners.insert(*relation, derived);
     }
     Ok(findings.sentences())
+}
+
+/// Repairs of a data folder what can be without losing or guessing anything. What was repaired, as sentences.
+pub fn repair(data: &Path) -> Result<Vec<String>, SqlError> {
+    let repairs = Store::repair(&StoreOptions::new(data))?;
+    Ok(repairs.iter().map(ToString::to_string).collect())
 }
 
 /// Findings with how often each was made, in the order of the first.
@@ -162,6 +163,12 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
         Problem::DanglingLocator(index) => of_index(index, "an entry points to a µDB that has no copy of the row"),
         Problem::SubjectSides => "a data subject is found from its row or from its µDB only".to_string(),
         Problem::SubjectWithoutKey => "the key of a data subject's µDB is gone".to_string(),
+        Problem::DamagedKeyCopy => {
+            "one of the two copies of a data subject's key is damaged, \"dogwood check --repair\" \
+             writes it anew from the other"
+                .to_string()
+        }
+        Problem::Notice(notice) => notice.clone(),
         Problem::DamagedFile(path) => format!("file {} is damaged", path.display()),
         Problem::Audit(error) => format!("audit log: {error}"),
     }

@@ -49,7 +49,7 @@ use storage::audit::AuditEntry;
 use storage::{Batch, Store};
 
 /// The key in storage's `meta` under which the last commit's time stands.
-pub const META_TIME: &[u8] = b"time";
+pub const META_TIME: &[u8] = storage::COMMIT_TIME;
 /// The key in storage's `meta` under which the catalog stands.
 pub const META_CATALOG: &[u8] = b"catalog";
 
@@ -220,7 +220,6 @@ impl Pipeline {
             statistics: statistics.clone(),
             under_way: under_way.clone(),
             asked_for_views: false,
-            failed: None,
         };
         let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
         let around = Surroundings { line, statistics, subscriptions, automatic, settings };
@@ -331,7 +330,6 @@ struct Committer {
     follows: bool,
     /// Queries have asked for views of their own.
     asked_for_views: bool,
-    failed: Option<SqlError>,
 }
 
 impl Worker for Committer {
@@ -375,12 +373,6 @@ impl Committer {
         if group.is_empty() {
             return;
         }
-        if let Some(failed) = &self.failed {
-            for request in group {
-                request.reply.answer(Outcome::Refused(failed.clone()));
-            }
-            return;
-        }
         let started = Instant::now();
         let time = CommitTime(self.current.time.0 + 1);
         let mut layer = Overlay::new(self.current.schema.clone());
@@ -414,13 +406,20 @@ impl Committer {
             return;
         }
         let schema = layer.schema().clone();
-        batch.put_meta(&self.store, META_TIME, &time.0.to_be_bytes());
+        batch.put_commit_time(&self.store, time.0);
         if layer.changes_schema() {
             batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
         }
         if let Err(error) = self.store.write(batch) {
-            let error = SqlError::from(error).hint("no write is taken until the server is started again");
-            self.failed = Some(error.clone());
+            // Nothing of the group stands; the next one is tried anew.
+            destroyed.iter().for_each(|microdb| {
+                self.destroyed.remove(microdb);
+            });
+            let mut error = SqlError::from(error);
+            if error.code == "58030" {
+                error =
+                    error.hint("reads go on, and writes when the folder can be written again: it is opened anew then");
+            }
             for (reply, _) in replies {
                 reply.answer(Outcome::Refused(error.clone()));
             }
@@ -461,6 +460,7 @@ impl Committer {
         overlay: &Arc<Overlay>,
         layer: &Overlay,
     ) -> Result<Option<Prepared>, SqlError> {
+        self.store.check_room(&prepared.batch)?;
         if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));
         }

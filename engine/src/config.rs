@@ -1,6 +1,6 @@
 //! What an operator decides when the server starts.
 
-use crate::memory::Allocated;
+use crate::memory::{self, Allocated};
 use std::path::PathBuf;
 
 /// The engine's configuration.
@@ -8,12 +8,17 @@ use std::path::PathBuf;
 pub struct Config {
     /// The data folder.
     pub data: PathBuf,
+    /// Whether it is served, or only read as far as it can be.
+    pub mode: storage::Mode,
     /// RocksDB's block cache.
     pub block_cache_bytes: usize,
+    /// What is kept free on the disk, if not as much as usual.
+    pub keep_free_bytes: Option<u64>,
     /// How rows are sealed.
     pub cipher: storage::Cipher,
-    /// What one query's dataflow may hold (53200 past it).
-    pub query_memory_bytes_max: usize,
+    /// `server_memory` when the server starts: what all sessions may hold together. Past it the statement that holds most is
+    /// ended (53200), and nothing is kept for later.
+    pub server_memory_bytes_max: usize,
     /// `dogwood.view_memory` when the server starts: what one maintained view may hold, and all automatic ones together.
     /// Past it a view is marked failed or dropped, and its readers compute for themselves.
     pub view_memory_bytes_max: usize,
@@ -29,9 +34,11 @@ impl Config {
     pub fn new(data: PathBuf) -> Config {
         Config {
             data,
+            mode: storage::Mode::Serve,
             block_cache_bytes: 256 << 20,
+            keep_free_bytes: None,
             cipher: storage::Cipher::Aegis256,
-            query_memory_bytes_max: 1 << 30,
+            server_memory_bytes_max: memory::installed_bytes().map_or(4 << 30, |installed| installed / 2),
             view_memory_bytes_max: 1 << 30,
             subscription_memory_bytes_max: 256 << 20,
             allocator: None,

@@ -1,9 +1,11 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
 use crate::SqlError;
+use crate::account::Accounts;
 use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
 use crate::config::Config;
 use crate::holders::{Hold, Holder, Holders};
+use crate::keeper::tell_operator;
 use crate::locks::{LockTable, TransactionId};
 use crate::published::Published;
 use crate::sequence::Sequences;
@@ -21,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
-use storage::{Snapshot, Store, StoreOptions};
+use storage::{Loss, Mode, Snapshot, StorageError, Store, StoreOptions};
 
 /// One open database.
 pub struct Database {
@@ -47,6 +49,8 @@ pub struct Database {
     pub templates: Templates,
     /// Settings that all sessions share.
     pub settings: Arc<ServerSettings>,
+    /// What their statements hold.
+    pub accounts: Accounts,
     /// Who watches views.
     pub subscriptions: Arc<Subscriptions>,
     forgotten_at: Arc<AtomicU64>,
@@ -58,11 +62,35 @@ pub struct Database {
 const PUBLICATION_POLL: Duration = Duration::from_micros(50);
 
 /// Opens the leaves of a data folder.
-pub fn open_store(data: &Path, config: &Config) -> Result<Store, SqlError> {
+pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, SqlError> {
     let mut options = StoreOptions::new(data);
+    options.mode = mode;
     options.block_cache_bytes = config.block_cache_bytes;
     options.cipher = config.cipher;
-    Ok(Store::open(&options)?)
+    options.keep_free_bytes = config.keep_free_bytes;
+    match Store::open(&options) {
+        Ok(store) => {
+            if mode != Mode::Check {
+                tell_operator(&store);
+            }
+            Ok(store)
+        }
+        Err(StorageError::CommitsLost(loss)) => Err(lost(*loss, options)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// XX001: commits are lost; what can be read behind them, by the tables' names where the catalog can be read.
+fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
+    let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
+    if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
+        for rows in &mut loss.behind_rows {
+            rows.name = catalog.relations.get(&rows.relation).map(|table| table.name.to_string());
+        }
+    }
+    SqlError::new("XX001", loss.to_string()).hint(
+        "restore a backup; or start the server with --salvage, which reads and changes nothing, and dump what is left",
+    )
 }
 
 /// The stored catalog, empty in a new database.
@@ -81,7 +109,7 @@ fn damaged(what: &str) -> SqlError {
 impl Database {
     /// Opens a data folder, making it if it is empty. Recovery is RocksDB's log, then the keys of every erasure.
     pub fn open(config: Config) -> Result<Arc<Database>, SqlError> {
-        let store = open_store(&config.data, &config)?;
+        let store = open_store(&config.data, &config, config.mode)?;
         let snapshot = store.snapshot();
         let time = match snapshot.meta(META_TIME)? {
             Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
@@ -98,8 +126,11 @@ impl Database {
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));
         let statistics = Arc::new(Statistics::default());
-        let settings =
-            Arc::new(ServerSettings::new(config.view_memory_bytes_max, config.subscription_memory_bytes_max));
+        let settings = Arc::new(ServerSettings::new(
+            config.view_memory_bytes_max,
+            config.subscription_memory_bytes_max,
+            config.server_memory_bytes_max,
+        ));
         let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
         let automatic_views = Arc::new(AutomaticViews::default());
         let views = ViewThread {
@@ -115,6 +146,7 @@ impl Database {
             view_statistics: statistics,
             automatic_views,
             settings,
+            accounts: Accounts::default(),
             subscriptions,
             config,
             store,
@@ -163,6 +195,14 @@ impl Database {
     /// The time of the last erasure: snapshots from before it have ended.
     pub fn forgotten_at(&self) -> CommitTime {
         CommitTime(self.forgotten_at.load(Ordering::SeqCst))
+    }
+
+    /// After an erasure: nobody but `own` reads any more what was before it, and no subscriber has still to be told of it. Who
+    /// does not let go by then is closed or cut.
+    pub fn end_older(&self, own: &Arc<Holder>, wait: Duration) {
+        let time = self.forgotten_at();
+        self.subscriptions.settle();
+        self.holders.end_older(time, own, wait, |late| self.subscriptions.owe(time, late));
     }
 
     /// For `QueryLimits`: whether a snapshot of this time has ended meanwhile.

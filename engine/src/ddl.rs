@@ -15,10 +15,11 @@ use crate::reader::Reader;
 use crate::shape::{Schema, TableShape};
 use crate::transaction::Transaction;
 use crate::write::Writer;
+use planner::catalog::Catalog;
 use planner::parse::Statement;
 use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn};
 use planner::scalar::EvalContext;
-use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, poll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -45,7 +46,8 @@ pub fn execute(
     let old_schema = transaction.latest_view().schema().clone();
     let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
     let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
-    planner::ownership::check(&plan.catalog, restoring)?;
+    // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
+    transaction.restoring = restoring;
     carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
 }
 
@@ -61,6 +63,7 @@ pub fn end_restoring(
     let old_schema = view.schema().clone();
     let plan = planner::plan_restored(old_schema.catalog())?;
     planner::ownership::check(&plan.catalog, false)?;
+    transaction.restoring = false;
     for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
         if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
             return Err(waiting.error.into());
@@ -77,7 +80,8 @@ fn carry_out(
     context: EvalContext,
     patience: &Patience,
 ) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
-    let DdlPlan { catalog, effects, tag, notices } = plan;
+    let DdlPlan { mut catalog, effects, tag, notices } = plan;
+    begin_sequences(transaction, &mut catalog, &effects)?;
     let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
     let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
     for relation in touched(&old_schema, &new_schema).union(&laid_anew) {
@@ -112,6 +116,23 @@ fn carry_out(
         hint: None,
     });
     Ok((Done { tag, notices: notices.collect() }, laid_anew))
+}
+
+/// New sequences and those that are restarted begin by a new counter.
+fn begin_sequences(transaction: &Transaction, catalog: &mut Catalog, effects: &[DdlEffect]) -> Result<(), SqlError> {
+    for effect in effects {
+        let (id, first) = match effect {
+            DdlEffect::CreateSequence(id) => (id, None),
+            DdlEffect::ResetSequence { sequence, next } => (sequence, Some(*next)),
+            _ => continue,
+        };
+        if let Some(sequence) = catalog.sequences.get_mut(id) {
+            let sequence = Arc::make_mut(sequence);
+            sequence.generation = transaction.database().sequences.next_generation()?;
+            sequence.first = first;
+        }
+    }
+    Ok(())
 }
 
 /// Tables that change, old and new.
@@ -184,10 +205,11 @@ impl Change<'_> {
 
     fn carry_out(&mut self, effect: &DdlEffect) -> Result<(), SqlError> {
         match effect {
-            // Nothing is stored under a new id; what is laid anew was found already.
+            // Nothing is stored under a new id; what is laid anew was found already, and sequences begin in the catalog.
             DdlEffect::CreateTable(_)
             | DdlEffect::CreateSequence(_)
             | DdlEffect::DropSequence(_)
+            | DdlEffect::ResetSequence { .. }
             | DdlEffect::Replace(_) => Ok(()),
             DdlEffect::DropTable(relation) => self.drop_table(*relation),
             DdlEffect::Truncate(relations) => relations.iter().try_for_each(|relation| self.truncate(*relation)),
@@ -201,16 +223,13 @@ impl Change<'_> {
             DdlEffect::ValidateForeignKey { table, foreign_key } => {
                 let shape = self.shape(*table)?;
                 for (_, row) in self.rows(*table)? {
+                    poll::step()?;
                     self.writer.need_parent(&shape, *foreign_key, &row);
                 }
                 // While tables are being laid anew their rows are not there: they are looked up at the end.
                 if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
             }
             DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
-            DdlEffect::ResetSequence { sequence, next } => match self.new_schema.catalog().sequences.get(sequence) {
-                Some(sequence) => self.writer.transaction.database().sequences.set_value(sequence, *next, false),
-                None => Ok(()),
-            },
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
@@ -263,6 +282,7 @@ impl Change<'_> {
         let rows = self.rows(relation)?;
         let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
         for (row_key, row) in rows {
+            poll::step()?;
             if index.unique
                 && shape.values(&index.columns, &row).is_some()
                 && let Some(value) = shape.index_value(index, &row)
@@ -280,6 +300,7 @@ impl Change<'_> {
         let checks = self.writer.row_checks(&shape)?;
         let Some((_, expression)) = checks.checks.iter().find(|(check, _)| check == name) else { return Ok(()) };
         for (_, row) in self.rows(relation)? {
+            poll::step()?;
             if matches!(expression.eval(&row, &self.writer.context)?, Datum::Bool(false)) {
                 let table = &shape.table().name;
                 let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
@@ -307,6 +328,7 @@ impl Change<'_> {
             planner::plan_rewrite(columns, &old_catalog, old_table, self.new_schema.catalog(), shape.table())?;
         let mut rows = self.rows(relation)?;
         for (_, row) in &mut rows {
+            poll::step()?;
             for over_new_row in [false, true] {
                 let seen = row.clone();
                 for rewrite in rewrites.iter().filter(|rewrite| rewrite.over_new_row == over_new_row) {

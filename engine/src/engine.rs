@@ -3,7 +3,7 @@
 use crate::SqlError;
 use crate::config::Config;
 use crate::database::Database;
-use crate::keeper::Keeper;
+use crate::keeper::{Keeper, tell_operator};
 use crate::session::{ConnectOptions, Session};
 use std::sync::Arc;
 
@@ -26,9 +26,15 @@ impl Engine {
         Session::connect(&self.database, options)
     }
 
+    /// Whether a write has failed for good, and would not if the folder was opened anew now: whoever serves it should.
+    pub fn wants_reopening(&self) -> bool {
+        self.database.store.would_write_again()
+    }
+
     /// Makes everything written durable and leaves the next start no log to replay; sessions that are still open hear
     /// 57P01 from `wire`.
     pub fn shutdown(&self) -> Result<(), SqlError> {
+        tell_operator(&self.database.store);
         Ok(self.database.store.settle()?)
     }
 }

@@ -3,7 +3,9 @@
 use planner::error::PlanError;
 use repr::ValueError;
 use std::fmt;
+use std::io;
 use storage::StorageError;
+use storage::error::RocksFailure;
 
 /// An error in PostgreSQL's form. Carries no stored row's value, key or subject id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct SqlError {
     pub object: ErrorObject,
     /// ERROR ends the statement, FATAL the connection.
     pub fatal: bool,
+    /// The routine of PostgreSQL's that says the same, where drivers tell errors apart by it.
+    pub routine: Option<&'static str>,
 }
 
 /// The object fields of an error response.
@@ -49,6 +53,7 @@ impl SqlError {
             context: None,
             object: ErrorObject::default(),
             fatal: false,
+            routine: None,
         }
     }
     /// 0A000: understood and not supported.
@@ -78,6 +83,12 @@ impl SqlError {
     pub fn on(mut self, table: &str, constraint: Option<&str>) -> Self {
         self.object.table = Some(table.to_string());
         self.object.constraint = constraint.map(str::to_string);
+        self
+    }
+    /// Says which routine of PostgreSQL's reports this.
+    #[must_use]
+    pub fn routine(mut self, routine: &'static str) -> Self {
+        self.routine = Some(routine);
         self
     }
     /// Ends the connection.
@@ -118,20 +129,45 @@ impl From<StorageError> for SqlError {
         match error {
             // Only a snapshot from before the erasure still leads to the rows of a destroyed key.
             StorageError::KeyDestroyed => snapshot_ended(),
+            StorageError::ReadOnly => {
+                SqlError::new("25006", error.to_string()).hint("it was started with --salvage, to be read and dumped")
+            }
+            StorageError::NoDatabase { .. } => {
+                SqlError::new("58P01", error.to_string()).hint("name the folder that the server is started with")
+            }
+            StorageError::DiskFull { .. } => disk_full(&error),
+            StorageError::Rocks { failure: RocksFailure::NoSpace, .. } => disk_full(&error),
+            StorageError::Io { ref source, .. } if is_of_room(source.kind()) => disk_full(&error),
             error => SqlError::new("58030", error.to_string()),
         }
     }
 }
 
+fn is_of_room(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn disk_full(error: &StorageError) -> SqlError {
+    SqlError::new("53100", error.to_string())
+        .hint("reads go on, and writes when there is room again: free some, or erase or delete rows")
+}
+
 impl SqlError {
     /// Whether a data subject was forgotten while the statement ran: on a new snapshot it may be run again.
     pub fn is_snapshot_ended(&self) -> bool {
-        let ended = snapshot_ended();
-        (self.code, &self.message) == (ended.code, &ended.message)
+        [snapshot_ended(), transaction_ended()]
+            .iter()
+            .any(|ended| (self.code, &self.message) == (ended.code, &ended.message))
     }
 }
 
 /// 40001: a data subject was forgotten since the snapshot was taken.
 pub fn snapshot_ended() -> SqlError {
     SqlError::new("40001", "the snapshot has ended").hint("a data subject was forgotten; retry the transaction")
+}
+
+/// 40001: a data subject was forgotten whose rows, or the schema, the transaction had locked for too long.
+pub fn transaction_ended() -> SqlError {
+    SqlError::new("40001", "the transaction was ended, as an erasure had waited for it")
+        .hint("a data subject was forgotten; retry the transaction")
 }

@@ -5,6 +5,7 @@
 //! Helpers are there from the first work on, one for each other processor, and sleep in between.
 
 use parking_lot::Mutex;
+use repr::poll;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -50,8 +51,14 @@ pub struct Help<R>(Option<Arc<Job<R>>>);
 
 /// Begins a work of so many parts, with help if there are several: the parts are numbered from 0.
 pub fn begin<R: Send + 'static>(parts: usize, work: impl Fn(usize) -> R + Send + Sync + 'static) -> Help<R> {
+    // Whoever helps works for whom this thread works for.
+    let overseer = poll::overseer();
+    let overseen = move |number| {
+        let _overseen = overseer.as_ref().map(poll::under);
+        work(number)
+    };
     let job = Arc::new(Job {
-        work: Box::new(work),
+        work: Box::new(overseen),
         parts,
         next: AtomicUsize::new(0),
         left: AtomicUsize::new(parts),

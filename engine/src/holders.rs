@@ -4,6 +4,8 @@
 //! held until the last reader over it is gone, on whichever thread. Never says what may be read: that a snapshot
 //! has ended is for its readers to find.
 
+use crate::fate::Fate;
+use crate::locks::TransactionId;
 use parking_lot::Mutex;
 use repr::CommitTime;
 use std::sync::{Arc, Weak};
@@ -21,6 +23,8 @@ pub struct Holders {
 /// One session: the times of the snapshots that it reads from and since when, one entry for each reader.
 pub struct Holder {
     times: Mutex<Vec<(CommitTime, Instant)>>,
+    /// Its transaction's.
+    pub fate: Fate,
     /// The session's number.
     backend: i32,
     closer: Mutex<Option<Closer>>,
@@ -32,14 +36,15 @@ pub struct Hold {
     time: CommitTime,
 }
 
-// What an erasure's answer waits for older snapshots, and how often it looks.
-const WAIT_MAX: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(2);
+// How often an erasure looks at those whom it waits for.
+const POLL_MIN: Duration = Duration::from_micros(50);
+const POLL_MAX: Duration = Duration::from_millis(2);
 
 impl Holders {
     /// A new session, by its number.
     pub fn register(&self, backend: i32) -> Arc<Holder> {
-        let holder = Arc::new(Holder { times: Mutex::default(), backend, closer: Mutex::default() });
+        let holder =
+            Arc::new(Holder { times: Mutex::default(), fate: Fate::default(), backend, closer: Mutex::default() });
         let mut sessions = self.sessions.lock();
         // Not at every session: they come by thousands.
         if sessions.len() == sessions.capacity() {
@@ -60,22 +65,33 @@ impl Holders {
         held
     }
 
-    /// Waits until no session but `own` holds a snapshot older than `time`. Those that still do after a second are
-    /// closed.
-    pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>) {
-        let deadline = Instant::now() + WAIT_MAX;
+    /// Ends a transaction, if it may be ended.
+    pub fn end_transaction(&self, transaction: TransactionId) -> bool {
+        let sessions = self.sessions.lock();
+        let mut its = sessions.iter().filter_map(Weak::upgrade).filter(|session| session.fate.is_of(transaction));
+        its.next().is_some_and(|session| session.fate.end(transaction))
+    }
+
+    /// Waits until no session but `own` holds a snapshot older than `time`, and `others_do` not either. Those that still do
+    /// after `wait` are closed, and the others are told that they are late.
+    pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>, wait: Duration, others_do: impl Fn(bool) -> bool) {
+        let deadline = Instant::now() + wait;
+        let mut pause = POLL_MIN;
         loop {
             let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
             let older = |session: &&Arc<Holder>| !Arc::ptr_eq(session, own) && session.holds_older(time);
             let mut older = sessions.iter().filter(older).peekable();
-            if older.peek().is_none() {
+            let late = Instant::now() >= deadline;
+            // In this order: what is held may be on its way to them.
+            if older.peek().is_none() & !others_do(late) {
                 return;
             }
-            if Instant::now() >= deadline {
+            if late {
                 older.for_each(|session| session.close());
                 return;
             }
-            std::thread::sleep(POLL);
+            std::thread::sleep(pause);
+            pause = POLL_MAX.min(pause * 2);
         }
     }
 }
@@ -113,11 +129,13 @@ impl Drop for Hold {
 
 #[cfg(test)]
 mod tests {
-    use super::{Holders, WAIT_MAX};
+    use super::Holders;
     use repr::CommitTime;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
+
+    const WAIT: Duration = Duration::from_millis(300);
 
     #[test]
     fn only_older_snapshots_of_others_are_waited_for_and_closed() {
@@ -136,14 +154,14 @@ mod tests {
         let shown: Vec<_> = holders.held().iter().map(|(backend, time, _)| (*backend, time.0)).collect();
         assert_eq!(shown, [(1, 1), (2, 4), (2, 4), (3, 5), (2, 5)]);
         let waiting = Instant::now();
-        holders.end_older(CommitTime(5), &own);
-        assert!(waiting.elapsed() >= WAIT_MAX);
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
+        assert!(waiting.elapsed() >= WAIT);
         assert_eq!(closed.load(Ordering::SeqCst), 1);
         drop(held);
         // Whoever is waited for until the end is closed.
-        holders.end_older(CommitTime(5), &own);
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
         drop(old);
-        holders.end_older(CommitTime(5), &own);
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
         assert_eq!(closed.load(Ordering::SeqCst), 1);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use storage::Store;
 
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
 
@@ -49,8 +50,14 @@ fn look(database: &Database) {
     database.automatic_views.allow_again(budget);
     database.automatic_views.evict(&views, budget, &database.pipeline);
     database.subscriptions.trim();
+    tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();
+}
+
+/// Says what the store has noticed since it was last asked, where an operator reads it.
+pub fn tell_operator(store: &Store) {
+    store.take_notices().iter().for_each(|notice| eprintln!("dogwood: {notice}"));
 }
 
 #[cfg(test)]

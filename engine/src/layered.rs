@@ -20,7 +20,7 @@ use crate::view::published::{Arrangement, Stage, Views};
 pub use ahead::{Ahead, Asks};
 use planner::catalog::{Catalog, Index, Table};
 use planner::ownership::graph::KeyForm;
-use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key};
+use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key, poll};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -304,6 +304,7 @@ impl Layered {
                 let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
                 let mut located = Vec::new();
                 for row_key in self.base.snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
+                    poll::step()?;
                     let row_key = row_key?;
                     if self.layered(relation, &row_key).is_none() {
                         located.push((row_key, None));
@@ -327,6 +328,7 @@ impl Layered {
         let mut located = located.into_iter().peekable();
         while located.peek().is_some() {
             // So many at once, as their blocks are held in the cache meanwhile.
+            poll::steps(ROWS_AT_ONCE)?;
             let some: Vec<Located> = located.by_ref().take(ROWS_AT_ONCE).collect();
             let rows =
                 match some.iter().map(|(row_key, locator)| Some((row_key, (*locator)?))).collect::<Option<Vec<_>>>() {
@@ -630,7 +632,10 @@ impl Reader for Layered {
             return Ok(Box::new(rows.map(|row| Ok((view_row_key(), row)))));
         }
         let shape = self.shape(table.id)?;
-        let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| item.map_err(SqlError::from));
+        let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| {
+            poll::step()?;
+            item.map_err(SqlError::from)
+        });
         if self.layers.is_empty() {
             return Ok(Box::new(stored));
         }
@@ -655,7 +660,10 @@ impl Reader for Layered {
             return self.scan(table);
         }
         let shape = self.shape(table.id)?;
-        Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| item.map_err(SqlError::from))))
+        Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| {
+            poll::step()?;
+            item.map_err(SqlError::from)
+        })))
     }
 
     fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {

@@ -3,6 +3,7 @@
 //! It never sees a socket (that is `wire`) and never SQL text beyond handing it to the planner. Everything is
 //! synchronous: a connection's thread evaluates its own statements; one commit thread orders all writes.
 
+pub mod account;
 pub mod answer;
 pub mod check;
 mod clock;
@@ -12,6 +13,7 @@ mod database;
 mod ddl;
 mod engine;
 pub mod error;
+mod fate;
 mod help;
 mod holders;
 mod keeper;
@@ -23,6 +25,7 @@ pub mod memory;
 pub mod one_shot;
 mod overlay;
 mod ownership;
+mod patience;
 pub mod protocol;
 mod published;
 pub mod reader;
@@ -41,4 +44,5 @@ mod write;
 
 pub use engine::Engine;
 pub use error::SqlError;
+pub use storage::Mode;
 pub use storage::audit::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};

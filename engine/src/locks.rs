@@ -6,6 +6,7 @@
 use crate::SqlError;
 use crate::protocol::CancelFlag;
 use parking_lot::{Condvar, Mutex};
+use planner::hir::LockStrength;
 use repr::hash::{HashMap, HashSet, RandomState};
 use repr::{IndexId, RelationId, RowKey};
 use std::collections::hash_map::Entry as Place;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 pub struct TransactionId(pub u64);
 
 /// What can be locked.
-#[derive(Hash)]
+#[derive(Clone, Hash)]
 pub enum LockKey {
     /// A logical row, existing or about to.
     Row(RelationId, RowKey),
@@ -30,13 +31,50 @@ pub enum LockKey {
     Catalog,
 }
 
-/// How strongly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How strongly. Each mode conflicts with all that the one before conflicts with, so that the strongest that a transaction has
+/// taken says all:
+/// ```text
+///                KeyShare  Shared  NoKeyUpdate  Exclusive
+/// KeyShare                                          x
+/// Shared                                x           x
+/// NoKeyUpdate                 x         x           x
+/// Exclusive          x        x         x           x
+/// ```
+/// Rows have all four, as PostgreSQL's; what else is locked is locked `Shared` or `Exclusive`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockMode {
-    /// With other sharers.
+    /// The row stays, and so do its keys: what a foreign key needs of its parent.
+    KeyShare,
+    /// Nothing of it changes.
     Shared,
+    /// No key of it changes, and nobody else changes it.
+    NoKeyUpdate,
     /// Alone.
     Exclusive,
+}
+
+const MODES: usize = 4;
+
+impl LockMode {
+    fn conflicts(self, other: LockMode) -> bool {
+        self as usize + other as usize >= MODES - 1
+    }
+
+    /// Whether only one transaction can have it.
+    fn is_for_one(self) -> bool {
+        self.conflicts(self)
+    }
+}
+
+impl From<LockStrength> for LockMode {
+    fn from(strength: LockStrength) -> LockMode {
+        match strength {
+            LockStrength::KeyShare => LockMode::KeyShare,
+            LockStrength::Share => LockMode::Shared,
+            LockStrength::NoKeyUpdate => LockMode::NoKeyUpdate,
+            LockStrength::Update => LockMode::Exclusive,
+        }
+    }
 }
 
 /// How long to wait for a lock.
@@ -48,6 +86,21 @@ pub struct Patience {
     pub deadline: Option<Instant>,
     /// Not once cancelled (57014).
     pub cancel: Arc<CancelFlag>,
+    /// From then on those who hold it are ended, where that is possible: for an erasure.
+    pub insists_from: Option<Instant>,
+}
+
+impl Patience {
+    /// 57014 once it is over: cancelled, or past the statement's time.
+    pub fn check(&self) -> Result<(), SqlError> {
+        if self.cancel.is_cancelled() {
+            return Err(SqlError::new("57014", "canceling statement due to user request"));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(SqlError::new("57014", "canceling statement due to statement timeout"));
+        }
+        Ok(())
+    }
 }
 
 /// What came of a request.
@@ -66,55 +119,72 @@ struct Name(u64, u64);
 
 #[derive(Default)]
 struct Entry {
-    exclusive: Option<TransactionId>,
-    shared: Sharers,
-    exclusive_waiters: u32,
-    waiters: u32,
+    holders: Holders,
+    /// By mode.
+    waiters: [u32; MODES],
     /// Made by the first that waits.
     changed: Option<Arc<Condvar>>,
 }
 
 /// Mostly one, and few: at most one for each connection.
 #[derive(Default)]
-struct Sharers {
-    first: Option<TransactionId>,
-    others: Vec<TransactionId>,
+struct Holders {
+    first: Option<(TransactionId, LockMode)>,
+    others: Vec<(TransactionId, LockMode)>,
 }
 
-impl Sharers {
-    fn iter(&self) -> impl Iterator<Item = TransactionId> {
+impl Holders {
+    fn iter(&self) -> impl Iterator<Item = (TransactionId, LockMode)> {
         self.first.iter().chain(&self.others).copied()
     }
-    fn contains(&self, transaction: TransactionId) -> bool {
-        self.iter().any(|holder| holder == transaction)
+    fn mode_of(&self, transaction: TransactionId) -> Option<LockMode> {
+        self.iter().find(|(holder, _)| *holder == transaction).map(|(_, mode)| mode)
     }
     fn is_empty(&self) -> bool {
         self.first.is_none()
     }
-    fn add(&mut self, transaction: TransactionId) {
-        match self.first {
-            None => self.first = Some(transaction),
-            Some(_) => self.others.push(transaction),
-        }
+    /// Those that keep a transaction from taking the lock in a mode.
+    fn against(&self, transaction: TransactionId, mode: LockMode) -> impl Iterator<Item = TransactionId> {
+        let against = move |(holder, held): &(TransactionId, LockMode)| *holder != transaction && held.conflicts(mode);
+        self.iter().filter(against).map(|(holder, _)| holder)
     }
-    fn remove(&mut self, transaction: TransactionId) {
-        self.others.retain(|holder| *holder != transaction);
-        if self.first == Some(transaction) {
-            self.first = self.others.pop();
+    /// Makes what a transaction holds this; none is nothing.
+    fn set(&mut self, transaction: TransactionId, mode: Option<LockMode>) {
+        let Some(mode) = mode else {
+            self.others.retain(|(holder, _)| *holder != transaction);
+            if self.first.is_some_and(|(holder, _)| holder == transaction) {
+                self.first = self.others.pop();
+            }
+            return;
+        };
+        if let Some(held) = self.first.iter_mut().chain(&mut self.others).find(|(holder, _)| *holder == transaction) {
+            held.1 = mode;
+        } else if self.first.is_none() {
+            self.first = Some((transaction, mode));
+        } else {
+            self.others.push((transaction, mode));
         }
     }
 }
 
 impl Entry {
     fn is_idle(&self) -> bool {
-        self.exclusive.is_none() && self.shared.is_empty() && self.waiters == 0
+        self.holders.is_empty() && self.waiters == [0; MODES]
+    }
+
+    /// Whether somebody waits for the lock whom one who has it in this mode would keep waiting.
+    fn is_wanted_against(&self, mode: LockMode) -> bool {
+        const ALL: [LockMode; MODES] =
+            [LockMode::KeyShare, LockMode::Shared, LockMode::NoKeyUpdate, LockMode::Exclusive];
+        ALL.into_iter().zip(self.waiters).any(|(waited, count)| count > 0 && waited.conflicts(mode))
     }
 
     /// Wakes who may take the lock now: of those who want it alone the one who has waited longest. The others would only
     /// go to sleep again.
     fn wake(&self) {
         let Some(changed) = &self.changed else { return };
-        if self.shared.is_empty() && self.waiters == self.exclusive_waiters {
+        let sharers = self.waiters[LockMode::KeyShare as usize] + self.waiters[LockMode::Shared as usize];
+        if self.holders.is_empty() && sharers == 0 {
             changed.notify_one();
         } else {
             changed.notify_all();
@@ -122,10 +192,17 @@ impl Entry {
     }
 }
 
+/// A lock as it was taken: what it is of, and in which mode the transaction had it before.
+struct Taken(Name, Option<LockMode>);
+
+/// How many locks a transaction had taken at some time, a lock that it took again more strongly counted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockMark(usize);
+
 #[derive(Default)]
 struct State {
     entries: HashMap<Name, Entry>,
-    held: HashMap<TransactionId, Vec<Name>>,
+    held: HashMap<TransactionId, Vec<Taken>>,
     waits: HashMap<TransactionId, (Name, LockMode)>,
 }
 
@@ -152,7 +229,7 @@ impl LockTable {
     ) -> Result<Granted, SqlError> {
         let name = self.name(&key);
         let mut state = self.state.lock();
-        if state.try_grant(transaction, name, mode) {
+        if state.try_grant(transaction, name, mode, Turn::BehindWaiters) {
             return Ok(Granted::AtOnce);
         }
         if state.closes_cycle(transaction, name, mode) {
@@ -162,35 +239,29 @@ impl LockTable {
         let give_up = patience.timeout.map(|timeout| Instant::now() + timeout);
         let changed = {
             let entry = state.entries.entry(name).or_default();
-            entry.waiters += 1;
-            entry.exclusive_waiters += u32::from(mode == LockMode::Exclusive);
+            entry.waiters[mode as usize] += 1;
             entry.changed.get_or_insert_default().clone()
         };
         state.waits.insert(transaction, (name, mode));
         let outcome = loop {
             changed.wait_for(&mut state, POLL);
-            let now = Instant::now();
-            if patience.cancel.is_cancelled() {
-                break Err(SqlError::new("57014", "canceling statement due to user request"));
-            }
-            if patience.deadline.is_some_and(|deadline| now >= deadline) {
-                break Err(SqlError::new("57014", "canceling statement due to statement timeout"));
+            if let Err(over) = patience.check() {
+                break Err(over);
             }
             if let Some(error) = ended() {
                 break Err(error);
             }
-            if state.try_grant(transaction, name, mode) {
+            if state.try_grant(transaction, name, mode, Turn::Any) {
                 break Ok(Granted::AfterWait);
             }
-            if give_up.is_some_and(|give_up| now >= give_up) {
+            if give_up.is_some_and(|give_up| Instant::now() >= give_up) {
                 break Err(SqlError::new("55P03", "canceling statement due to lock timeout"));
             }
         };
         state.waits.remove(&transaction);
         if let Place::Occupied(mut place) = state.entries.entry(name) {
             let entry = place.get_mut();
-            entry.waiters -= 1;
-            entry.exclusive_waiters -= u32::from(mode == LockMode::Exclusive);
+            entry.waiters[mode as usize] -= 1;
             if outcome.is_err() {
                 // It may have been woken for nothing, or others have waited behind it.
                 changed.notify_all();
@@ -205,19 +276,73 @@ impl LockTable {
     /// Takes a lock if it is free at once (NOWAIT, SKIP LOCKED).
     pub fn try_lock(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> bool {
         let name = self.name(key);
-        self.state.lock().try_grant(transaction, name, mode)
+        self.state.lock().try_grant(transaction, name, mode, Turn::Any)
+    }
+
+    /// What a transaction has taken so far.
+    pub fn mark(&self, transaction: TransactionId) -> LockMark {
+        LockMark(self.state.lock().held.get(&transaction).map_or(0, Vec::len))
+    }
+
+    /// Gives back what a transaction has taken since; a lock that it had before it has as it had it then.
+    pub fn release_since(&self, transaction: TransactionId, mark: LockMark) {
+        let mut state = self.state.lock();
+        let since = state.held.get_mut(&transaction).map(|held| held.split_off(mark.0.min(held.len())));
+        state.give_back(transaction, since.unwrap_or_default());
+    }
+
+    /// Those whose locks keep a transaction from taking this one.
+    pub fn holders_against(&self, transaction: TransactionId, key: &LockKey, mode: LockMode) -> Vec<TransactionId> {
+        let state = self.state.lock();
+        let Some(entry) = state.entries.get(&self.name(key)) else { return Vec::new() };
+        entry.holders.against(transaction, mode).collect()
     }
 
     /// Ends a transaction: all its locks are free.
     pub fn release(&self, transaction: TransactionId) {
         let mut state = self.state.lock();
-        for name in state.held.remove(&transaction).unwrap_or_default() {
-            if let Place::Occupied(mut place) = state.entries.entry(name) {
+        let held = state.held.remove(&transaction).unwrap_or_default();
+        state.give_back(transaction, held);
+    }
+
+    fn name(&self, key: &LockKey) -> Name {
+        Name(self.seeds.0.hash_one(key), self.seeds.1.hash_one(key))
+    }
+}
+
+/// Whether a request may come before those who wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It has waited itself, or does not wait at all.
+    Any,
+    /// Sharers who come later do not overtake a waiting writer, but for one round of its waiting.
+    BehindWaiters,
+}
+
+impl State {
+    fn try_grant(&mut self, transaction: TransactionId, name: Name, mode: LockMode, turn: Turn) -> bool {
+        let entry = self.entries.entry(name).or_default();
+        let held = entry.holders.mode_of(transaction);
+        if held >= Some(mode) {
+            return true;
+        }
+        // Whoever has the lock in some mode is waited for already.
+        let waits_its_turn = turn == Turn::BehindWaiters && held.is_none() && !mode.is_for_one();
+        let is_held_against = entry.holders.against(transaction, mode).next().is_some();
+        if is_held_against || (waits_its_turn && entry.is_wanted_against(mode)) {
+            return false;
+        }
+        entry.holders.set(transaction, Some(mode));
+        self.held.entry(transaction).or_default().push(Taken(name, held));
+        true
+    }
+
+    /// The last taken first.
+    fn give_back(&mut self, transaction: TransactionId, taken: Vec<Taken>) {
+        for Taken(name, before) in taken.into_iter().rev() {
+            if let Place::Occupied(mut place) = self.entries.entry(name) {
                 let entry = place.get_mut();
-                if entry.exclusive == Some(transaction) {
-                    entry.exclusive = None;
-                }
-                entry.shared.remove(transaction);
+                entry.holders.set(transaction, before);
                 entry.wake();
                 if entry.is_idle() {
                     place.remove();
@@ -226,54 +351,9 @@ impl LockTable {
         }
     }
 
-    fn name(&self, key: &LockKey) -> Name {
-        Name(self.seeds.0.hash_one(key), self.seeds.1.hash_one(key))
-    }
-}
-
-impl State {
-    fn try_grant(&mut self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
-        let entry = self.entries.entry(name).or_default();
-        if entry.exclusive == Some(transaction) {
-            return true;
-        }
-        let held = entry.shared.contains(transaction);
-        let free = match mode {
-            LockMode::Shared if held => return true,
-            // Sharers who come later do not overtake a waiting writer for ever.
-            LockMode::Shared => {
-                entry.exclusive.is_none() && (entry.exclusive_waiters == 0 || self.waits.contains_key(&transaction))
-            }
-            LockMode::Exclusive => entry.exclusive.is_none() && entry.shared.iter().all(|holder| holder == transaction),
-        };
-        if !free {
-            return false;
-        }
-        match mode {
-            LockMode::Shared => entry.shared.add(transaction),
-            LockMode::Exclusive => {
-                entry.shared.remove(transaction);
-                entry.exclusive = Some(transaction);
-            }
-        }
-        if !held {
-            self.held.entry(transaction).or_default().push(name);
-        }
-        true
-    }
-
+    // Who waits behind waiters is not among those whom they wait for: it takes its turn in the next round.
     fn blockers(&self, transaction: TransactionId, name: Name, mode: LockMode) -> Vec<TransactionId> {
-        let Some(entry) = self.entries.get(&name) else { return Vec::new() };
-        let mut blockers: Vec<TransactionId> = entry.exclusive.into_iter().collect();
-        match mode {
-            LockMode::Exclusive => blockers.extend(entry.shared.iter()),
-            // A sharer also waits for the writers that it may not overtake.
-            LockMode::Shared => blockers.extend(self.waits.iter().filter_map(|(waiter, (waited, mode))| {
-                (*waited == name && *mode == LockMode::Exclusive).then_some(*waiter)
-            })),
-        }
-        blockers.retain(|blocker| *blocker != transaction);
-        blockers
+        self.entries.get(&name).map_or_else(Vec::new, |entry| entry.holders.against(transaction, mode).collect())
     }
 
     fn closes_cycle(&self, transaction: TransactionId, name: Name, mode: LockMode) -> bool {
@@ -302,7 +382,12 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn patience(milliseconds: u64) -> Patience {
-        Patience { timeout: Some(Duration::from_millis(milliseconds)), deadline: None, cancel: Arc::default() }
+        Patience {
+            timeout: Some(Duration::from_millis(milliseconds)),
+            deadline: None,
+            cancel: Arc::default(),
+            insists_from: None,
+        }
     }
     fn table(id: u32) -> LockKey {
         LockKey::Table(RelationId(id))
@@ -330,6 +415,47 @@ mod tests {
         assert!(!locks.try_lock(a, &table(1), LockMode::Shared));
         locks.release(b);
         assert!(lock(&locks, a, table(1), LockMode::Exclusive, 5).is_ok());
+    }
+
+    #[test]
+    fn modes_conflict_as_in_postgresql() {
+        use LockMode::{Exclusive, KeyShare, NoKeyUpdate, Shared};
+        let compatible = [
+            (KeyShare, KeyShare),
+            (KeyShare, Shared),
+            (KeyShare, NoKeyUpdate),
+            (Shared, KeyShare),
+            (Shared, Shared),
+            (NoKeyUpdate, KeyShare),
+        ];
+        for held in [KeyShare, Shared, NoKeyUpdate, Exclusive] {
+            for wanted in [KeyShare, Shared, NoKeyUpdate, Exclusive] {
+                let locks = LockTable::default();
+                assert!(locks.try_lock(TransactionId(1), &table(1), held));
+                let free = locks.try_lock(TransactionId(2), &table(1), wanted);
+                assert_eq!(free, compatible.contains(&(held, wanted)), "{held:?} held, {wanted:?} wanted");
+                assert!(locks.try_lock(TransactionId(1), &table(1), held), "what one has keeps nobody from having it");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_taken_since_is_given_back() {
+        let locks = LockTable::default();
+        let (a, b) = (TransactionId(1), TransactionId(2));
+        assert!(locks.try_lock(a, &table(1), LockMode::KeyShare));
+        let mark = locks.mark(a);
+        assert!(locks.try_lock(a, &table(1), LockMode::Exclusive));
+        assert!(locks.try_lock(a, &table(2), LockMode::Exclusive));
+        assert!(!locks.try_lock(b, &table(1), LockMode::KeyShare));
+        locks.release_since(a, mark);
+        assert!(locks.try_lock(b, &table(2), LockMode::Exclusive));
+        assert!(locks.try_lock(b, &table(1), LockMode::NoKeyUpdate));
+        assert!(!locks.try_lock(b, &table(1), LockMode::Exclusive), "the weaker lock from before is still there");
+        locks.release(a);
+        assert!(locks.try_lock(b, &table(1), LockMode::Exclusive));
+        locks.release(b);
+        assert!(locks.state.lock().entries.is_empty());
     }
 
     #[test]

@@ -57,6 +57,37 @@ pub fn parts(database: &Database) -> Vec<Part> {
     parts
 }
 
+/// What caches hold that fill while statements run.
+pub fn cached_bytes(database: &Database) -> usize {
+    let store = database.store.statistics();
+    let parts = [
+        store.block_cache_bytes,
+        store.key_cache_bytes,
+        store.subject_cache_bytes,
+        store.read_cache_bytes,
+        store.hash_memory_bytes,
+    ];
+    usize::try_from(parts.into_iter().sum::<u64>()).unwrap_or(usize::MAX)
+}
+
+/// What is allocated and no part accounts for: what sessions hold, running or not. Nothing where the allocator does not tell.
+pub fn sessions_bytes(database: &Database) -> usize {
+    let Some(read) = database.config.allocator else { return 0 };
+    let allocated = read().allocated_bytes;
+    // The parts take longer to ask.
+    if allocated <= database.settings.server_memory.bytes() {
+        return allocated;
+    }
+    allocated.saturating_sub(holding(database).iter().map(|(_, bytes, _)| bytes).sum())
+}
+
+/// The machine's memory, where Linux says it.
+pub fn installed_bytes() -> Option<usize> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
+}
+
 /// (part, bytes, bound) of what counts itself.
 fn holding(database: &Database) -> Vec<(&'static str, usize, Option<usize>)> {
     let store = database.store.statistics();

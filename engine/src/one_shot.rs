@@ -17,6 +17,7 @@ pub mod members;
 pub mod packed;
 pub mod pool;
 pub mod profile;
+pub mod range_join;
 pub mod rounds;
 pub mod stream;
 pub mod watch;

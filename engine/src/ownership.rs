@@ -26,7 +26,7 @@ use crate::overlay::{Change, Overlay, Owners};
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
 use repr::hash::HashMap;
-use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey};
+use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -181,6 +181,7 @@ impl<'a> TableDerivation<'a> {
         deltas: Deltas,
         derivation: &mut Derivation,
     ) -> Result<Option<RowDelta>, SqlError> {
+        poll::step()?;
         let unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
         let mut row = match change {
             // A row that the transaction both made and removed was never there.
@@ -212,6 +213,7 @@ impl<'a> TableDerivation<'a> {
         met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
         derivation: &mut Derivation,
     ) -> Result<(), SqlError> {
+        poll::step()?;
         let value = |row: &Option<Row>| row.as_ref().and_then(|row| near_value(&self.shape, edge, row));
         let (before, after) = (value(before), value(after));
         if before == after {
@@ -270,6 +272,7 @@ impl<'a> TableDerivation<'a> {
                 if deltas.iter().all(|(_, delta)| *delta == 0) {
                     continue;
                 }
+                poll::step()?;
                 let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;
                 for row_key in near_keys.into_iter().filter(|row_key| !goes(row_key)) {
                     for (holder, delta) in &deltas {

@@ -5,6 +5,7 @@
 
 use crate::SqlError;
 pub use crate::answer::{AnswerRow, QueryRows};
+pub use crate::session::prepared::{ResultColumns, Stored, differ, result_changed};
 pub use crate::session::{Changed, Readiness, Subscribed, Told};
 use parking_lot::Mutex;
 pub use planner::hir::OutputColumn;
@@ -123,8 +124,19 @@ pub struct Prepared {
     pub param_types: Vec<ScalarType>,
     /// The result's columns; `None` if it returns no rows.
     pub columns: Option<Arc<[OutputColumn]>>,
+    /// Whether clients may have been told of the columns, so that they must stay as they are.
+    pub(crate) fixed_result: bool,
+    /// The statement that prepared it, if not the protocol.
+    pub(crate) source: Option<Arc<str>>,
     /// The plan and the catalog version that it was made against.
     pub(crate) plan: arc_swap::ArcSwap<crate::session::CachedPlan>,
+}
+
+impl Prepared {
+    /// What the client sent to have it prepared.
+    pub fn source(&self) -> &str {
+        self.source.as_deref().unwrap_or(&self.text)
+    }
 }
 
 /// Raised by a CancelRequest or the server's shutdown; looked at between rows and dataflow steps.

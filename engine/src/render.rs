@@ -3,6 +3,7 @@
 //! ```text
 //! source   a one-shot's feeds, or a view's deltas    ──▶ render ──▶ Bundle (rows, errors)
 //! mfp table_function lookup_join union                    stateless: update in, updates out
+//! settle                                                  rows made certain before what is volatile sees them
 //! rendered arrangement_log                                which operators stand for which plan, and what they hold
 //! join reduce top_k window recursive                      arranged by `repr::key` bytes
 //! inner ordered                                           groups of times in total order: one operator each
@@ -31,6 +32,7 @@ pub mod ordered;
 pub mod recursive;
 pub mod reduce;
 pub mod rendered;
+pub mod settle;
 pub mod shared;
 pub mod source;
 pub mod table_function;
@@ -45,6 +47,7 @@ use context::{Bundle, Context, NodeId};
 use differential_dataflow::lattice::Lattice;
 use leaf::Leaf;
 use planner::plan::Plan;
+use planner::scalar::Mfp;
 use timely::progress::Timestamp;
 
 /// The times that plans are rendered at.
@@ -81,15 +84,17 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             .cloned()
             .ok_or_else(|| SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0))),
         Plan::Mfp(input, mfp) => {
-            let input = render(context, input)?;
+            let input = certain(context, input, mfp.is_volatile())?;
             Ok(mfp::render(context, input, mfp))
         }
         Plan::TableFunction { input, functions, ordinality } => {
-            let input = render(context, input)?;
+            let volatile = settle::any_volatile(functions.iter().flat_map(|(_, args, _)| args));
+            let input = certain(context, input, volatile)?;
             Ok(table_function::render(context, input, functions, *ordinality))
         }
         Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
-            let input = render(context, input)?;
+            let volatile = mfp.is_volatile() || settle::any_volatile(key.iter().chain(condition));
+            let input = certain(context, input, volatile)?;
             if let Some(context::Follow { feeds, catalog }) = context.follow.clone() {
                 let step = planner::delta::join_step(plan, &catalog)
                     .ok_or_else(|| SqlError::new("XX000", "a maintained plan has a lookup that cannot be followed"))?;
@@ -100,10 +105,17 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             let join = lookup_join::LookupJoin { key, kind: *kind, condition, with_key: *with_key, mfp };
             Ok(lookup_join::render(context, input, *relation, leaf, join))
         }
-        Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+        Plan::Join { left, right, left_key, right_key, null_safe, kind, range: _, mfp } => {
             let (left_arity, right_arity) = (arity(left), arity(right));
-            let left = join::Side { rows: render(context, left)?, key: left_key, arity: left_arity };
-            let right = join::Side { rows: render(context, right)?, key: right_key, arity: right_arity };
+            let left_rows = certain(context, left, settle::any_volatile(left_key))?;
+            let right_rows = certain(context, right, settle::any_volatile(right_key))?;
+            let left = join::Side { rows: left_rows, key: left_key, arity: left_arity };
+            let right = join::Side { rows: right_rows, key: right_key, arity: right_arity };
+            if mfp.is_volatile() {
+                let pairs = Mfp::identity(mfp.input_arity);
+                let joined = join::render(context, left, right, *kind, *null_safe, &pairs);
+                return Ok(mfp::render(context, settle::settle(context, joined), mfp));
+            }
             Ok(join::render(context, left, right, *kind, *null_safe, mfp))
         }
         Plan::Reduce { input, keys, aggregates, scalar } => {
@@ -151,6 +163,16 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             Ok(body.with_errs(value.errs))
         }
     }
+}
+
+/// Renders a plan whose rows are certain, if that is needed.
+fn certain<'s, T: RenderTime>(
+    context: &mut Context<'s, T>,
+    plan: &Plan,
+    needed: bool,
+) -> Result<Bundle<'s, T>, SqlError> {
+    let rows = render(context, plan)?;
+    Ok(if needed { settle::settle(context, rows) } else { rows })
 }
 
 /// The plans right below a plan.

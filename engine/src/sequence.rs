@@ -1,13 +1,15 @@
 //! Sequences and hidden row ids: counters outside transactions, never going back.
 //!
 //! Values are handed out from a block that is reserved durably beforehand: a crash leaves a gap, never a
-//! value twice.
+//! value twice. A sequence that is made or restarted counts by a new counter, whose number stands in the catalog: while
+//! that is not committed nobody else counts by it, and when it is rolled back the one before goes on. A number is never
+//! given twice, so that what a rolled-back or lost transaction has counted is nobody's.
 
 use crate::SqlError;
 use parking_lot::Mutex;
 use planner::catalog::Sequence;
 use repr::SequenceId;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use storage::{Batch, Store};
 
 // A block costs one flush.
@@ -18,17 +20,31 @@ const META_ROW_ID: &[u8] = b"row_id";
 /// All counters.
 pub struct Sequences {
     store: Store,
-    counters: Mutex<HashMap<SequenceId, Counter>>,
+    counters: Mutex<BTreeMap<CounterId, Counter>>,
     row_id: Mutex<RowId>,
 }
 
+/// A sequence and its generation.
+type CounterId = (SequenceId, u64);
+
+// Of a sequence: the one that is committed, and those that a transaction and its savepoints have made of it.
+const COUNTERS_MAX: usize = 16;
+
 #[derive(Clone, Copy)]
 struct Counter {
-    /// The last value given, or the start if none was.
+    /// The last value given, or the first to come if none was.
     value: i64,
     called: bool,
-    /// Values that may still be given without another reservation.
-    reserved: i64,
+    /// Values on the way to this one may be given without another reservation.
+    ahead: Option<i64>,
+}
+
+impl Counter {
+    /// Whether the sequence goes on behind this value after a crash.
+    fn covers(&self, value: i64, increment: i64) -> bool {
+        let Some(ahead) = self.ahead.filter(|_| self.called) else { return false };
+        if increment > 0 { self.value < value && value <= ahead } else { ahead <= value && value < self.value }
+    }
 }
 
 struct RowId {
@@ -36,8 +52,13 @@ struct RowId {
     reserved_until: u64,
 }
 
-fn meta_key(sequence: SequenceId) -> Vec<u8> {
-    [b"sequence/".as_slice(), &sequence.0.to_be_bytes()].concat()
+fn counter_id(sequence: &Sequence) -> CounterId {
+    (sequence.id, sequence.generation)
+}
+
+fn meta_key((sequence, generation): CounterId) -> Vec<u8> {
+    let generation = if generation == 0 { Vec::new() } else { generation.to_be_bytes().to_vec() };
+    [b"sequence/".as_slice(), &sequence.0.to_be_bytes(), &generation].concat()
 }
 
 impl Sequences {
@@ -60,20 +81,25 @@ impl Sequences {
         Ok(row_id.next - 1)
     }
 
+    /// A number for a sequence that begins anew.
+    pub fn next_generation(&self) -> Result<u64, SqlError> {
+        self.next_row_id()
+    }
+
     /// `nextval`.
     pub fn next_value(&self, sequence: &Sequence) -> Result<i64, SqlError> {
         let mut counters = self.counters.lock();
         let counter = self.counter(&mut counters, sequence)?;
         let value = if counter.called { following(sequence, counter.value)? } else { counter.value };
-        let mut reserved = counter.reserved;
-        if reserved == 0 {
+        let mut ahead = counter.ahead;
+        if !counter.covers(value, sequence.increment) {
             // After a crash the sequence goes on behind the whole block.
-            let ahead = value.saturating_add(sequence.increment.saturating_mul(BLOCK_VALUES - 1));
-            let ahead = ahead.clamp(sequence.min_value, sequence.max_value);
-            self.store_counter(sequence.id, ahead, true)?;
-            reserved = ahead.abs_diff(value) as i64 / sequence.increment.saturating_abs() + 1;
+            let block = value.saturating_add(sequence.increment.saturating_mul(BLOCK_VALUES - 1));
+            let block = block.clamp(sequence.min_value, sequence.max_value);
+            self.store_counter(counter_id(sequence), block, true)?;
+            ahead = Some(block);
         }
-        counters.insert(sequence.id, Counter { value, called: true, reserved: reserved - 1 });
+        counters.insert(counter_id(sequence), Counter { value, called: true, ahead });
         Ok(value)
     }
 
@@ -89,8 +115,8 @@ impl Sequences {
             ));
         }
         let mut counters = self.counters.lock();
-        self.store_counter(sequence.id, value, called)?;
-        counters.insert(sequence.id, Counter { value, called, reserved: 0 });
+        self.store_counter(counter_id(sequence), value, called)?;
+        keep(&mut counters, counter_id(sequence), Counter { value, called, ahead: None });
         Ok(())
     }
 
@@ -100,27 +126,28 @@ impl Sequences {
         Ok((counter.value, counter.called))
     }
 
-    fn counter(&self, counters: &mut HashMap<SequenceId, Counter>, sequence: &Sequence) -> Result<Counter, SqlError> {
-        if let Some(counter) = counters.get(&sequence.id) {
+    fn counter(&self, counters: &mut BTreeMap<CounterId, Counter>, sequence: &Sequence) -> Result<Counter, SqlError> {
+        let id = counter_id(sequence);
+        if let Some(counter) = counters.get(&id) {
             return Ok(*counter);
         }
-        let stored = self.store.snapshot().meta(&meta_key(sequence.id))?;
+        let stored = self.store.snapshot().meta(&meta_key(id))?;
         let counter = match stored.as_deref() {
             Some([called, value @ ..]) if value.len() == 8 => Counter {
                 value: i64::from_be_bytes(value.try_into().expect("eight bytes")),
                 called: *called == 1,
-                reserved: 0,
+                ahead: None,
             },
-            _ => Counter { value: sequence.start, called: false, reserved: 0 },
+            _ => Counter { value: sequence.first.unwrap_or(sequence.start), called: false, ahead: None },
         };
-        counters.insert(sequence.id, counter);
+        keep(counters, id, counter);
         Ok(counter)
     }
 
-    fn store_counter(&self, sequence: SequenceId, value: i64, called: bool) -> Result<(), SqlError> {
+    fn store_counter(&self, counter: CounterId, value: i64, called: bool) -> Result<(), SqlError> {
         let mut bytes = vec![u8::from(called)];
         bytes.extend(value.to_be_bytes());
-        self.persist(&meta_key(sequence), &bytes)
+        self.persist(&meta_key(counter), &bytes)
     }
 
     fn persist(&self, key: &[u8], value: &[u8]) -> Result<(), SqlError> {
@@ -128,6 +155,15 @@ impl Sequences {
         batch.put_meta(&self.store, key, value);
         self.store.write(batch)?;
         Ok(self.store.flush()?)
+    }
+}
+
+/// Keeps a counter in memory, and few older ones of its sequence: one that is asked for again is read again, a block later.
+fn keep(counters: &mut BTreeMap<CounterId, Counter>, id: CounterId, counter: Counter) {
+    counters.insert(id, counter);
+    while counters.range((id.0, 0)..=(id.0, u64::MAX)).count() > COUNTERS_MAX {
+        let oldest = counters.range((id.0, 0)..=(id.0, u64::MAX)).map(|(oldest, _)| *oldest).find(|other| *other != id);
+        oldest.map(|oldest| counters.remove(&oldest));
     }
 }
 

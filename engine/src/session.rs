@@ -13,19 +13,22 @@ mod explain;
 mod fill;
 mod gdpr;
 mod known;
+mod locking;
 mod modes;
 mod orders;
+pub mod prepared;
 mod statement;
 mod subscribe;
 mod utility;
 mod view;
 
 use crate::SqlError;
+use crate::account::Account;
 use crate::clock;
 use crate::commit::Committed;
 use crate::database::Database;
-use crate::holders::{Closer, Holder};
-use crate::locks::Patience;
+use crate::holders::{Closer, Hold, Holder};
+use crate::locks::{LockKey, LockMode, Patience};
 use crate::one_shot::QueryLimits;
 use crate::one_shot::profile::Profile;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
@@ -34,13 +37,15 @@ use crate::transaction::{Modes, Transaction};
 use apart::UnderWay;
 pub use apart::{Answered, Apart};
 use cursor::Cursor;
-use env::{SessionState, StatementEnvironment};
+use env::{Everyday, SessionState, StatementEnvironment};
 pub use known::{Known, Unlearned};
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
+use planner::scalar::table_func::LockedRows;
+use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
 pub use statement::CachedPlan;
@@ -73,20 +78,28 @@ pub struct Session {
     /// What was forgotten when this session last let go of what had ended.
     released_at: CommitTime,
     cancel: Arc<CancelFlag>,
+    /// What ends its statements.
+    account: Arc<Account>,
+    /// The same, for threads that join.
+    overseer: Arc<dyn Overseer>,
+    /// Whether a statement has begun and was not executed yet.
+    begun: bool,
     active: Option<Active>,
     notices: Vec<Notice>,
     reported: BTreeMap<String, String>,
     /// The version of the settings that `reported` is of.
     reported_version: u64,
-    /// SQL-level PREPARE.
-    statements: HashMap<String, Arc<Prepared>>,
     cursors: HashMap<String, Cursor>,
+    /// What cursors have given and is not on the client's line yet.
+    in_hand: Option<Arc<Hold>>,
     /// Cursors of subscriptions.
     subscribed: HashMap<String, Subscribed>,
     statement_started: i64,
     deadline: Option<Instant>,
     /// What the last commit gave.
     committed: Committed,
+    /// The statement has been committed before its rows are read.
+    stands: bool,
     /// What counts the statement's operators, while EXPLAIN ANALYZE runs it.
     profile: Option<Arc<Profile>>,
     /// Materialized views that the transaction has made WITH DATA: whoever commits waits until they are filled.
@@ -95,6 +108,8 @@ pub struct Session {
     under_way: Option<UnderWay>,
     /// Statements that have been run in this implicit transaction.
     company: Option<Company>,
+    /// How many EXECUTEs run within each other.
+    nested: usize,
 }
 
 /// What shares an implicit transaction: a statement that must be alone says so.
@@ -122,6 +137,8 @@ impl Session {
         for (name, value) in &options.settings {
             state.settings.start(name, value)?;
         }
+        let cancel: Arc<CancelFlag> = Arc::default();
+        let account = Account::of_session(database, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
         Ok(Session {
@@ -134,19 +151,24 @@ impl Session {
             state: Arc::new(Mutex::new(state)),
             user: options.user.into(),
             database_name: name.into(),
-            cancel: Arc::default(),
+            cancel,
+            overseer: account.clone(),
+            account,
+            begun: false,
             active: None,
             notices: Vec::new(),
-            statements: HashMap::new(),
             cursors: HashMap::new(),
+            in_hand: None,
             subscribed: HashMap::new(),
             statement_started: clock::now_micros(),
             deadline: None,
             committed: Committed::default(),
+            stands: false,
             profile: None,
             unfilled: Vec::new(),
             under_way: None,
             company: None,
+            nested: 0,
         })
     }
 
@@ -211,6 +233,12 @@ impl Session {
         text
     }
 
+    /// All that statements gave is on the client's line.
+    pub fn sent(&mut self) {
+        self.in_hand = None;
+        self.subscribed.values_mut().for_each(Subscribed::sent);
+    }
+
     /// Whether the session is in a transaction block.
     pub fn status(&self) -> TransactionStatus {
         match &self.active {
@@ -222,7 +250,8 @@ impl Session {
 
     /// Splits a query string.
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
-        Ok(planner::parse::parse(sql)?)
+        let _overseen = self.oversee();
+        poll::unwinds_to(|| Ok(planner::parse::parse(sql)?))
     }
 
     /// Resolves and plans a statement. Some parameter types may be known.
@@ -231,15 +260,22 @@ impl Session {
         parsed: ParsedStatement,
         param_types: &[Option<ScalarType>],
     ) -> Result<Arc<Prepared>, SqlError> {
-        if self.status() == TransactionStatus::Failed && !ends_failed_block(&parsed.statement) {
-            return Err(block_failed());
-        }
-        let catalog = self.catalog();
-        let mut prepared = statement::prepare(parsed, &catalog, param_types)?;
-        if let Some(columns) = self.late_columns(&prepared.statement) {
-            prepared.columns = Some(columns);
-        }
-        Ok(Arc::new(prepared))
+        Ok(Arc::new(self.planned(parsed, param_types)?))
+    }
+
+    fn planned(&self, parsed: ParsedStatement, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
+        self.refuse_failed(&parsed.statement)?;
+        let _overseen = self.oversee();
+        poll::unwinds_to(|| statement::prepare(parsed, &self.catalog(), param_types))
+    }
+
+    fn is_failed(&self) -> bool {
+        self.active.as_ref().is_some_and(|active| active.failed)
+    }
+
+    /// 25P02 in a block that has failed, but for what ends it.
+    fn refuse_failed(&self, statement: &Statement) -> Result<(), SqlError> {
+        if self.is_failed() && !ends_failed_block(statement) { Err(block_failed()) } else { Ok(()) }
     }
 
     /// Runs a prepared statement. `in_script`: more statements of the same query string follow, so that they
@@ -250,17 +286,51 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        self.cancel.clear();
+        if !std::mem::take(&mut self.begun) {
+            if self.company.is_none() {
+                self.cancel.clear();
+            }
+            self.begin_on_account();
+        }
         self.statement_started = clock::now_micros();
-        let timeout = self.state.lock().everyday().statement_timeout;
-        self.deadline = timeout.map(|timeout| Instant::now() + timeout);
         self.execute_again(prepared, params, in_script)
+    }
+
+    /// A statement begins, which is parsed, planned and executed from here on, or goes on: with the timeout and the memory that
+    /// a statement has.
+    pub fn begin_statement(&mut self) {
+        self.begin_on_account();
+        self.begun = true;
+    }
+
+    fn begin_on_account(&mut self) {
+        let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, .. } = self.state.lock().everyday();
+        let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
+        let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
+        self.deadline = statement.into_iter().chain(transaction).min();
+        self.account.begin(self.deadline, statement_memory_bytes);
+    }
+
+    /// Before something is kept for later statements: 53200 if all sessions together hold too much already.
+    pub fn may_keep(&self) -> Result<(), SqlError> {
+        self.database.accounts.check_keeping(&self.database)
+    }
+
+    /// As long as this is held the calling thread works for the statement that has begun.
+    pub fn oversee(&self) -> Overseen {
+        poll::under(&self.overseer)
     }
 
     /// Whether a statement, run now, would be a transaction by itself of which nothing stays when it fails, so that
     /// it can be run again.
     pub fn stands_alone(&self, prepared: &Prepared) -> bool {
         self.active.is_none() && statement::is_repeatable(prepared)
+    }
+
+    /// What runs next stands alone, and no erasure is carried out beside it: those wait, and end it only when it takes too long.
+    pub fn hold_off_erasures(&mut self) -> Result<(), SqlError> {
+        let patience = self.patience();
+        self.transaction().lock(LockKey::Catalog, LockMode::Exclusive, &patience).map(|_| ())
     }
 
     /// Takes a statement back that stood alone. Its notices go with it.
@@ -276,17 +346,35 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        let _overseen = self.oversee();
         self.release_ended();
-        if self.status() == TransactionStatus::Failed && !ends_failed_block(&prepared.statement) {
-            return Err(block_failed());
+        self.stands = false;
+        self.refuse_failed(&prepared.statement)?;
+        if !ends_failed_block(&prepared.statement) {
+            self.check_not_ended()?;
         }
-        let response = self.run(prepared, params, in_script)?;
+        let response = poll::unwinds_to(|| self.run(prepared, params, in_script))?;
         if in_script {
             self.company = Some(Company::Script);
         } else if !prepared.statement.ends_or_begins_transaction() {
             self.company.get_or_insert(Company::Pipeline);
         }
         Ok(response)
+    }
+
+    /// 40001 if an erasure has ended the transaction: nothing of it is answered any more.
+    pub fn check_not_ended(&self) -> Result<(), SqlError> {
+        self.active.as_ref().map_or(Ok(()), |active| active.transaction.check_not_ended())
+    }
+
+    /// Whether what the last statement did was committed before its rows are read, as an erasure is: it is too late to cancel it.
+    pub fn stands(&self) -> bool {
+        self.stands
+    }
+
+    /// No statement runs any more, though its transaction may not have ended: `statement_timeout` is not for the time between.
+    pub fn ends_statement(&mut self) {
+        self.deadline = None;
     }
 
     /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks
@@ -305,13 +393,14 @@ impl Session {
 
     /// Ends the implicit transaction, if there is one: commits it, durably, before the client hears of it.
     pub fn complete(&mut self) -> Result<(), SqlError> {
+        let _overseen = self.oversee();
         self.company = None;
         match self.active.take() {
             Some(active) if active.block => {
                 self.active = Some(active);
                 Ok(())
             }
-            Some(active) => self.end(active, true).map(|_| ()),
+            Some(active) => poll::unwinds_to(|| self.end(active, true)).map(|_| ()),
             None => {
                 // What SET has done stands, though no transaction began.
                 self.state.lock().settings.end_transaction(true);
@@ -322,9 +411,13 @@ impl Session {
 
     /// After an error: the implicit transaction is rolled back, the block has failed.
     pub fn fail(&mut self, _error: &SqlError) {
+        let _alone = poll::alone();
         self.company = None;
         match self.active.take() {
             Some(mut active) if active.block => {
+                if !active.failed {
+                    active.transaction.fail();
+                }
                 active.failed = true;
                 active.transaction.release_ended();
                 self.active = Some(active);
@@ -341,7 +434,13 @@ impl Session {
         self.company = None;
         let unfilled = std::mem::take(&mut self.unfilled);
         if !commit || active.failed {
+            let _alone = poll::alone();
+            let changed_schema = active.transaction.overlay().changes_schema();
             drop(active);
+            if changed_schema {
+                let catalog = self.catalog();
+                self.state.lock().forget_dropped_sequences(&catalog);
+            }
             self.close_cursors(false);
             self.state.lock().settings.end_transaction(false);
             return Ok(false);
@@ -353,7 +452,8 @@ impl Session {
         self.committed = outcome?;
         unfilled.into_iter().for_each(|view| self.await_created(view));
         if !self.committed.erasures.is_empty() {
-            self.database.holders.end_older(self.database.forgotten_at(), &self.holder);
+            let wait = self.state.lock().everyday().forget_wait;
+            self.database.end_older(&self.holder, wait);
         }
         for Erasure { receipt, .. } in &self.committed.erasures {
             self.notices.push(Notice {
@@ -407,22 +507,23 @@ impl Session {
             timeout: self.state.lock().everyday().lock_timeout,
             deadline: self.deadline,
             cancel: self.cancel.clone(),
+            insists_from: None,
         }
     }
 
     fn limits(&self, time: CommitTime) -> QueryLimits {
-        QueryLimits {
-            cancel: self.cancel.clone(),
-            deadline: self.deadline,
-            memory_bytes_max: self.database.config.query_memory_bytes_max,
-            ended: self.database.ended_since(time),
-        }
+        let ended = match &self.active {
+            Some(active) => active.transaction.ended_since(time),
+            None => self.database.ended_since(time),
+        };
+        QueryLimits { account: self.account.clone(), ended }
     }
 
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
         let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
         EvalContext {
             params,
+            locked: LockedRows::default(),
             environment: Arc::new(StatementEnvironment {
                 database: self.database.clone(),
                 state: self.state.clone(),
@@ -432,8 +533,7 @@ impl Session {
                 user: self.user.clone(),
                 database_name: self.database_name.clone(),
                 backend: self.backend,
-                cancel: self.cancel.clone(),
-                deadline: self.deadline,
+                account: self.account.clone(),
                 modes: self.modes(),
             }),
         }

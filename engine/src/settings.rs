@@ -8,7 +8,7 @@ pub mod server;
 
 use crate::SqlError;
 use repr::datetime::Zone;
-use server::{SUBSCRIPTION_MEMORY, ServerSettings, VIEW_MEMORY, is_shared};
+use server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, ServerSettings, VIEW_MEMORY, is_shared};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,6 +72,7 @@ static KNOWN: &[Known] = &[
     known("default_transaction_isolation", "read committed", Kind::OneOf(ISOLATION_LEVELS)),
     known("default_transaction_read_only", "off", Kind::Bool),
     known("dogwood.auto_views", "on", Kind::Bool),
+    known("dogwood.forget_wait", "1000", Kind::Milliseconds),
     known("dogwood.restoring", "off", Kind::Bool),
     known(SUBSCRIPTION_MEMORY, "262144", Kind::Kilobytes),
     known(VIEW_MEMORY, "1048576", Kind::Kilobytes),
@@ -110,17 +111,20 @@ static KNOWN: &[Known] = &[
     known("row_security", "on", Kind::Bool),
     known("search_path", "\"$user\", public", Kind::Text),
     known("server_encoding", "UTF8", Kind::ReadOnly),
+    known(SERVER_MEMORY, "4194304", Kind::Kilobytes),
     known("server_version", "15.8", Kind::ReadOnly),
     known("server_version_num", "150008", Kind::ReadOnly),
     known("session_authorization", "", Kind::Text),
     known("ssl", "off", Kind::ReadOnly),
     known("standard_conforming_strings", "on", Kind::OneOf(&["on"])),
+    known("statement_memory", "1048576", Kind::Kilobytes),
     known("statement_timeout", "30000", Kind::Milliseconds),
     known("synchronize_seqscans", "on", Kind::Bool),
     known("synchronous_commit", "on", Kind::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
     Known { name: "timezone", shown: "TimeZone", default: "UTC", kind: Kind::Zone },
     known("transaction_isolation", "read committed", Kind::OneOf(ISOLATION_LEVELS)),
     known("transaction_read_only", "off", Kind::Bool),
+    known("transaction_timeout", "0", Kind::Milliseconds),
     known("work_mem", "4096", Kind::Kilobytes),
     known("xmloption", "content", Kind::OneOf(&["content", "document"])),
 ];
@@ -343,6 +347,13 @@ impl Settings {
     pub fn timeout(&self, name: &str) -> Option<Duration> {
         let milliseconds: u64 = self.get(name)?.parse().ok()?;
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+    }
+
+    /// A size in bytes.
+    pub fn size(&self, name: &str) -> usize {
+        self.get(name)
+            .and_then(|kilobytes| kilobytes.parse::<usize>().ok())
+            .map_or(usize::MAX, |kilobytes| kilobytes << 10)
     }
 
     /// Whether a boolean setting is on.
@@ -706,7 +717,7 @@ mod tests {
 
     #[test]
     fn what_is_set_for_all_sessions_is_seen_by_all() {
-        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30, 256 << 20));
+        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30, 256 << 20, 4 << 30));
         let (mut one, mut other) = (Settings::default(), Settings::default());
         one.share(&server);
         other.share(&server);

@@ -3,6 +3,7 @@
 //! Made once per catalog version. It holds no state of rows; an edge here is a description that
 //! `ownership` evaluates over readers.
 
+use crate::locks::LockMode;
 use crate::sar::plan::TraversalPlan;
 use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
 use planner::ownership::graph::{KeyForm, key_form};
@@ -367,6 +368,16 @@ impl TableShape {
     /// One of the table's indexes.
     pub fn index(&self, id: IndexId) -> &Index {
         self.table.index(id).expect("an edge or foreign key names an index of its table")
+    }
+    /// How strongly a row is locked of which these columns change: a key that others may refer to goes only from a row that
+    /// nobody else has locked.
+    pub fn update_mode(&self, columns: &[ColumnIndex]) -> LockMode {
+        let mut keys = self.table.indexes.iter().filter(|index| index.unique);
+        if keys.any(|index| index.columns.iter().any(|column| columns.contains(column))) {
+            LockMode::Exclusive
+        } else {
+            LockMode::NoKeyUpdate
+        }
     }
     /// The unique index over exactly these columns, in this order.
     pub fn unique_index(&self, columns: &[ColumnIndex]) -> Option<&Index> {

@@ -10,7 +10,7 @@ use crate::help::{self, HELPED_ITEMS_MIN};
 use crate::holders::{Hold, Holder};
 use crate::known::{Known, OwnersSeen};
 use crate::layered::Layered;
-use crate::locks::{Granted, LockKey, LockMode, Patience, TransactionId};
+use crate::locks::{Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
 use crate::overlay::{Mark, Overlay};
 use crate::ownership::Derivation;
 use crate::published::Published;
@@ -18,7 +18,9 @@ use crate::reader::Reader;
 use crate::recall::Recall;
 use crate::write::foreign_key::{self, DeferredCheck, KeptParents};
 use planner::catalog::ConstraintName;
+use repr::{CommitTime, poll};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What a transaction sees of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,7 @@ pub struct Modes {
 struct Savepoint {
     name: String,
     mark: Mark,
+    locks: LockMark,
     modes: Modes,
     deferred: usize,
     constraint_modes: usize,
@@ -103,10 +106,16 @@ pub struct Transaction {
     pub parents: KeptParents,
     /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
     pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
+    /// Its last definition was made while `dogwood.restoring` was on: the graph may be incomplete at COMMIT.
+    pub restoring: bool,
     /// `now()`: microseconds since 2000-01-01.
     pub started_at: i64,
+    /// When it began, for `transaction_timeout`.
+    pub began: Instant,
 }
 
+// An erasure leaves whoever holds a lock so long to end by itself, once it has waited for as long as it should.
+const INSISTENCE: Duration = Duration::from_millis(20);
 // A derivation that loses against others is repeated; its rows being locked, it wins in the end.
 const PREPARE_ATTEMPTS_MAX: usize = 100;
 
@@ -114,8 +123,10 @@ impl Transaction {
     /// Begins one.
     pub fn begin(database: &Arc<Database>, holder: &Arc<Holder>, modes: Modes, now: i64) -> Transaction {
         let schema = database.published.load().schema.clone();
+        let id = database.next_transaction();
+        holder.fate.begin(id);
         Transaction {
-            id: database.next_transaction(),
+            id,
             database: database.clone(),
             modes,
             overlay: Arc::new(Overlay::new(schema)),
@@ -131,7 +142,9 @@ impl Transaction {
             deferred: Vec::new(),
             parents: KeptParents::default(),
             constraint_modes: Vec::new(),
+            restoring: false,
             started_at: now,
+            began: Instant::now(),
         }
     }
 
@@ -173,6 +186,7 @@ impl Transaction {
     /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
     /// since a REPEATABLE READ snapshot was taken.
     pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
+        self.check_not_ended()?;
         self.release_ended();
         self.has_looked = true;
         let (base, hold) = match (&self.snapshot, self.modes.isolation) {
@@ -260,13 +274,59 @@ impl Transaction {
         view.recalling(recall.clone())
     }
 
+    /// 40001 if an erasure has ended the transaction.
+    pub fn check_not_ended(&self) -> Result<(), SqlError> {
+        if self.holder.fate.is_ended(self.id) { Err(crate::error::transaction_ended()) } else { Ok(()) }
+    }
+
+    /// For `QueryLimits`: whether it has ended, or a snapshot of this time.
+    pub fn ended_since(&self, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
+        let (database, holder, id) = (self.database.clone(), self.holder.clone(), self.id);
+        Arc::new(move || {
+            let ended = || holder.fate.is_ended(id).then(crate::error::transaction_ended);
+            database.check_not_ended(time).err().or_else(ended)
+        })
+    }
+
+    /// No erasure ends it from here on: it is one, or what it does now is to be finished first.
+    pub fn shield(&self) {
+        self.holder.fate.shield(self.id);
+    }
+
+    /// See `shield`.
+    pub fn unshield(&self) {
+        self.holder.fate.open(self.id);
+    }
+
     /// Takes a lock until the transaction ends.
     pub fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<Granted, SqlError> {
+        self.check_not_ended()?;
+        poll::step()?;
         let ended = || match &self.snapshot {
             OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
             OneSnapshot::Open | OneSnapshot::Ended => None,
         };
-        self.database.locks.lock(self.id, key, mode, patience, &ended)
+        let ended = || self.check_not_ended().err().or_else(ended);
+        let locks = &self.database.locks;
+        let Some(insists_from) = patience.insists_from else {
+            return locks.lock(self.id, key, mode, patience, &ended);
+        };
+        let until = patience.timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            let round = insists_from.saturating_duration_since(Instant::now()).max(INSISTENCE);
+            let round = until.map_or(round, |until| round.min(until.saturating_duration_since(Instant::now())));
+            let round = Patience { timeout: Some(round), ..patience.clone() };
+            match locks.lock(self.id, key.clone(), mode, &round, &ended) {
+                Err(error) if error.code == "55P03" && until.is_none_or(|until| Instant::now() < until) => {}
+                outcome => return outcome,
+            }
+            for holder in locks.holders_against(self.id, &key, mode) {
+                // It cannot be committed any more, whatever it does.
+                if self.database.holders.end_transaction(holder) {
+                    locks.release(holder);
+                }
+            }
+        }
     }
 
     /// Where the overlay stands, to undo a statement.
@@ -283,6 +343,7 @@ impl Transaction {
         self.savepoints.push(Savepoint {
             name,
             mark: self.overlay.mark(),
+            locks: self.database.locks.mark(self.id),
             modes: self.modes,
             deferred: self.deferred.len(),
             constraint_modes: self.constraint_modes.len(),
@@ -295,11 +356,25 @@ impl Transaction {
         self.savepoints.truncate(position);
         Ok(position)
     }
+    /// A statement has failed: what was locked since the last savepoint is free, for nothing that was done under it stays.
+    pub fn fail(&mut self) {
+        let locks = self.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
+        self.release_since(locks);
+    }
+
+    fn release_since(&mut self, locks: LockMark) {
+        self.database.locks.release_since(self.id, locks);
+        // What was found under these locks may go or change hands.
+        self.parents = KeptParents::default();
+        self.owners_seen = Arc::default();
+    }
+
     /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
     pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
         let position = self.find_savepoint(name)?;
-        let Savepoint { mark, modes, deferred, constraint_modes, cursors, .. } = self.savepoints[position];
+        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, .. } = self.savepoints[position];
         self.roll_back_to(mark);
+        self.release_since(locks);
         self.modes = modes;
         self.deferred.truncate(deferred);
         self.constraint_modes.truncate(constraint_modes);
@@ -327,8 +402,11 @@ impl Transaction {
         said.map_or(constraint.initially_deferred, |(_, deferred)| *deferred)
     }
 
-    /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it.
+    /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it. Who cancels it, or is out of time,
+    /// before the pipeline takes over has changed nothing (57014); afterwards it ends, and says what it did.
     pub fn commit(mut self, patience: &Patience) -> Result<Committed, SqlError> {
+        // Who commits lets go of its locks soon by itself.
+        self.shield();
         let mut prepared = self.prepared.take();
         if prepared.is_none() && !self.is_to_be_committed(patience)? {
             return Ok(Committed::default());
@@ -341,6 +419,10 @@ impl Transaction {
                     None => continue,
                 },
             };
+            patience.check()?;
+            if !self.holder.fate.hand_over(self.id) {
+                return Err(crate::error::transaction_ended());
+            }
             match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
                 Outcome::Committed(committed) => return Ok(committed),
                 Outcome::Refused(error) => return Err(error),
@@ -360,7 +442,12 @@ impl Transaction {
             return Ok(None);
         }
         self.prepared = self.prepare()?;
-        Ok(self.prepared.take_if(|prepared| prepared.erasures.is_empty()))
+        patience.check()?;
+        let prepared = self.prepared.take_if(|prepared| prepared.erasures.is_empty());
+        if prepared.is_some() && !self.holder.fate.hand_over(self.id) {
+            return Err(crate::error::transaction_ended());
+        }
+        Ok(prepared)
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
@@ -381,6 +468,7 @@ impl Transaction {
 
     /// Whether there is something to commit; its deferred checks are done then.
     fn is_to_be_committed(&mut self, patience: &Patience) -> Result<bool, SqlError> {
+        self.check_not_ended()?;
         self.release_ended();
         if self.overlay.is_empty() {
             return Ok(false);
@@ -388,6 +476,9 @@ impl Transaction {
         if let OneSnapshot::Ended = self.snapshot {
             // What it writes may have been read from the person who is forgotten.
             return Err(crate::error::snapshot_ended());
+        }
+        if self.overlay.changes_schema() {
+            planner::ownership::check(self.overlay.catalog(), self.restoring)?;
         }
         foreign_key::check_deferred(self, patience, None)?;
         Ok(true)
@@ -431,6 +522,7 @@ fn kept_changing() -> SqlError {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        self.holder.fate.leave(self.id);
         self.database.locks.release(self.id);
         if self.overlay.len() >= HELPED_ITEMS_MIN {
             help::discard(self.overlay.clone());

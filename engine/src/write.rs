@@ -18,7 +18,7 @@ use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
 use planner::plan::RowChecks;
 use planner::scalar::EvalContext;
 use repr::hash::HashMap;
-use repr::{Datum, Id, IndexId, RelationId, Row, RowKey};
+use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use std::sync::Arc;
 use unique::UniqueCheck;
 
@@ -90,6 +90,7 @@ impl<'a> Writer<'a> {
         row: &mut [Datum],
         before: Option<&[Datum]>,
     ) -> Result<(), SqlError> {
+        poll::step()?;
         let table = shape.table();
         for (column, expression) in &checks.generated {
             row[*column] = expression.eval(row, &self.context)?;
@@ -231,6 +232,7 @@ impl<'a> Writer<'a> {
 
     /// Writes a row's new version to the overlay.
     pub fn set(&mut self, shape: &TableShape, row_key: &RowKey, row: Option<Row>) -> Result<(), SqlError> {
+        poll::step()?;
         let relation = shape.id();
         let changes = self.transaction.overlay().table(relation);
         let known = changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key));
@@ -268,9 +270,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Locks an existing row and gives its newest version; `None` if it is gone.
-    pub fn lock_row(&mut self, shape: &TableShape, row_key: &RowKey) -> Result<Option<Vec<Datum>>, SqlError> {
+    pub fn lock_row(
+        &mut self,
+        shape: &TableShape,
+        row_key: &RowKey,
+        mode: LockMode,
+    ) -> Result<Option<Vec<Datum>>, SqlError> {
         let key = LockKey::Row(shape.id(), row_key.clone());
-        self.transaction.lock(key, LockMode::Exclusive, &self.patience)?;
+        self.transaction.lock(key, mode, &self.patience)?;
         let newest = self.transaction.latest_view().get(shape.table(), row_key)?;
         Ok(newest.map(|row| shape.unpack(&row)))
     }
@@ -301,10 +308,10 @@ impl<'a> Writer<'a> {
     /// What must hold once every referential action has been taken: of the rows that are left, and no others.
     fn check(&mut self) -> Result<(), SqlError> {
         for key in std::mem::take(&mut self.unreferenced) {
-            foreign_key::require_no_referrer(self.transaction, &key)?;
+            foreign_key::require_no_referrer(self.transaction, &self.patience, &key)?;
         }
         for check in std::mem::take(&mut self.unique) {
-            unique::check(self.transaction, &check)?;
+            unique::check(self.transaction, &check, &self.patience)?;
         }
         for parent in std::mem::take(&mut self.parents) {
             foreign_key::require_parent(self.transaction, &self.patience, &parent)?;

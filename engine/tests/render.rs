@@ -8,9 +8,11 @@ mod naive;
 mod random;
 
 use engine::SqlError;
+use engine::account::Account;
 use engine::one_shot::stream::{Locals, streams};
 use engine::one_shot::watch::Watch;
 use engine::one_shot::{NoSystemRows, OneShot, QueryLimits, run};
+use engine::protocol::CancelFlag;
 use engine::render::source::run_to_completion;
 use memory::{
     COUNT, DIVIDE, EQUAL, LESS, LIST, MAX, Memory, PLUS, Random, SERIES, SUM, aggregate, call, column, context, filter,
@@ -19,9 +21,14 @@ use memory::{
 use naive::{Naive, bag};
 use planner::plan::{Access, Finishing, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
+use repr::poll::{self, Overseer};
 use repr::{ColumnType, Datum, Numeric, RelationId, Row, ScalarType};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// What a query may hold is what the allocator says.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn small_tables(random: &mut Random) -> Arc<Memory> {
     let table = |id: u32, random: &mut Random| {
@@ -48,6 +55,8 @@ fn all(plan: Plan, memory: &Arc<Memory>, limits: QueryLimits) -> Result<Vec<Vec<
 }
 
 fn finished(query: Query, memory: &Arc<Memory>, limits: QueryLimits) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let overseer: Arc<dyn Overseer> = limits.account.clone();
+    let _overseen = poll::under(&overseer);
     run(Arc::new(query), memory.clone(), context(Vec::new()), limits)?.collect()
 }
 
@@ -160,9 +169,9 @@ fn finishing_orders_limits_and_projects() {
             .into_iter()
             .map(|row| vec![row[2].clone(), row[0].clone(), row[2].clone()])
             .collect();
-        let finishing =
-            Finishing { order_by, limit: limit.map(literal), offset: offset.map(literal), project: vec![2, 0, 2] };
-        let query = Query { plan, finishing, columns: Vec::new(), locks: Vec::new() };
+        let (limit, offset) = (limit.map(literal), offset.map(literal));
+        let finishing = Finishing { order_by, limit, offset, late: Vec::new(), project: vec![2, 0, 2] };
+        let query = Query { plan, finishing, columns: Vec::new(), locks: Vec::new(), locking: Vec::new() };
         assert_eq!(finished(query, &memory, limits()).unwrap(), expected, "seed {seed}");
     }
 }
@@ -193,6 +202,7 @@ fn groups_are_equal_by_sql_equality() {
         null_safe: false,
         kind: MatchKind::Inner,
         mfp: Mfp::identity(2),
+        range: None,
     };
     assert_eq!(all(join, &memory, limits()).unwrap().len(), 10);
 }
@@ -244,6 +254,7 @@ fn errors_of_rows_end_the_query_unless_the_row_is_filtered_before() {
         null_safe,
         kind: MatchKind::Anti,
         mfp: Mfp::identity(3),
+        range: None,
     };
     assert_eq!(all(join(true), &memory, limits()).unwrap_err().code, "22012");
     let reduce = |function| Plan::Reduce {
@@ -350,6 +361,7 @@ fn reachable(how: &str, distinct: bool) -> Plan {
             null_safe: false,
             kind: MatchKind::Inner,
             mfp: Mfp { project: vec![2], ..Mfp::identity(4) },
+            range: None,
         },
     };
     let step = match how {
@@ -428,6 +440,7 @@ fn enormous() -> Plan {
             null_safe: true,
             kind: MatchKind::Inner,
             mfp: Mfp { project: vec![0], ..Mfp::identity(arity) },
+            range: None,
         }
     };
     let join = cross(cross(scan(1), scan(1)), cross(scan(1), scan(1)));
@@ -442,8 +455,8 @@ fn thousand_rows() -> Arc<Memory> {
 #[test]
 fn cancel_deadline_and_forgetting_end_a_query() {
     let memory = thousand_rows();
-    let cancelled = limits();
-    let flag = cancelled.cancel.clone();
+    let flag: Arc<CancelFlag> = Arc::default();
+    let cancelled = QueryLimits { account: Account::new(flag.clone(), None, 1 << 30), ..limits() };
     let canceller = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         flag.cancel();
@@ -453,7 +466,8 @@ fn cancel_deadline_and_forgetting_end_a_query() {
     canceller.join().unwrap();
 
     for plan in [enormous(), Plan::Mfp(Box::new(endless()), filter(2, call(&LESS, column(1), literal(0))))] {
-        let late = QueryLimits { deadline: Some(Instant::now() + Duration::from_millis(50)), ..limits() };
+        let deadline = Some(Instant::now() + Duration::from_millis(50));
+        let late = QueryLimits { account: Account::new(Arc::default(), deadline, 1 << 30), ..limits() };
         let error = all(plan.clone(), &memory, late).unwrap_err();
         assert_eq!((error.code, error.message.as_str()), ("57014", "canceling statement due to statement timeout"));
         let start = Instant::now();
@@ -473,7 +487,7 @@ fn memory_is_bounded_on_every_path() {
         let width = engine::render::arity(&plan);
         let mut query = query(plan, width);
         query.finishing.order_by = order_by;
-        finished(query, &memory, QueryLimits { memory_bytes_max: 2 << 20, ..limits() })
+        finished(query, &memory, QueryLimits { account: Account::new(Arc::default(), None, 2 << 20), ..limits() })
     };
     let millions = || series(scan(1), literal(10_000));
     let distinct = |input| Plan::Reduce {
@@ -491,6 +505,7 @@ fn memory_is_bounded_on_every_path() {
         null_safe: false,
         kind: MatchKind::Left,
         mfp: Mfp::identity(7),
+        range: None,
     };
     for (name, result) in [
         ("sort", bounded(millions(), ascending.clone())),
@@ -521,7 +536,7 @@ fn memory_is_bounded_on_every_path() {
     let mut first = query(series(scan(1), literal(200)), 4);
     first.finishing.order_by = ascending;
     first.finishing.limit = Some(literal(7));
-    let limits = QueryLimits { memory_bytes_max: 2 << 20, ..limits() };
+    let limits = QueryLimits { account: Account::new(Arc::default(), None, 2 << 20), ..limits() };
     assert_eq!(finished(first, &memory, limits).unwrap().len(), 7);
 }
 
@@ -536,6 +551,7 @@ fn an_unread_result_ends_its_dataflow_and_blocks_nobody() {
         null_safe: true,
         kind: MatchKind::Inner,
         mfp: Mfp::identity(6),
+        range: None,
     };
     // More open results than dataflows that may compute at once.
     let mut open: Vec<_> = (0..8)

@@ -136,6 +136,7 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
             null_safe: false,
             kind: *kind,
             mfp: mfp.clone(),
+            range: None,
         };
     }
 }

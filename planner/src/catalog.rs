@@ -3,6 +3,10 @@
 //! An immutable value behind an `Arc`; DDL makes a new one with `version` + 1. It stands in the commit
 //! order like data, so a plan is valid for exactly the version it was made against. Pure: no storage.
 
+mod declaration;
+
+pub use declaration::{IndexColumn, IndexDeclaration};
+
 use repr::{ColumnIndex, ColumnType, Datum, Id, IndexId, RelationId, SequenceId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,6 +159,9 @@ pub struct Index {
     /// Of hashed keys: holds also rows of which a column, but not every column, is NULL. Indexes of old folders do not.
     #[serde(default)]
     pub nulls: bool,
+    /// What else was declared.
+    #[serde(default)]
+    pub declared: IndexDeclaration,
 }
 
 /// A constraint's name and when it is checked.
@@ -268,7 +275,7 @@ pub enum RuleAction {
     DeleteRow,
 }
 
-/// A sequence. Its current value stands outside transactions, in storage.
+/// A sequence. What it counts stands outside transactions, in storage; what it is, which counter it counts by among it, stands here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sequence {
     /// Its id.
@@ -289,6 +296,13 @@ pub struct Sequence {
     pub cycle: bool,
     /// OWNED BY: dropped with that column.
     pub owned_by: Option<(RelationId, ColumnIndex)>,
+    /// Which counter it counts by: each making and each restart has a new one, so that a rollback finds the one before as it
+    /// was. 0 in folders that are older than this.
+    #[serde(default)]
+    pub generation: u64,
+    /// The first value of this generation; none is START's.
+    #[serde(default)]
+    pub first: Option<i64>,
 }
 
 /// CREATE TYPE … AS ENUM.
@@ -331,6 +345,13 @@ impl Catalog {
     /// The table or view of that id.
     pub fn table(&self, id: RelationId) -> Option<&Arc<Table>> {
         self.relations.get(&id)
+    }
+}
+
+impl Index {
+    /// Whether it is of that column, or has it included.
+    pub fn mentions(&self, column: ColumnIndex) -> bool {
+        self.columns.contains(&column) || self.declared.include.contains(&column)
     }
 }
 

@@ -165,11 +165,15 @@ impl<'a> Text<'a> {
     }
 
     fn query(&mut self, query: &Query) {
+        for (number, locking) in &query.locking {
+            self.line(format_args!("First, as locked_rows({number})"));
+            self.nested(|text| text.query(locking));
+        }
         self.finish(&query.finishing);
         for lock in &query.locks {
-            let mode = if lock.exclusive { "exclusively" } else { "shared" };
             let table = self.relation(lock.table);
-            self.nested(|text| text.line(format_args!("Lock {table} {mode} by #{}", lock.key_column)));
+            let clause = lock.strength.words();
+            self.nested(|text| text.line(format_args!("Lock {table} for {clause} by #{}", lock.key_column)));
         }
         self.nested(|text| text.plan(&query.plan));
     }
@@ -186,6 +190,9 @@ impl<'a> Text<'a> {
             if let Some(bound) = bound {
                 let _ = write!(notes, " {word} {}", expr::scalar(bound));
             }
+        }
+        if !finishing.late.is_empty() {
+            let _ = write!(notes, " then map ({})", expr::scalars(&finishing.late));
         }
         let _ = write!(notes, " output {}", columns(&finishing.project));
         self.line(format_args!("Finish{notes}"));

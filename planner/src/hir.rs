@@ -212,6 +212,9 @@ pub struct HirQuery {
     pub columns: Vec<OutputColumn>,
     /// FOR UPDATE/SHARE: the tables, with the column of `relation` that has the row key.
     pub locks: Vec<RowLock>,
+    /// Subqueries that lock rows, by number: each is run once, before the rest, in this order. `table_func::LOCKED_ROWS` gives
+    /// the rows that it was left with.
+    pub locking: Vec<(usize, HirQuery)>,
 }
 
 /// One column of a result.
@@ -225,6 +228,40 @@ pub struct OutputColumn {
     pub origin: Option<(RelationId, usize)>,
 }
 
+/// How strongly a row is locked, from the weakest: each conflicts with all that the one before conflicts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockStrength {
+    /// FOR KEY SHARE: against deletion and new keys.
+    KeyShare,
+    /// FOR SHARE: against every change.
+    Share,
+    /// FOR NO KEY UPDATE: alone, but for KEY SHARE.
+    NoKeyUpdate,
+    /// FOR UPDATE: alone.
+    Update,
+}
+
+impl LockStrength {
+    /// All of them.
+    pub const ALL: [LockStrength; 4] =
+        [LockStrength::KeyShare, LockStrength::Share, LockStrength::NoKeyUpdate, LockStrength::Update];
+
+    /// As it is written behind FOR, in lower case.
+    pub fn words(self) -> &'static str {
+        match self {
+            LockStrength::KeyShare => "key share",
+            LockStrength::Share => "share",
+            LockStrength::NoKeyUpdate => "no key update",
+            LockStrength::Update => "update",
+        }
+    }
+
+    /// As messages name the clause.
+    pub fn clause(self) -> String {
+        format!("FOR {}", self.words().to_uppercase())
+    }
+}
+
 /// FOR UPDATE, NO KEY UPDATE, SHARE, KEY SHARE of one table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowLock {
@@ -232,21 +269,21 @@ pub struct RowLock {
     pub table: RelationId,
     /// The column with its row key.
     pub key_column: usize,
-    /// Exclusive (UPDATE, NO KEY UPDATE) or shared.
-    pub exclusive: bool,
+    /// How strongly.
+    pub strength: LockStrength,
     /// What to do when the row is locked.
     pub wait: LockWait,
 }
 
-/// NOWAIT and SKIP LOCKED.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// NOWAIT and SKIP LOCKED. Of two for one table the later here counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockWait {
     /// Wait (up to lock_timeout).
     Wait,
-    /// 55P03 at once.
-    NoWait,
     /// Leave the row out.
     SkipLocked,
+    /// 55P03 at once.
+    NoWait,
 }
 
 /// A whole write. Expressions here have no subqueries and no outer levels (`Column { level: 0, .. }` only):
@@ -259,6 +296,17 @@ pub enum WriteHir {
     Update(UpdateHir),
     /// DELETE [USING].
     Delete(DeleteHir),
+}
+
+impl WriteHir {
+    /// What gives its rows.
+    pub fn source_mut(&mut self) -> &mut HirQuery {
+        match self {
+            WriteHir::Insert(insert) => &mut insert.source,
+            WriteHir::Update(update) => &mut update.source,
+            WriteHir::Delete(delete) => &mut delete.source,
+        }
+    }
 }
 
 /// `plan::RowChecks` before lowering, over the physical row.

@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod delta;
+mod deparse;
 pub mod entry;
 pub mod error;
 pub mod explain;

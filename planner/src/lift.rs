@@ -153,12 +153,13 @@ fn lift_relation(
     let place = |column: &usize| own.iter().position(|kept| kept == column).unwrap_or(0);
     let outer = Finishing {
         order_by: finishing.order_by.iter().map(|order| Order { column: place(&order.column), ..*order }).collect(),
+        late: Vec::new(),
         project: finishing.project.iter().map(&place).collect(),
         limit: finishing.limit,
         offset: finishing.offset,
     };
     let (kept, key) = kept(&relation, own, arity, distinct);
-    let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, project: kept };
+    let inner = Finishing { order_by: finishing.order_by, limit: None, offset: None, late: Vec::new(), project: kept };
     let optimized = transform::optimize(MirQuery { relation, finishing: inner, columns, locks, next_local }, catalog)?;
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);

@@ -14,6 +14,7 @@ mod aggregate;
 mod branch;
 mod env;
 mod filter;
+mod mark;
 mod ordered;
 mod peel;
 mod relation;
@@ -32,7 +33,9 @@ use crate::plan::{self, LocalId};
 use crate::scalar::ScalarExpr;
 use crate::transform;
 use env::{Env, OuterColumn};
+use ordered::By;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use write::{plan_checks, plan_expr, plan_write};
 
@@ -40,7 +43,11 @@ pub use write::{plan_checks, plan_expr, plan_write};
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {
     let lowered = lower_query(hir, catalog)?;
     let optimized = transform::optimize(lowered, catalog)?;
-    physical::query(optimized, catalog, forms)
+    let mut planned = physical::query(optimized, catalog, forms)?;
+    for (number, locking) in &hir.locking {
+        planned.locking.push((*number, Arc::new(plan_query(locking, catalog, forms)?)));
+    }
+    Ok(planned)
 }
 
 /// A query on the MIR rungs: the relation, and what is done with its rows outside the dataflow.
@@ -62,8 +69,8 @@ pub struct MirQuery {
 pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanError> {
     let mut lowering = Lowering { catalog, next_local: 0, ctes: BTreeMap::new() };
     // The order of a subquery that is all there is holds for the result, as users of PostgreSQL expect.
-    let inherits = hir.order_by.is_empty() && hir.limit.is_none() && hir.offset.is_none();
-    let carried = if inherits { ordered::carry(&hir.relation) } else { None };
+    let inherits = hir.order_by.is_empty();
+    let carried = if inherits { ordered::carry(&hir.relation, By::OrderBy, &|_| None) } else { None };
     let (source, order_by) = match &carried {
         Some((relation, order)) => (relation, order),
         None => (&hir.relation, &hir.order_by),
@@ -73,6 +80,7 @@ pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanEr
         order_by: order_by.clone(),
         limit: hir.limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,
         offset: hir.offset.as_ref().map(|offset| columnless(offset, "OFFSET")).transpose()?,
+        late: Vec::new(),
         project: hir.project.clone(),
     };
     Ok(MirQuery {
@@ -106,8 +114,10 @@ struct Cte {
     id: LocalId,
     /// The outer columns that it depends on: its first columns, in this order.
     key: Vec<OuterColumn>,
-    /// All its columns' types, the key's first.
+    /// All its columns' types, the key's first, those that order it last.
     types: Types,
+    /// Its order, the key left out.
+    order: Option<ordered::Ordered>,
 }
 
 impl Lowering<'_> {
@@ -135,6 +145,11 @@ impl Lowering<'_> {
         let get = Mir::GetLocal { id, types: value.types().into() };
         let body = body(self, get)?;
         Ok(Mir::Let { id, value: Box::new(value), body: Box::new(body) })
+    }
+
+    /// The order of a common table expression in scope.
+    fn cte_order(&self, id: CteId) -> Option<ordered::Ordered> {
+        self.ctes.get(&id)?.order.clone()
     }
 
     /// The outer columns that a relation reads, with `scopes` scopes around it.

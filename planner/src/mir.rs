@@ -7,7 +7,7 @@ pub mod expr;
 
 use crate::plan::{LocalId, MatchKind};
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
-use repr::{ColumnType, Datum, RelationId, ScalarType};
+use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use std::sync::Arc;
 
 /// Types of a relation's columns.
@@ -237,6 +237,7 @@ impl Mir {
 
     /// The number of columns.
     pub fn arity(&self) -> usize {
+        poll::step_or_unwind();
         match self {
             Mir::Constant { types, .. } | Mir::Get { types, .. } | Mir::GetLocal { types, .. } => types.len(),
             Mir::Map { input, exprs } => input.arity() + exprs.len(),
@@ -262,6 +263,7 @@ impl Mir {
 
     /// The types of all columns.
     pub fn types(&self) -> Vec<ColumnType> {
+        poll::step_or_unwind();
         match self {
             Mir::Constant { types, .. } | Mir::Get { types, .. } | Mir::GetLocal { types, .. } => types.to_vec(),
             Mir::Map { input, exprs } => {
@@ -320,6 +322,7 @@ impl Mir {
 
     /// Its inputs, in order.
     pub fn children(&self) -> Vec<&Mir> {
+        poll::step_or_unwind();
         match self {
             Mir::Constant { .. } | Mir::Get { .. } | Mir::GetLocal { .. } => Vec::new(),
             Mir::Map { input, .. }
@@ -341,6 +344,7 @@ impl Mir {
 
     /// Its inputs, to be replaced.
     pub fn children_mut(&mut self) -> Vec<&mut Mir> {
+        poll::step_or_unwind();
         match self {
             Mir::Constant { .. } | Mir::Get { .. } | Mir::GetLocal { .. } => Vec::new(),
             Mir::Map { input, .. }

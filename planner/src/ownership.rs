@@ -9,7 +9,7 @@ pub mod compliance;
 pub mod graph;
 pub mod path;
 
-pub use check::{Incomplete, check, incomplete};
+pub use check::{Incomplete, check, incomplete, malformed};
 pub use compliance::{ComplianceRow, Severity, compliance, dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};
 pub use path::Path;

@@ -5,6 +5,7 @@
 //! and reserves no word that PostgreSQL leaves free.
 
 pub mod annotation;
+pub mod bulk;
 pub mod copy;
 pub mod definition;
 pub mod dialect;
@@ -13,6 +14,9 @@ mod index;
 mod limits;
 mod maintenance;
 mod object;
+pub(crate) mod overriding;
+pub(crate) mod row_lock;
+mod select_into;
 mod sequence;
 mod session;
 mod splice;
@@ -24,6 +28,7 @@ mod table_command;
 pub mod template;
 pub mod utility;
 mod view;
+mod whole_row;
 
 pub use sqlparser::ast::Expr;
 
@@ -33,9 +38,10 @@ pub use statement::{ParsedStatement, Statement};
 use crate::error::PlanError;
 use dialect::DogwoodDialect;
 use grammar::{Grammar, Lines};
+use repr::poll;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer, Whitespace};
 
 /// The longest query string that is read.
 pub const QUERY_BYTES_MAX: usize = 16 << 20;
@@ -50,23 +56,32 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
         return Err(PlanError::new("54000", "query string is too long")
             .detail(format!("{} bytes, of at most {QUERY_BYTES_MAX}", sql.len())));
     }
+    let alone = |head: &str| parse_all(head).ok().filter(|parsed| parsed.len() == 1)?.pop();
+    match bulk::parse(sql, alone) {
+        Some(statement) => Ok(vec![statement]),
+        None => parse_all(sql),
+    }
+}
+
+/// The statements of a text, by their tokens.
+fn parse_all(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
     let lines = Lines::new(sql);
     let tokens = Tokenizer::new(&DogwoodDialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &lines, &error))?;
     let mut statements = Vec::new();
-    for tokens in tokens.split(|token| token.token == Token::SemiColon) {
+    for tokens in split(tokens) {
         let mut significant = tokens.iter().filter(|token| !is_blank(token));
-        let Some(first) = significant.next() else { continue };
-        let last = significant.next_back().unwrap_or(first);
-        let text = lines.slice(first.span.start, last.span.end);
-        let offset = lines.characters_before(first.span.start) as u32;
+        let Some(first) = significant.next().map(|token| token.span) else { continue };
+        let last = significant.next_back().map_or(first, |token| token.span);
+        let text = lines.slice(first.start, last.end);
+        let offset = lines.characters_before(first.start) as u32;
         let tokens = relocate(tokens, first, last);
         let statement = parse_tokens(text, tokens).map_err(|mut error| {
             error.position = error.position.map(|position| position + offset);
             error
         })?;
-        statements.push(ParsedStatement { statement, text: text.to_string(), offset });
+        statements.push(ParsedStatement { statement, text: text.to_string(), offset, bulk: None });
     }
     Ok(statements)
 }
@@ -109,11 +124,13 @@ fn with_grammar<T>(
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(text, &lines, &error))?;
     limits::check(&tokens)?;
-    let tokens = table_command::written_out(tokens, &lines)?;
+    let tokens = row_lock::rewritten(table_command::written_out(tokens, &lines)?, &lines)?;
+    let (tokens, overriding) = overriding::taken_out(tokens);
+    let tokens = whole_row::in_parentheses(tokens);
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
-    let mut grammar = Grammar { parser: &mut parser, lines: &lines };
+    let mut grammar = Grammar { parser: &mut parser, lines: &lines, overriding };
     let value = read(&mut grammar)?;
     if grammar.at_end() { Ok(value) } else { Err(grammar.unexpected()) }
 }
@@ -121,11 +138,13 @@ fn with_grammar<T>(
 fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, PlanError> {
     limits::check(&tokens)?;
     let lines = Lines::new(text);
-    let tokens = table_command::written_out(tokens, &lines)?;
+    let tokens = row_lock::rewritten(table_command::written_out(tokens, &lines)?, &lines)?;
+    let (tokens, overriding) = overriding::taken_out(tokens);
+    let tokens = whole_row::in_parentheses(tokens);
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
-    let mut grammar = Grammar { parser: &mut parser, lines: &lines };
+    let mut grammar = Grammar { parser: &mut parser, lines: &lines, overriding };
     let statement = grammar.statement()?;
     if grammar.at_end() { Ok(statement) } else { Err(grammar.unexpected()) }
 }
@@ -152,36 +171,50 @@ impl Grammar<'_, '_> {
         if !is_query {
             return Err(self.unexpected());
         }
-        let statement = self.run(|parser| parser.parse_statement())?;
-        Ok(Statement::Sql(Box::new(statement)))
+        let (mut statement, text) = self.run_with_text(|parser| parser.parse_statement())?;
+        overriding::put_back(&mut statement, self.overriding);
+        select_into::table_made(statement, text, |span| self.position_of(span))
     }
 }
 
+/// What is between semicolons.
+fn split(mut tokens: Vec<TokenWithSpan>) -> Vec<Vec<TokenWithSpan>> {
+    let mut parts = Vec::new();
+    while let Some(semicolon) = tokens.iter().rposition(|token| token.token == Token::SemiColon) {
+        parts.push(tokens.split_off(semicolon + 1));
+        tokens.pop();
+    }
+    parts.push(tokens);
+    parts.reverse();
+    parts
+}
+
 /// The statement's tokens with spans that begin at its first token.
-fn relocate(tokens: &[TokenWithSpan], first: &TokenWithSpan, last: &TokenWithSpan) -> Vec<TokenWithSpan> {
-    let origin = first.span.start;
+fn relocate(mut tokens: Vec<TokenWithSpan>, first: Span, last: Span) -> Vec<TokenWithSpan> {
+    let origin = first.start;
     let shift = |location: &mut sqlparser::tokenizer::Location| {
         if location.line == origin.line {
             location.column = location.column.saturating_sub(origin.column - 1);
         }
         location.line -= origin.line - 1;
     };
-    tokens
-        .iter()
-        .filter(|token| token.span.start >= first.span.start && token.span.end <= last.span.end)
-        .cloned()
-        .map(|mut token| {
+    tokens.retain_mut(|token| {
+        poll::step_or_unwind();
+        let within = token.span.start >= first.start && token.span.end <= last.end;
+        if within {
             shift(&mut token.span.start);
             shift(&mut token.span.end);
-            token
-        })
-        .collect()
+        }
+        within
+    });
+    tokens
 }
 
 /// Without the ONLY of `FROM ONLY table`, which sqlparser takes for a table: no table has descendants, so it says nothing.
 fn without_only(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut before_table = false;
     tokens.retain(|token| {
+        poll::step_or_unwind();
         if is_blank(token) {
             return true;
         }

@@ -10,6 +10,7 @@ mod finish;
 mod join;
 mod matching;
 mod order;
+mod range;
 mod winners;
 
 use crate::catalog::Catalog;
@@ -61,7 +62,8 @@ pub fn query(query: MirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result
     };
     let plan = planner.plan(&relation)?;
     let (plan, finishing) = finish::order_from_access(plan, finishing, catalog, forms);
-    Ok(Query { plan, finishing, columns: query.columns, locks: query.locks })
+    let (columns, locks) = (query.columns, query.locks);
+    Ok(finish::defer_volatile(Query { plan, finishing, columns, locks, locking: Vec::new() }))
 }
 
 /// Plans an optimized query as a view that is maintained. The plan's rows are the result's: projected, and cut
@@ -76,7 +78,7 @@ pub fn maintained(query: MirQuery, catalog: &Catalog) -> Result<MaintainedPlan, 
         maintained: true,
         recursions: 0,
     };
-    let Finishing { order_by, limit, offset, project } = query.finishing;
+    let Finishing { order_by, limit, offset, late: _, project } = query.finishing;
     let place = |column: usize| project.iter().position(|projected| *projected == column);
     let order = order_by.iter().map_while(|order| Some(Order { column: place(order.column)?, ..*order })).collect();
     let relation = match (&limit, &offset) {
@@ -151,13 +153,13 @@ impl Planner<'_> {
                 ordinality: *ordinality,
             },
             Mir::Reduce { input, keys, aggregates, scalar } => Plan::Reduce {
-                input: Box::new(self.plan(input)?),
+                input: Box::new(self.plan_for_groups(input, keys, aggregates)?),
                 keys: keys.clone(),
                 aggregates: aggregates.clone(),
                 scalar: *scalar,
             },
             Mir::TopK { input, keys, order, limit, offset } => {
-                let input = self.plan(input)?;
+                let input = self.plan_for_first(input, keys, order, (limit.as_ref(), offset.as_ref()))?;
                 self.first_rows(input, keys.clone(), order.clone(), limit.clone(), offset.clone())
             }
             Mir::Window { input, partition, order, calls } => Plan::Window {
@@ -212,8 +214,8 @@ fn through(plan: Plan, mfp: Mfp) -> Plan {
         Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner } => {
             Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner.then(mfp) }
         }
-        Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp: inner } => {
-            Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp: inner.then(mfp) }
+        Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp: inner } => {
+            Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp: inner.then(mfp) }
         }
         other @ (Plan::Constant { .. }
         | Plan::GetLocal { .. }

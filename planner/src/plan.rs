@@ -82,6 +82,8 @@ pub enum Plan {
         null_safe: bool,
         /// Inner and Left give left then right columns; Semi and Anti the left's only.
         kind: MatchKind,
+        /// Of an inner join that runs once: which pairs of equal keys need not be looked at.
+        range: Option<Box<JoinRange>>,
         /// Applied at once. For Inner it may carry the join's other conditions.
         mfp: Mfp,
     },
@@ -157,6 +159,32 @@ pub enum Plan {
     },
 }
 
+/// What the conditions of an inner join say of the order of its sides: a right row matches a left one only if its value
+/// is within the left's bounds. `mfp` has the conditions, too: whoever looks at all pairs gives the same rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinRange {
+    /// Over the right's columns; NULL is within no bounds.
+    pub value: ScalarExpr,
+    /// Over the left's columns: (bound, inclusive).
+    pub lower: Option<(ScalarExpr, bool)>,
+    /// Likewise.
+    pub upper: Option<(ScalarExpr, bool)>,
+    /// How many of the pairs of a left row that pass `mfp` are asked for; none asks for all.
+    pub ends: Option<Ends>,
+}
+
+/// Pairs of a left row from both ends of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ends {
+    /// So many with the least values.
+    pub low: usize,
+    /// So many with the greatest.
+    pub high: usize,
+    /// What orders right rows of equal values: (expression over the right's columns, descending, NULLs first), as seen from
+    /// the low end.
+    pub ties: Vec<(ScalarExpr, bool, bool)>,
+}
+
 /// A relation named within one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LocalId(pub usize);
@@ -225,6 +253,15 @@ pub struct Query {
     pub columns: Vec<OutputColumn>,
     /// FOR UPDATE/SHARE, by columns of `plan`.
     pub locks: Vec<RowLock>,
+    /// Subqueries that lock rows, by number, to be run before it in this order: `table_func::LOCKED_ROWS` reads what they give.
+    pub locking: Vec<(usize, Arc<Query>)>,
+}
+
+impl Query {
+    /// Whether it locks rows, by itself or in a subquery.
+    pub fn locks_rows(&self) -> bool {
+        !self.locks.is_empty() || !self.locking.is_empty()
+    }
 }
 
 /// Order, limits and projection of a result, outside the dataflow.
@@ -236,7 +273,9 @@ pub struct Finishing {
     pub limit: Option<ScalarExpr>,
     /// OFFSET.
     pub offset: Option<ScalarExpr>,
-    /// Output columns of the plan.
+    /// Volatile expressions, over the plan's columns and one another: computed for rows that come out, in their order.
+    pub late: Vec<ScalarExpr>,
+    /// Output columns of the plan, then of `late`.
     pub project: Vec<usize>,
 }
 

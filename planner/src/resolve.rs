@@ -21,12 +21,15 @@ mod names;
 mod operator;
 mod position;
 mod query;
+mod row_lock;
 mod scope;
 mod select;
 mod set_operation;
+mod shown;
 mod special;
 pub mod statement;
 mod subquery;
+mod ties;
 mod trace;
 pub mod types;
 mod updatable;
@@ -35,18 +38,21 @@ pub mod view;
 mod window;
 
 pub use dml::{default_expression, next_value_expression, row_checks};
+pub(crate) use shown::shown_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
 pub use view::{qualified_definition, view_query};
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::hir::{CteId, Hir, HirColumn, HirExpr, OutputColumn};
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirQuery, OutputColumn};
+use crate::parse::bulk::Bulk;
 use position::Positions;
-use repr::{ColumnType, Datum, RelationId, ScalarType};
+use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use scope::Frame;
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use trace::Trace;
 
 /// What resolving must know of the session.
@@ -123,6 +129,14 @@ struct CteBinding {
     inline: Option<Hir>,
     /// How many frames there were where it was defined.
     depth: usize,
+    /// What it is, for subqueries that are run apart from the statement.
+    definition: Option<Arc<cte::Definition>>,
+    /// Whether anything reads it.
+    used: bool,
+    /// The first and the next number of the subqueries in it that lock rows.
+    locking: (usize, usize),
+    /// While its own recursive term is resolved: the subqueries around that.
+    recursing: Option<usize>,
 }
 
 /// Resolves one statement.
@@ -130,6 +144,8 @@ pub(crate) struct Resolver<'a> {
     catalog: &'a Catalog,
     session: &'a SessionInfo,
     positions: Positions<'a>,
+    /// The rows of a long INSERT, of which the statement's tree has the first only.
+    bulk: Option<&'a Bulk>,
     /// Types of `$1`…; `None` is not seen or given, `Unknown` seen and not yet deduced.
     params: Vec<Option<ScalarType>>,
     /// Rows that expressions can refer to, innermost last.
@@ -143,6 +159,10 @@ pub(crate) struct Resolver<'a> {
     lateral_floor: usize,
     /// Whether tables of the FROM clause at hand come with their row keys.
     with_row_keys: bool,
+    /// The lock clauses of the SELECT at hand, which cover the subqueries in its FROM.
+    lock_clauses: Vec<sqlparser::ast::LockClause>,
+    /// Subqueries that lock rows, by number; none where one has turned out to be read by nobody.
+    locking: Vec<Option<HirQuery>>,
     /// Maintained views that are read as relations.
     maintained: BTreeSet<RelationId>,
     /// What the text names, if that is asked.
@@ -151,6 +171,10 @@ pub(crate) struct Resolver<'a> {
     view_depth: usize,
     /// How many views the statement has expanded so far.
     views_expanded: usize,
+    /// Whether IN lists become what PostgreSQL shows of them, rather than what is planned best.
+    lists_are_arrays: bool,
+    /// How many subqueries of expressions stand around the text at hand.
+    sublinks: usize,
 }
 
 /// Nesting beyond which a statement is refused, so that no input exhausts the stack.
@@ -167,6 +191,7 @@ impl<'a> Resolver<'a> {
             catalog,
             session,
             positions: Positions::new(text),
+            bulk: None,
             params: param_types.to_vec(),
             frames: Vec::new(),
             ctes: Vec::new(),
@@ -174,10 +199,14 @@ impl<'a> Resolver<'a> {
             depth: 0,
             lateral_floor: 0,
             with_row_keys: false,
+            lock_clauses: Vec::new(),
+            locking: Vec::new(),
             maintained: BTreeSet::new(),
             trace: None,
             view_depth: 0,
             views_expanded: 0,
+            lists_are_arrays: false,
+            sublinks: 0,
         }
     }
 
@@ -214,6 +243,7 @@ impl<'a> Resolver<'a> {
                 PlanError::new("54001", "stack depth limit exceeded").hint("The statement nests too deeply; split it.")
             );
         }
+        poll::step()?;
         self.depth += 1;
         let result = body(self);
         self.depth -= 1;

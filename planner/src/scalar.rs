@@ -14,7 +14,7 @@ pub mod table_func;
 pub mod window;
 
 pub use aggregate::Aggregate;
-pub use env::{Environment, EvalContext};
+pub use env::{Environment, EvalContext, ListedStatement};
 pub use func::{Comparison, Function, FunctionKind, Volatility};
 pub use table_func::TableFunction;
 pub use window::WindowFunction;

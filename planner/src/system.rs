@@ -5,9 +5,11 @@
 
 pub(crate) mod comments;
 mod information_schema;
+pub(crate) mod opclass;
 mod pg_catalog;
 mod rows;
 pub(crate) mod schemas;
+pub(crate) mod shown;
 
 pub use rows::rows;
 

@@ -76,7 +76,11 @@ impl Environment for TestEnvironment {
 }
 
 fn context() -> EvalContext {
-    EvalContext { params: Arc::from([]), environment: Arc::new(TestEnvironment { catalog: Arc::default() }) }
+    EvalContext {
+        params: Arc::from([]),
+        locked: Default::default(),
+        environment: Arc::new(TestEnvironment { catalog: Arc::default() }),
+    }
 }
 
 /// The expression behind the one output column of a SELECT without FROM.

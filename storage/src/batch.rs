@@ -13,7 +13,7 @@ use crate::error::StorageError;
 use crate::keyspace;
 use crate::microdb::OwnerSet;
 use crate::rocks::{FAMILIES, Family};
-use crate::store::Store;
+use crate::store::{COMMIT_TIME, Store};
 
 /// A list of operations, in order; later ones win.
 ///
@@ -25,6 +25,7 @@ pub struct Batch {
     operations: Vec<u8>,
     count: usize,
     pub(crate) audit: Vec<PendingAudit>,
+    pub(crate) commit_time: Option<u64>,
 }
 
 /// One operation of a batch.
@@ -132,9 +133,21 @@ impl Batch {
         .unwrap_or_else(|never| match never {});
     }
 
+    /// Notes the commit's time, which grows from batch to batch: what is acknowledged is vouched for by it.
+    pub fn put_commit_time(&mut self, store: &Store, time: u64) {
+        self.put_meta(store, COMMIT_TIME, &time.to_be_bytes());
+        self.commit_time = Some(time);
+    }
+
     /// Deletes a metadata value.
     pub fn delete_meta(&mut self, key: &[u8]) {
         self.delete(Family::Meta, key);
+    }
+
+    /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes no rows.
+    pub(crate) fn makes_room(&self) -> bool {
+        let erases = self.audit.iter().any(|pending| matches!(pending, PendingAudit::Receipt { .. }));
+        erases || !self.operations().any(|operation| matches!(operation, Operation::Put(Family::Rows, ..)))
     }
 
     /// Adds another batch's operations and audit records after this one's.
@@ -146,6 +159,7 @@ impl Batch {
         self.operations.extend_from_slice(&other.operations);
         self.count += other.count;
         self.audit.extend(other.audit);
+        self.commit_time = self.commit_time.max(other.commit_time);
     }
 
     /// Puts the operations in the order of their keys, which RocksDB's write buffers take several times as fast. For all but

@@ -54,6 +54,10 @@ pub enum Problem {
     SubjectSides,
     /// A data subject whose key is gone.
     SubjectWithoutKey,
+    /// A data subject one of whose key's two copies is damaged.
+    DamagedKeyCopy,
+    /// What the store tells an operator by itself.
+    Notice(String),
     /// A damaged file.
     DamagedFile(PathBuf),
     /// The audit log.
@@ -83,6 +87,7 @@ pub const PROBLEMS_MAX: usize = 1000;
 /// Checks everything that storage knows of these relations.
 pub fn check(snapshot: &Snapshot, relations: &[CheckedRelation]) -> CheckReport {
     let mut report = CheckReport::default();
+    snapshot.store().take_notices().into_iter().for_each(|notice| report.add(Problem::Notice(notice)));
     report.files(snapshot);
     for relation in relations {
         let checked = match relation.personal {
@@ -215,6 +220,8 @@ impl CheckReport {
             }
             if !snapshot.store().key_exists(microdb)? {
                 self.add(Problem::SubjectWithoutKey);
+            } else if snapshot.store().keyring().has_damaged_copy(microdb)? {
+                self.add(Problem::DamagedKeyCopy);
             }
         }
         for subject in snapshot.scan_microdbs() {

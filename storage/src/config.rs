@@ -24,6 +24,18 @@ pub enum RootKeySource {
     File(PathBuf),
 }
 
+/// What a folder is opened for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Reading and writing. A folder that is new becomes a database.
+    #[default]
+    Serve,
+    /// Reading what `Serve` would find, refusing what it would refuse. No file is written.
+    Check,
+    /// Reading whatever can be read, also of a folder that is less than what was acknowledged. No file is written.
+    Salvage,
+}
+
 /// How to open a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
@@ -36,6 +48,10 @@ pub struct StoreOptions {
     pub cipher: Cipher,
     /// The root key.
     pub root_key: RootKeySource,
+    /// What for.
+    pub mode: Mode,
+    /// What is kept free on the disk, if not the usual 64 MiB (an eighth of a disk that is smaller than 512): 0 for nothing.
+    pub keep_free_bytes: Option<u64>,
 }
 
 impl StoreOptions {
@@ -46,6 +62,8 @@ impl StoreOptions {
             block_cache_bytes: 256 << 20,
             cipher: Cipher::default(),
             root_key: RootKeySource::DataFolder,
+            mode: Mode::default(),
+            keep_free_bytes: None,
         }
     }
 

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use repr::{IndexId, RelationId};
 
+use crate::loss::Loss;
+
 /// Which kind of stored thing failed its authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sealed {
@@ -42,6 +44,8 @@ pub enum Entry {
 pub enum RocksFailure {
     /// Checksums or structure are wrong: a file is damaged.
     Corruption,
+    /// No room on the disk.
+    NoSpace,
     /// The filesystem refused.
     Io,
     /// Busy, timed out, or try again.
@@ -80,6 +84,41 @@ pub enum StorageError {
     NotADatabase {
         /// The folder.
         path: PathBuf,
+    },
+    /// There is no database in the folder, and none is to be made.
+    NoDatabase {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file without which the database is not whole is absent.
+    FileMissing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file does not hold what it must.
+    FileDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A file or folder belongs to another database, or to another time of this one.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What says so.
+        what: &'static str,
+    },
+    /// The folder leads to less than was acknowledged.
+    CommitsLost(Box<Loss>),
+    /// The folder is open for reading only.
+    ReadOnly,
+    /// The disk has less room than is kept free.
+    DiskFull {
+        /// Bytes free.
+        free: u64,
+        /// Bytes that are kept.
+        kept: u64,
     },
     /// The folder was written by a version that this one does not know.
     UnknownFormat {
@@ -155,10 +194,17 @@ impl StorageError {
     /// Whether the same call may succeed later with nothing repaired.
     pub fn retryable(&self) -> bool {
         match self {
-            StorageError::Rocks { failure, .. } => *failure == RocksFailure::Transient,
+            StorageError::Rocks { failure, .. } => matches!(failure, RocksFailure::Transient | RocksFailure::NoSpace),
             StorageError::AlreadyOpen { .. } => true,
             StorageError::Io { source, .. } => source.kind() == io::ErrorKind::Interrupted,
+            StorageError::DiskFull { .. } => true,
             StorageError::NotADatabase { .. }
+            | StorageError::NoDatabase { .. }
+            | StorageError::FileMissing { .. }
+            | StorageError::FileDamaged { .. }
+            | StorageError::Foreign { .. }
+            | StorageError::CommitsLost(_)
+            | StorageError::ReadOnly
             | StorageError::UnknownFormat { .. }
             | StorageError::RootKeyMissing { .. }
             | StorageError::RootKeyMalformed { .. }
@@ -188,6 +234,7 @@ impl fmt::Display for StorageError {
             StorageError::Rocks { tried, failure, file } => {
                 let class = match failure {
                     RocksFailure::Corruption => "data is damaged",
+                    RocksFailure::NoSpace => "no space left on device",
                     RocksFailure::Io => "input/output error",
                     RocksFailure::Transient => "storage is busy",
                     RocksFailure::Other => "storage engine error",
@@ -203,6 +250,23 @@ impl fmt::Display for StorageError {
             }
             StorageError::NotADatabase { path } => {
                 write!(f, "folder \"{}\" is not empty and holds no Dogwood database", path.display())
+            }
+            StorageError::NoDatabase { path } => write!(f, "there is no database in \"{}\"", path.display()),
+            StorageError::FileMissing { path } => {
+                write!(f, "\"{}\" of an existing database is missing", path.display())
+            }
+            StorageError::FileDamaged { path, what } => write!(f, "\"{}\" is damaged: {what}", path.display()),
+            StorageError::Foreign { path, what } => {
+                write!(f, "\"{}\" is not this folder's own of today: {what}", path.display())
+            }
+            StorageError::CommitsLost(loss) => loss.fmt(f),
+            StorageError::ReadOnly => f.write_str("the data folder is open for reading only"),
+            StorageError::DiskFull { free, kept } => {
+                let (free, kept) = (free >> 20, kept >> 20);
+                write!(
+                    f,
+                    "the disk of the data folder is full: {free} MiB are free, and {kept} MiB are kept for what is in memory, erasures and merging"
+                )
             }
             StorageError::UnknownFormat { path, found: Some(found), known } => {
                 write!(f, "file \"{}\" says data format {found}, this server knows only format {known}", path.display())

@@ -24,7 +24,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use repr::MicroDbId;
@@ -53,6 +53,9 @@ pub(crate) struct Keyring {
     pool: Mutex<Pool>,
     // Beside the pool, so that reading a key never waits while slots are being made.
     made: AtomicU64,
+    damaged_header: bool,
+    /// A key was read from its second copy.
+    damage: AtomicBool,
     cache: Cache,
 }
 
@@ -99,13 +102,23 @@ impl Keyring {
         sync_folder(path)
     }
 
-    /// Opens the keyring: reads its header, not its slots.
-    pub(crate) fn open(path: &Path, root: &[u8; KEY_BYTES], root_path: &Path) -> Result<Keyring, StorageError> {
+    /// Opens the keyring: reads its header, not its slots. `database` is whose it must be, where that is known.
+    pub(crate) fn open(
+        path: &Path,
+        root: &[u8; KEY_BYTES],
+        root_path: &Path,
+        writable: bool,
+        database: Option<&[u8; 16]>,
+    ) -> Result<Keyring, StorageError> {
         let file =
-            OpenOptions::new().read(true).write(true).open(path).map_err(StorageError::io("open keyring", path))?;
+            OpenOptions::new().read(true).write(writable).open(path).map_err(StorageError::io("open keyring", path))?;
         let metadata = file.metadata().map_err(StorageError::io("open keyring", path))?;
         refuse_exposed(path, metadata.permissions().mode())?;
-        let header = read_header(&file, path)?;
+        let (header, damaged) = read_header(&file, path)?;
+        if database.is_some_and(|database| *database != header.database) {
+            let what = "it belongs to another database";
+            return Err(StorageError::Foreign { path: path.to_owned(), what });
+        }
         let Opened { key, secrets, signing, permutation } =
             header.open(root).ok_or_else(|| StorageError::WrongRootKey { path: root_path.to_owned() })?;
         // Whatever a crash left half made behind the last whole group was never given out.
@@ -119,8 +132,15 @@ impl Keyring {
             wrapping: RwLock::new(Wrapping { file, header, key }),
             pool: Mutex::new(Pool { next: made, end: made, made_next: SLOTS_MADE_AT_FIRST }),
             made: AtomicU64::new(made),
+            damaged_header: damaged,
+            damage: AtomicBool::new(false),
             cache: Cache::default(),
         })
+    }
+
+    /// Whether one of the header's copies does not hold.
+    pub(crate) fn has_damaged_header(&self) -> bool {
+        self.damaged_header
     }
 
     /// The database's random id, part of every seal.
@@ -218,6 +238,9 @@ impl Keyring {
                 Content::Live(mut found) => {
                     key.copy_from_slice(&found);
                     sodium::wipe(&mut found);
+                    if copy == 1 {
+                        self.damage.store(true, Ordering::Relaxed);
+                    }
                     return Ok(());
                 }
                 // Never back: a destruction that a crash cut in half still holds.
@@ -237,8 +260,14 @@ impl Keyring {
         }
     }
 
-    fn made(&self) -> u64 {
+    /// How many slots were made.
+    pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Acquire)
+    }
+
+    /// Whether a slot was made for this id.
+    pub(crate) fn has_slot(&self, microdb: MicroDbId) -> bool {
+        self.permutation.slot(microdb::stored(microdb)) < self.made()
     }
 
     /// Whether any copy of this id's key is still there.
@@ -254,6 +283,54 @@ impl Keyring {
             }
         }
         Ok(false)
+    }
+
+    /// Whether exactly one copy of this id's key does not hold.
+    pub(crate) fn has_damaged_copy(&self, microdb: MicroDbId) -> Result<bool, StorageError> {
+        let slot = self.permutation.slot(microdb::stored(microdb));
+        let wrapping = self.wrapping.read();
+        let mut damaged = 0;
+        for copy in [0, 1] {
+            damaged += u32::from(matches!(self.read(&wrapping, slot, copy)?, Content::Damaged));
+        }
+        Ok(slot < self.made() && damaged == 1)
+    }
+
+    /// Whether a key was read from its second copy, as the first does not hold; asked once.
+    pub(crate) fn take_damage(&self) -> bool {
+        self.damage.swap(false, Ordering::Relaxed)
+    }
+
+    /// Writes both copies of the header anew.
+    pub(crate) fn rewrite_header(&self) -> Result<(), StorageError> {
+        self.set_receipts_done(self.receipts_done())
+    }
+
+    /// Writes each copy of a slot anew that does not hold where the other does. How many.
+    pub(crate) fn repair(&self) -> Result<u64, StorageError> {
+        let wrapping = self.wrapping.read();
+        let mut repaired = 0;
+        for slot in 0..self.made() {
+            for (copy, other) in [(0, 1), (1, 0)] {
+                if !matches!(self.read(&wrapping, slot, copy)?, Content::Damaged) {
+                    continue;
+                }
+                let bytes = match self.read(&wrapping, slot, other)? {
+                    Content::Live(mut key) => {
+                        let bytes = slot::live(wrapping.key(), &self.database, slot, &key);
+                        sodium::wipe(&mut key);
+                        bytes
+                    }
+                    Content::Destroyed => slot::destroyed(),
+                    Content::Damaged => continue,
+                };
+                let written = wrapping.file.write_all_at(&bytes, offset(slot, copy));
+                written.map_err(StorageError::io("repair a key in keyring", &self.path))?;
+                repaired += 1;
+            }
+        }
+        wrapping.file.sync_data().map_err(StorageError::io("flush keyring", &self.path))?;
+        Ok(repaired)
     }
 
     /// Destroys keys: both copies of each slot overwritten, the cache wiped, one flush for all.
@@ -362,23 +439,25 @@ fn offset(slot: u64, copy: u64) -> u64 {
     HEADER_BYTES + (group * 2 + copy) * PAGE_BYTES + slot % SLOTS_IN_PAGE * SLOT_BYTES as u64
 }
 
-fn read_header(file: &File, path: &Path) -> Result<Header, StorageError> {
-    let mut best: Option<Header> = None;
+/// The newest copy of the header, and whether the other does not hold.
+fn read_header(file: &File, path: &Path) -> Result<(Header, bool), StorageError> {
+    let (mut best, mut damaged): (Option<Header>, _) = (None, false);
     for copy in [0, PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES as usize];
         match file.read_exact_at(&mut page, copy) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            // The page stays as nothing, which carries no checksum.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => page = [0; PAGE_BYTES as usize],
             Err(error) => return Err(StorageError::io("read keyring", path)(error)),
         }
-        if let Some(header) = Header::parse(&page)
-            && best.as_ref().is_none_or(|best| best.revision < header.revision)
-        {
-            best = Some(header);
+        match Header::parse(&page) {
+            Some(header) if best.as_ref().is_none_or(|best| best.revision < header.revision) => best = Some(header),
+            Some(_) => {}
+            None => damaged = true,
         }
     }
     let what = "both copies of its header fail their checksum";
-    best.ok_or_else(|| StorageError::KeyringDamaged { path: path.to_owned(), what })
+    Ok((best.ok_or_else(|| StorageError::KeyringDamaged { path: path.to_owned(), what })?, damaged))
 }
 
 /// Refuses a key file that others may read.

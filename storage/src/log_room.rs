@@ -15,6 +15,7 @@
 //!
 //! Whoever writes alone begins to bring what was written to the disk before it waits for that: `begin`.
 
+use crate::error::StorageError;
 use parking_lot::Mutex;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use std::fs::File;
@@ -131,6 +132,19 @@ impl LogRoom {
         {
             *log = Log { number, file: Some(Arc::new(file)), end, zeroed: 0, written: end, begun: end };
         }
+    }
+
+    /// Flushes every log by itself, where RocksDB does not.
+    pub(crate) fn flush_all(&self) -> Result<(), StorageError> {
+        let tried = "flush the write-ahead log in";
+        for entry in std::fs::read_dir(&self.folder).map_err(StorageError::io(tried, &self.folder))? {
+            let path = entry.map_err(StorageError::io(tried, &self.folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "log") {
+                let flushed = File::open(&path).and_then(|log| log.sync_data());
+                flushed.map_err(StorageError::io("flush write-ahead log", &path))?;
+            }
+        }
+        Ok(())
     }
 
     fn newest(&self) -> io::Result<Option<(u64, PathBuf)>> {

@@ -4,6 +4,7 @@
 //! erase. No compression (ciphertext), no recycled or archived log files (they would keep erased rows).
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBRecoveryMode,
@@ -130,16 +131,57 @@ pub(crate) fn set_waiting_files(db: &DB, family: Family, most: u32) -> Result<()
         .map_err(failed("set the storage engine's options"))
 }
 
-/// Opens or creates the database with its families.
-pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
+/// How the database is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is made, or what a crash left half made.
+    Create,
+    /// It must be there.
+    Write,
+    /// Nothing is written, the log is replayed in memory up to where it would be.
+    Read,
+    /// Nothing is written, and what is damaged is passed over.
+    Salvage,
+}
+
+/// Refuses a folder whose first files are not there or do not fit, before RocksDB would make them anew.
+pub(crate) fn check_files(path: &Path) -> Result<(), StorageError> {
+    let missing = |path: &Path| StorageError::FileMissing { path: path.to_owned() };
+    if !path.is_dir() {
+        return Err(missing(path));
+    }
+    let current = path.join("CURRENT");
+    let text = match fs::read(&current) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(&current)),
+        Err(error) => return Err(StorageError::io("read", &current)(error)),
+    };
+    let name = std::str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n'));
+    let named = |name: &&str| {
+        let number = name.strip_prefix("MANIFEST-");
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let Some(name) = name.filter(named) else {
+        let what = "it names no manifest";
+        return Err(StorageError::FileDamaged { path: current, what });
+    };
+    let manifest = path.join(name);
+    if manifest.is_file() { Ok(()) } else { Err(missing(&manifest)) }
+}
+
+/// Opens the database with its families.
+pub(crate) fn open(path: &Path, cache: &Cache, access: Access) -> Result<DB, StorageError> {
     // A manifest quotes the first and last key of every file there ever was: written anew with each change of files,
     // it names no row that is gone.
     let mut options = from_text("max_manifest_file_size=1;max_manifest_space_amp_pct=0")?;
-    options.create_if_missing(true);
-    options.create_missing_column_families(true);
-    options.set_paranoid_checks(true);
-    options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
-    options.set_track_and_verify_wals_in_manifest(true);
+    options.create_if_missing(access == Access::Create);
+    options.create_missing_column_families(access == Access::Create);
+    options.set_paranoid_checks(access != Access::Salvage);
+    options.set_wal_recovery_mode(match access {
+        Access::Create | Access::Write | Access::Read => DBRecoveryMode::PointInTime,
+        Access::Salvage => DBRecoveryMode::SkipAnyCorruptedRecord,
+    });
+    options.set_track_and_verify_wals_in_manifest(access != Access::Salvage);
     options.set_recycle_log_file_num(0);
     options.set_wal_ttl_seconds(0);
     options.set_wal_size_limit_mb(0);
@@ -157,19 +199,35 @@ pub(crate) fn open(path: &Path, cache: &Cache) -> Result<DB, StorageError> {
     for family in FAMILIES {
         families.push(ColumnFamilyDescriptor::new(family.name(), family.options(cache)?));
     }
-    DB::open_cf_descriptors(&options, path, families).map_err(failed("open the storage engine"))
+    let opened = match access {
+        Access::Create | Access::Write => DB::open_cf_descriptors(&options, path, families),
+        Access::Read | Access::Salvage => DB::open_cf_descriptors_read_only(&options, path, families, false),
+    };
+    opened.map_err(failed("open the storage engine"))
+}
+
+/// Whether a log was not even tried, since something failed at it before.
+pub(crate) fn is_of_before(error: &rocksdb::Error) -> bool {
+    error.to_string().contains("Writer has previous error")
+}
+
+/// Whether the system refused more bytes, and not to bring those it had taken to the disk: they are as they were.
+pub(crate) fn is_of_appending(error: &rocksdb::Error) -> bool {
+    error.to_string().contains("While appending to file")
 }
 
 /// Keeps of a RocksDB error its class and the file it names: messages can quote keys.
 pub(crate) fn failed(tried: &'static str) -> impl FnOnce(rocksdb::Error) -> StorageError {
     move |error| {
+        let message = error.to_string();
         let failure = match error.kind() {
+            ErrorKind::IOError if message.contains("No space left on device") => RocksFailure::NoSpace,
             ErrorKind::Corruption => RocksFailure::Corruption,
             ErrorKind::IOError => RocksFailure::Io,
             ErrorKind::Busy | ErrorKind::TimedOut | ErrorKind::TryAgain => RocksFailure::Transient,
             _ => RocksFailure::Other,
         };
-        StorageError::Rocks { tried, failure, file: file_named(&error.into_string()) }
+        StorageError::Rocks { tried, failure, file: file_named(&message) }
     }
 }
 

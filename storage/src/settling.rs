@@ -66,13 +66,13 @@ mod tests {
     use rocksdb::Cache;
 
     use super::{Settling, waiting};
-    use crate::rocks::{self, Family};
+    use crate::rocks::{self, Access, Family};
 
     #[test]
     fn a_file_that_waits_is_merged_when_little_is_written() {
         let folder = std::env::temp_dir().join(format!("dogwood-settling-{}", std::process::id()));
         let _gone = std::fs::remove_dir_all(&folder);
-        let db = rocks::open(&folder, &Cache::new_lru_cache(1 << 20)).expect("opens");
+        let db = rocks::open(&folder, &Cache::new_lru_cache(1 << 20), Access::Create).expect("opens");
         db.put_cf(Family::Rows.handle(&db), b"key of a row", b"row").expect("writes");
         db.flush_cf(Family::Rows.handle(&db)).expect("flushes");
         assert_eq!(waiting(&db, Family::Rows), 1);

@@ -4,6 +4,7 @@
 //! bounds its age. A row of a person forgotten since reads as `KeyDestroyed`, never as absent or as stale data.
 
 pub(crate) mod cursor;
+mod salvage;
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -299,7 +300,9 @@ impl Snapshot {
         personal: bool,
     ) -> Box<dyn Iterator<Item = Result<(RowKey, Row), StorageError>> + Send> {
         let store = self.store().clone();
-        if personal {
+        if store.salvages() {
+            Box::new(salvage::scan(store, cursor, relation, personal))
+        } else if personal {
             Box::new(cursor.filtered("scan a relation", move |key, sealed| {
                 let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
                 match header.kind {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <data>/FORMAT         version of everything below; an unknown one is refused by name
+//! <data>/witness        whose folder this is, and up to where its writes were acknowledged
 //! <data>/dogwood.lock   held while open
 //! <data>/root.key       0600, or elsewhere; wraps the keyring's key-encryption key
 //! <data>/keyring        0600, data keys
@@ -9,13 +10,17 @@
 //! <data>/rocks/         sealed rows, indexes, owners, metadata, audit log
 //! ```
 //! Durability: `write` puts a batch into the write-ahead log of the system, `flush` makes all written so far survive a
-//! power failure. A write that the system refuses (no room) leaves the store as it was: reads go on. An erasure's order is:
+//! power failure. A write that the system refuses (no room) leaves the store as it was:
+//! reads go on. An erasure's order is:
 //! write its batch with the receipt, flush, `destroy_keys`. A crash in between is rolled forward by `open`.
 
 mod files;
+mod opening;
+mod repair;
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use repr::{IndexId, MicroDbId, RelationId, RowKey};
@@ -23,10 +28,11 @@ use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions
 
 use crate::audit::log::Log;
 use crate::batch::Batch;
-use crate::config::{Cipher, StoreOptions};
+use crate::config::{Cipher, Mode, StoreOptions};
 use crate::crypto::seal::{self, Header, Place};
 use crate::crypto::sodium::{self, KEY_BYTES};
-use crate::error::{Sealed, StorageError};
+use crate::error::{RocksFailure, Sealed, StorageError};
+use crate::free_space::{self, FreeSpace};
 use crate::hash_memory::HashMemory;
 use crate::hints::Hints;
 use crate::keyring::{Keyring, cache, root};
@@ -37,7 +43,16 @@ use crate::rocks::{self, FAMILIES, Family};
 use crate::settling::Settling;
 use crate::snapshot::Snapshot;
 use crate::subjects::Subjects;
+use crate::witness::Witness;
 use crate::write_form::{WriteForm, Writes};
+
+pub use repair::Repair;
+
+/// The key in `meta` under which the last commit's time stands.
+pub const COMMIT_TIME: &[u8] = b"time";
+
+/// The key in `meta` under which the last opening's id stands.
+const OPENING: &[u8] = b"opening";
 
 /// An open data folder. Clones share it; it closes with the last clone, snapshot and iterator.
 #[derive(Clone)]
@@ -59,8 +74,23 @@ struct Inner {
     reads: ReadCache,
     hashes: HashMemory,
     settling: Mutex<Settling>,
+    writable: bool,
+    /// None where nothing is written.
+    witness: Mutex<Option<Witness>>,
+    space: FreeSpace,
+    /// A write to a log has failed, and not a flush of one.
+    append_failed: AtomicBool,
+    /// RocksDB takes no write any more, and does not resume by itself.
+    stuck: AtomicBool,
+    /// Copies of rows that were left out.
+    unreadable: AtomicU64,
+    /// What an operator is to be told.
+    notices: Mutex<Vec<String>>,
+    /// The last commit's time and the number of receipts, as written.
+    time: AtomicU64,
+    receipts: AtomicU64,
     // Last, so that the folder is free only when all else is closed.
-    _lock: File,
+    _lock: Option<Arc<File>>,
 }
 
 /// What a reclamation rewrites, so that deleted bytes leave the disk.
@@ -112,70 +142,6 @@ pub struct StoreStatistics {
 }
 
 impl Store {
-    /// Opens a data folder, or creates an empty database in it.
-    ///
-    /// Refuses by name: a folder in use, not ours, or of an unknown format; a wrong, missing or exposed root key; a damaged
-    /// keyring. Destroys the key of every receipt whose key still exists.
-    pub fn open(options: &StoreOptions) -> Result<Store, StorageError> {
-        sodium::initialize();
-        sodium::forbid_core_dumps();
-        if options.cipher == Cipher::Aes256Gcm && !sodium::gcm_available() {
-            return Err(StorageError::CipherUnavailable);
-        }
-        let lock = files::prepare(options)?;
-        let root_path = options.root_key_path();
-        let mut root = root::read(&root_path)?;
-        let keyring = Keyring::open(&files::keyring(options), &root, &root_path);
-        sodium::wipe(&mut root);
-        let keyring = keyring?;
-        files::publish_key(options, &keyring.signing().public())?;
-        let cache = Cache::new_lru_cache(options.block_cache_bytes);
-        let db = rocks::open(&files::rocks(options), &cache)?;
-        let form = WriteForm::of(&db);
-        let room = LogRoom::new(&files::rocks(options), rocks::WAL_BYTES_MAX);
-        let log = Log::open(&db, keyring.database(), keyring.signing())?;
-        let inner = Inner {
-            db,
-            form,
-            room,
-            cache,
-            keyring,
-            cipher: options.cipher,
-            options: options.clone(),
-            log: Mutex::new(log),
-            hints: Hints::default(),
-            subjects: Subjects::default(),
-            reads: ReadCache::new(options.block_cache_bytes / 4),
-            hashes: HashMemory::new(),
-            settling: Mutex::new(Settling::new()),
-            _lock: lock,
-        };
-        let store = Store { inner: Arc::new(inner) };
-        store.roll_forward()?;
-        Ok(store)
-    }
-
-    /// Destroys the keys of receipts that were written while a crash, or a restored keyring, kept their keys.
-    fn roll_forward(&self) -> Result<(), StorageError> {
-        let keyring = &self.inner.keyring;
-        let mut done = keyring.receipts_done();
-        let before = done;
-        let mut doomed = Vec::new();
-        for receipt in self.snapshot().receipts(done + 1..=u64::MAX, false) {
-            let receipt = receipt?;
-            if keyring.is_live(receipt.microdb)? {
-                doomed.push(receipt.microdb);
-            }
-            done = receipt.number;
-        }
-        if !doomed.is_empty() {
-            // The receipts themselves must not be lost after the keys are.
-            self.flush()?;
-            keyring.destroy(&doomed)?;
-        }
-        if done != before { keyring.set_receipts_done(done) } else { Ok(()) }
-    }
-
     /// A consistent view of everything written so far.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.clone())
@@ -233,6 +199,7 @@ impl Store {
 
     /// A µDB id whose data key is already durable. Flushes once for many.
     pub fn allocate_microdb(&self) -> Result<MicroDbId, StorageError> {
+        self.check_writable()?;
         self.inner.keyring.allocate()
     }
 
@@ -240,26 +207,95 @@ impl Store {
     ///
     /// All or nothing, also in a crash. Audit records of the batch get their places in the log here.
     pub fn write(&self, batch: Batch) -> Result<(), StorageError> {
+        self.check_writable()?;
         let db = &self.inner.db;
         let mut writes = self.inner.form.begin(batch.bytes() + 512);
         writes.add(&batch);
         let _subjects = self.inner.subjects.writing(&batch, || db.latest_sequence_number());
         let _reads = self.inner.reads.writing(&batch, || db.latest_sequence_number());
         if batch.audit.is_empty() {
-            return self.put(writes);
+            self.put(writes)?;
+        } else {
+            let mut log = self.inner.log.lock();
+            let mut linked = Batch::default();
+            let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
+            writes.add(&linked);
+            self.put(writes)?;
+            self.inner.receipts.fetch_max(next.receipts, Ordering::Release);
+            *log = next;
         }
-        let mut log = self.inner.log.lock();
-        let mut linked = Batch::default();
-        let next = log.link(&batch.audit, self.inner.keyring.signing(), &mut linked);
-        writes.add(&linked);
-        self.put(writes)?;
-        *log = next;
+        if let Some(time) = batch.commit_time {
+            self.inner.time.fetch_max(time, Ordering::Release);
+        }
         Ok(())
     }
 
+    /// Whether nothing can be written: the folder is looked at.
+    pub fn is_read_only(&self) -> bool {
+        !self.inner.writable
+    }
+
+    /// Whether what cannot be read is left out.
+    pub(crate) fn salvages(&self) -> bool {
+        self.inner.options.mode == Mode::Salvage
+    }
+
+    /// A copy of a row was left out.
+    pub(crate) fn note_unreadable(&self) {
+        self.inner.unreadable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn check_writable(&self) -> Result<(), StorageError> {
+        if self.inner.writable { Ok(()) } else { Err(StorageError::ReadOnly) }
+    }
+
     fn put(&self, writes: Writes<'_>) -> Result<(), StorageError> {
-        let Inner { db, room, .. } = &*self.inner;
-        room.write(writes.bytes(), || db.write(writes.finish())).map_err(rocks::failed("write a batch"))
+        let Inner { db, room, append_failed, .. } = &*self.inner;
+        let written = room.write(writes.bytes(), || db.write(writes.finish()));
+        if let Err(error) = &written {
+            append_failed.store(rocks::is_of_appending(error), Ordering::Release);
+        }
+        let written = written.map_err(rocks::failed("write a batch"));
+        if let Err(StorageError::Rocks { failure: RocksFailure::Io | RocksFailure::Other, .. }) = &written {
+            self.inner.stuck.store(true, Ordering::Release);
+        }
+        written
+    }
+
+    /// Whether no write is taken any more, for another reason than a full disk, and would be if the folder was opened anew:
+    /// files of the size that an opening writes can be made again. Makes one to see that.
+    pub fn would_write_again(&self) -> bool {
+        let bytes = self.buffered_bytes() + rocks::WAL_BYTES_MAX;
+        self.inner.stuck.load(Ordering::Acquire) && free_space::can_make(&self.inner.options.file("probe.new"), bytes)
+    }
+
+    /// Whether there is room for a batch on the disk, beside what is kept. What makes room may use most of that, too.
+    pub fn check_room(&self, batch: &Batch) -> Result<(), StorageError> {
+        self.inner.space.take(batch.bytes() as u64, batch.makes_room(), || self.buffered_bytes())
+    }
+
+    fn buffered_bytes(&self) -> u64 {
+        let db = &self.inner.db;
+        let bytes =
+            |family: Family| db.property_int_value_cf(family.handle(db), rocksdb::properties::CUR_SIZE_ALL_MEM_TABLES);
+        FAMILIES.iter().filter_map(|family| bytes(*family).ok().flatten()).sum()
+    }
+
+    /// What an operator is to be told and has not been, as sentences.
+    pub fn take_notices(&self) -> Vec<String> {
+        if self.inner.keyring.take_damage() {
+            let path = files::keyring(&self.inner.options);
+            self.notice(format!("a copy of a data key in \"{}\" is damaged, the other is used", path.display()));
+        }
+        let unreadable = self.inner.unreadable.swap(0, Ordering::Relaxed);
+        if unreadable > 0 {
+            self.notice(format!("{unreadable} copies of rows could not be read and were left out"));
+        }
+        std::mem::take(&mut *self.inner.notices.lock())
+    }
+
+    fn notice(&self, notice: String) {
+        self.inner.notices.lock().push(notice);
     }
 
     /// Begins to make durable what was written, for whoever has something else to do before it waits for that by `flush`.
@@ -269,8 +305,19 @@ impl Store {
 
     /// Makes everything written so far durable: one fdatasync. After a failure the server must stop.
     pub fn flush(&self) -> Result<(), StorageError> {
+        if !self.inner.writable {
+            return Ok(());
+        }
         self.inner.room.make();
-        self.inner.db.flush_wal(true).map_err(rocks::failed("flush the write-ahead log"))
+        let written = self.position();
+        match self.inner.db.flush_wal(true) {
+            // After a write to a log has failed RocksDB does not even try; what it wrote before is to be acknowledged.
+            Err(error) if self.inner.append_failed.load(Ordering::Acquire) && rocks::is_of_before(&error) => {
+                self.inner.room.flush_all()?;
+            }
+            flushed => flushed.map_err(rocks::failed("flush the write-ahead log"))?,
+        }
+        self.inner.witness.lock().as_ref().map_or(Ok(()), |witness| witness.vouch(written))
     }
 
     /// Makes everything durable and empties the write buffers into files: the next start has no log to replay.
@@ -280,6 +327,9 @@ impl Store {
     }
 
     fn flush_buffers(&self) -> Result<(), StorageError> {
+        if !self.inner.writable {
+            return Ok(());
+        }
         let db = &self.inner.db;
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
@@ -291,13 +341,14 @@ impl Store {
 
     /// Starts merging files that wait, if it is time and little is written. To be called twice a second or so.
     pub fn look_after_files(&self) -> Result<(), StorageError> {
-        self.inner.settling.lock().look(&self.inner.db)
+        if self.inner.writable { self.inner.settling.lock().look(&self.inner.db) } else { Ok(()) }
     }
 
     /// Destroys data keys for good: both slot copies overwritten, one fdatasync, wiped from memory.
     ///
     /// The receipt must be durable before. After a failure the server must stop; the next start tries again.
     pub fn destroy_keys(&self, microdbs: &[MicroDbId]) -> Result<(), StorageError> {
+        self.check_writable()?;
         self.inner.keyring.destroy(microdbs)?;
         // After it, so that nothing is opened in between.
         self.inner.reads.forget(microdbs);
@@ -313,6 +364,7 @@ impl Store {
     ///
     /// About 1 s for a million people, during which no person's key is loaded or made.
     pub fn rotate_keyring(&self) -> Result<(), StorageError> {
+        self.check_writable()?;
         let root_path = self.inner.options.root_key_path();
         let mut root = root::read(&root_path)?;
         let rotated = self.inner.keyring.rotate(&root, &root_path);
@@ -351,6 +403,7 @@ impl Store {
     ///
     /// Takes as long as rewriting takes: never on the commit thread.
     pub fn reclaim(&self, ranges: &[Reclaim]) -> Result<(), StorageError> {
+        self.check_writable()?;
         self.flush_buffers()?;
         for range in ranges {
             match range {
@@ -387,10 +440,7 @@ impl Store {
             family_bytes: FAMILIES
                 .map(|family| (family.name(), number(family, rocksdb::properties::LIVE_SST_FILES_SIZE)))
                 .to_vec(),
-            memtable_bytes: FAMILIES
-                .map(|family| number(family, rocksdb::properties::CUR_SIZE_ALL_MEM_TABLES))
-                .iter()
-                .sum(),
+            memtable_bytes: self.buffered_bytes(),
             memtable_bytes_max: rocks::WRITE_BUFFER_BYTES_MAX as u64,
             key_cache_bytes: slots.cached * cache::ENTRY_BYTES,
             key_cache_bytes_max: cache::KEYS_MAX * cache::ENTRY_BYTES,

@@ -13,12 +13,16 @@ use crate::batch::{Batch, Operation};
 use crate::keyspace::varint;
 use crate::rocks::{FAMILIES, Family};
 
-const HEADER_BYTES: usize = 12;
+/// Before the operations.
+pub(crate) const HEADER_BYTES: usize = 12;
 const COUNT_AT: usize = 8;
 
-const DELETE: u8 = 0x04;
-const PUT: u8 = 0x05;
-const DELETE_RANGE: u8 = 0x0e;
+/// Deletes a key.
+pub(crate) const DELETE: u8 = 0x04;
+/// Writes a value.
+pub(crate) const PUT: u8 = 0x05;
+/// Deletes a range of keys.
+pub(crate) const DELETE_RANGE: u8 = 0x0e;
 
 /// The families' numbers in one database, each as a varint.
 pub(crate) struct WriteForm([Vec<u8>; FAMILIES.len()]);
@@ -41,6 +45,12 @@ impl WriteForm {
                 _ => panic!("RocksDB writes deletions in families that are not its default one in this form"),
             }
         }))
+    }
+
+    /// The family whose number stands first, and what follows.
+    pub(crate) fn family<'a>(&self, bytes: &'a [u8]) -> Option<(Family, &'a [u8])> {
+        let numbered = FAMILIES.into_iter().zip(&self.0);
+        numbered.into_iter().find_map(|(family, number)| Some((family, bytes.strip_prefix(number.as_slice())?)))
     }
 
     /// Nothing yet, with room for so many bytes.

@@ -275,20 +275,24 @@ fn folders_are_refused_by_name() {
     assert!(matches!(Store::open(&folder.options()), Err(StorageError::RootKeyMissing { .. })));
     set(&root, 0o600);
     fs::rename(file("keyring"), file("elsewhere")).expect("renames");
-    assert!(matches!(Store::open(&folder.options()), Err(StorageError::KeyringDamaged { .. })));
+    assert!(
+        matches!(Store::open(&folder.options()), Err(StorageError::FileMissing { path }) if path == file("keyring"))
+    );
     fs::rename(file("elsewhere"), file("keyring")).expect("renames");
     fs::set_permissions(file("keyring"), fs::Permissions::from_mode(0o644)).expect("sets mode");
     assert!(matches!(Store::open(&folder.options()), Err(StorageError::KeyFileExposed { .. })));
     fs::set_permissions(file("keyring"), fs::Permissions::from_mode(0o600)).expect("sets mode");
-    for (text, found) in [("dogwood data format 2\n", Some(2)), ("something", None)] {
+    for (text, found) in [("dogwood data format 3\n", Some(3)), ("something", None)] {
         fs::write(file("FORMAT"), text).expect("writes");
         let refused = Store::open(&folder.options()).err().expect("refused");
         assert!(matches!(refused, StorageError::UnknownFormat { found: named, .. } if named == found));
         assert!(refused.to_string().contains("FORMAT"));
     }
     fs::remove_file(file("FORMAT")).expect("removes");
-    assert!(matches!(Store::open(&folder.options()), Err(StorageError::NotADatabase { .. })));
-    fs::write(file("FORMAT"), "dogwood data format 1\n").expect("writes");
+    assert!(
+        matches!(Store::open(&folder.options()), Err(StorageError::FileMissing { path }) if path == file("FORMAT"))
+    );
+    fs::write(file("FORMAT"), "dogwood data format 2\n").expect("writes");
     let store = folder.open();
     let public = fs::read_to_string(file("public.key")).expect("reads");
     let expected: String = store.public_key().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -17,8 +17,9 @@ Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
-                [--connections N] [--awake-us N]
-  dogwood check --data DIR
+                [--connections N] [--awake-us N] [--keep-free-mb N]
+                [--salvage]
+  dogwood check --data DIR [--repair]
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
 
@@ -39,8 +40,15 @@ serve    Opens the data folder (made at first start) and listens, on
   --awake-us   microseconds (1000 at most) that a client which asks again at
                once is waited for awake, while it is the only one and no other
                program wants the processor; 50 by default, 0 sleeps always
+  --keep-free-mb
+               of the data folder's disk, for erasures and merging: writes are
+               refused before it is used up; 64 by default, 0 for nothing
+  --salvage    read a damaged folder as far as it can be, to dump what is
+               left; no data is written
 check    Reads a stopped server's data folder and prints what is wrong with
-         it; exit status 1 if anything is.
+         it; exit status 1 if anything is. Writes nothing.
+  --repair     first writes anew what stands twice or can be derived: a copy
+               of a key, \"public.key\", \"CURRENT\", the witness
 verify   Checks an exported audit log or a receipt against the public key
          that the operator published; needs no server.
   --head       the audit log's published head: finds records cut off at the end
@@ -59,6 +67,8 @@ pub enum Command {
     Check {
         /// Which.
         data: PathBuf,
+        /// Repair it first.
+        repair: bool,
     },
     /// Check a receipt or an audit log.
     Verify(Verify),
@@ -79,6 +89,10 @@ pub struct Serve {
     pub awake: Duration,
     /// The block cache, unless it has its usual size.
     pub block_cache_bytes: Option<usize>,
+    /// What is kept free on the disk, unless as much as usual.
+    pub keep_free_bytes: Option<u64>,
+    /// Only read, whatever can be.
+    pub salvage: bool,
     /// The operator's certificate and key.
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -192,6 +206,7 @@ fn unknown(word: &std::ffi::OsStr) -> ArgumentError {
 fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
+    let (mut keep_free_bytes, mut salvage) = (None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -211,6 +226,11 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 let value = options.value("--awake-us")?;
                 set("--awake-us", &mut awake, microseconds(&value.to_string_lossy())?)?;
             }
+            Some("--salvage") => set("--salvage", &mut salvage, true)?,
+            Some("--keep-free-mb") => {
+                let value = options.value("--keep-free-mb")?;
+                set("--keep-free-mb", &mut keep_free_bytes, kept(&value.to_string_lossy())?)?;
+            }
             Some("--block-cache-mb") => {
                 let value = options.value("--block-cache-mb")?;
                 set("--block-cache-mb", &mut block_cache_bytes, megabytes(&value.to_string_lossy())?)?;
@@ -228,6 +248,8 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         listen: listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 5432))),
         insecure: insecure.is_some(),
         block_cache_bytes,
+        keep_free_bytes,
+        salvage: salvage.is_some(),
         connections_max,
         awake: awake.unwrap_or(AWAKE),
         certificate,
@@ -252,21 +274,28 @@ fn megabytes(text: &str) -> Result<usize, ArgumentError> {
     number.map(|number| number << 20).ok_or_else(|| ArgumentError::Megabytes(text.to_string()))
 }
 
+/// The same, or none.
+fn kept(text: &str) -> Result<u64, ArgumentError> {
+    if text == "0" { Ok(0) } else { megabytes(text).map(|bytes| bytes as u64) }
+}
+
 fn address(text: &str) -> Result<SocketAddr, ArgumentError> {
     let wrong = || ArgumentError::Address(text.to_string());
     text.to_socket_addrs().map_err(|_| wrong())?.next().ok_or_else(wrong)
 }
 
 fn check<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
-    let mut data = None;
+    let (mut data, mut repair) = (None, None);
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
             Some("--data") => options.path("--data", &mut data)?,
+            Some("--repair") => set("--repair", &mut repair, true)?,
             _ => return Err(unknown(&word)),
         }
     }
-    Ok(Command::Check { data: data.ok_or(ArgumentError::MissingOption("--data"))? })
+    let data = data.ok_or(ArgumentError::MissingOption("--data"))?;
+    Ok(Command::Check { data, repair: repair.is_some() })
 }
 
 fn verify<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Command, ArgumentError> {
@@ -310,7 +339,10 @@ mod tests {
     fn commands_are_read() {
         assert_eq!(read("--help"), Ok(Command::Help));
         assert_eq!(read("serve --help"), Ok(Command::Help));
-        assert_eq!(read("check --data d"), Ok(Command::Check { data: "d".into() }));
+        assert_eq!(read("check --data d"), Ok(Command::Check { data: "d".into(), repair: false }));
+        assert_eq!(read("check --repair --data d"), Ok(Command::Check { data: "d".into(), repair: true }));
+        let Ok(Command::Serve(serve)) = read("serve --data d --salvage --keep-free-mb 0") else { panic!("not read") };
+        assert_eq!((serve.salvage, serve.keep_free_bytes), (true, Some(0)));
         assert_eq!(
             read("verify --key public.key receipt"),
             Ok(Command::Verify(Verify { key: "public.key".into(), file: "receipt".into(), head: None }))

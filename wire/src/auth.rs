@@ -2,7 +2,7 @@
 //!
 //! First start writes one random secret to `controller.secret` (0600) and its verifier to `logins` (0600); the
 //! secret's file may be deleted once it is kept elsewhere. Passwords are never stored or logged, and an unknown
-//! user goes through the same exchange as a known one.
+//! user goes through the same exchange as a known one, and waits as long after failures (`failed_logins`).
 //!
 //! ```text
 //! logins:  mock <64 hex digits>                                   what salts of unknown users are derived from
@@ -12,6 +12,7 @@
 use crate::connection::Connection;
 use crate::decode::{AUTHENTICATION_BYTES_MAX, Body};
 use crate::error::{WireError, protocol_violation};
+use crate::failed_logins::{Attempt, FailedLogins, TooMany};
 use crate::tls::write_new;
 use engine::SqlError;
 use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, gen_salted_password};
@@ -61,12 +62,22 @@ impl Logins {
     }
 
     fn create(data: &Path) -> io::Result<Logins> {
-        let mut secret = hex(&random::<SECRET_BYTES>()?);
+        // The secret first: a crash in between leaves one to go on with, never a verifier that nobody can meet.
+        let path = data.join("controller.secret");
+        let secret = match fs::read_to_string(&path) {
+            Ok(text) => text.trim_end().to_string(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let secret = hex(&random::<SECRET_BYTES>()?);
+                write_new(&path, format!("{secret}\n").as_bytes(), 0o600)?;
+                secret
+            }
+            Err(error) => return Err(error),
+        };
+        if secret.len() != 2 * SECRET_BYTES || unhex(&secret).is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("\"{}\" is damaged", path.display())));
+        }
         let mut logins = Logins { mock: random::<32>()?, verifiers: BTreeMap::new() };
         logins.set(CONTROLLER, &secret)?;
-        secret.push('\n');
-        // The secret first: a crash in between makes a new one, never a verifier that nobody can meet.
-        write_new(&data.join("controller.secret"), secret.as_bytes(), 0o600)?;
         write_new(&data.join("logins"), logins.print().as_bytes(), 0o600)?;
         Ok(logins)
     }
@@ -146,10 +157,12 @@ impl Logins {
 pub async fn authenticate(
     connection: &mut Connection,
     logins: &Logins,
-    user: &str,
+    failed_logins: &FailedLogins,
+    attempt: &Attempt,
     certificate_pem: Option<&[u8]>,
     deadline: Instant,
 ) -> Result<(), WireError> {
+    let user = attempt.role();
     let mut scram = ScramServerAuth::new();
     // A certificate whose signature has no channel binding of its own simply offers none.
     let binding = certificate_pem.is_some_and(|pem| scram.configure_certificate(pem).is_ok());
@@ -176,14 +189,24 @@ pub async fn authenticate(
     send(connection, Authentication::SASLContinue(server_first.into())).await?;
 
     let last = password_message(connection, deadline)?;
+    let wait = failed_logins.wait(attempt, Instant::now(), deadline).map_err(|TooMany| too_many(user))?;
+    if !wait.is_zero() {
+        connection.rest(Instant::now() + wait).await?;
+    }
     match exchange.on_client_final_message(&last) {
         Ok(server_final) if known => {
+            failed_logins.succeeded(attempt);
             connection.feed(PgWireBackendMessage::Authentication(Authentication::SASLFinal(server_final.into())))?;
             connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))
         }
-        Ok(_) | Err(PgWireError::InvalidPassword(_)) => Err(WireError::Fatal(
-            SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
-        )),
+        Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
+            if let Some(line) = failed_logins.failed(attempt, known, Instant::now()) {
+                eprintln!("{line}");
+            }
+            Err(WireError::Fatal(
+                SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
+            ))
+        }
         Err(_) => Err(malformed()),
     }
 }
@@ -212,6 +235,11 @@ fn password_message(connection: &mut Connection, deadline: Instant) -> Result<Ve
 
 fn fatal(error: SqlError) -> WireError {
     WireError::Fatal(error.fatal())
+}
+
+fn too_many(user: &str) -> WireError {
+    let message = format!("too many failed logins as user \"{user}\" from this address");
+    WireError::Fatal(SqlError::new("53300", message).hint("Wait some seconds.").fatal())
 }
 
 fn malformed() -> WireError {
@@ -267,6 +295,12 @@ mod tests {
         let read = Logins::open(&data).expect("read");
         assert_eq!(read.print(), made.print());
         fs::write(data.join("logins"), "login x").expect("written");
+        assert!(Logins::open(&data).is_err());
+        fs::remove_file(data.join("logins")).expect("removed");
+        Logins::open(&data).expect("made again");
+        assert_eq!(fs::read_to_string(data.join("controller.secret")).expect("secret"), secret, "of the same secret");
+        fs::remove_file(data.join("logins")).expect("removed");
+        fs::write(data.join("controller.secret"), &secret[..9]).expect("cut short");
         assert!(Logins::open(&data).is_err());
         fs::remove_dir_all(&data).expect("removed");
     }

@@ -3,9 +3,11 @@
 //! Messages to the client gather in a buffer until `flush`; nothing else writes to the socket. On the conversation's own
 //! thread reads and writes block; a conversation that is parked, or has nothing to read for a while, waits on the shared threads.
 
+use crate::arriving::{Arriving, UNCOUNTED_BYTES};
 use crate::decode::{Frame, MESSAGE_BYTES_MAX, PASSED_OVER_BYTES_MAX, Taken};
 use crate::error::WireError;
 use crate::line::{End, Line};
+use crate::parking::watch;
 use crate::transport::Transport;
 use bytes::{Buf, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
@@ -30,6 +32,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Connection {
     transport: Transport,
     incoming: BytesMut,
+    /// What it counts among what arrives everywhere.
+    arriving: Arriving,
+    /// The message that is arriving is one too many.
+    refuse: bool,
     /// Bytes of a message that was too long, which are still to come.
     passing_over: usize,
     outgoing: Vec<u8>,
@@ -61,6 +67,8 @@ impl Connection {
         Connection {
             transport,
             incoming: BytesMut::new(),
+            arriving: Arriving::default(),
+            refuse: false,
             passing_over: 0,
             outgoing: Vec::new(),
             message: BytesMut::new(),
@@ -83,6 +91,12 @@ impl Connection {
         }
         let (kind, length) = match Frame::take(&mut self.incoming, body_bytes_max)? {
             Taken::Frame(frame) => return Ok(Some(frame)),
+            Taken::Part if std::mem::take(&mut self.refuse) => {
+                let Some((kind, length)) = Frame::begun(&self.incoming) else { return Ok(None) };
+                self.passing_over = 1 + length;
+                self.arriving.hold(0);
+                return Ok(Some(Frame::no_memory(kind, length)));
+            }
             Taken::Part => return Ok(None),
             Taken::TooLong(kind, length) => (kind, length),
         };
@@ -139,7 +153,12 @@ impl Connection {
         }
         match self.transport.read(&mut self.incoming, Some(patience)) {
             Ok(Some(0)) => Err(self.gone()),
-            Ok(read) => Ok(read.is_some()),
+            Ok(read) => {
+                if self.passing_over == 0 && (self.incoming.len() > UNCOUNTED_BYTES || self.arriving.is_held()) {
+                    self.refuse = !self.arriving.hold(self.incoming.len());
+                }
+                Ok(read.is_some())
+            }
             // Ended from outside, an encrypted connection looks cut off.
             Err(_) if self.line().ended().is_some() => Err(self.gone()),
             Err(error) => Err(error.into()),
@@ -155,10 +174,7 @@ impl Connection {
     pub async fn park(&mut self) -> Result<(), WireError> {
         self.line().place.park().await;
         if self.watch.is_none() {
-            let line = Arc::clone(self.line());
-            #[expect(deprecated, reason = "its successor is unsafe; a line keeps its one socket as long as it lives")]
-            let watch = AsyncFd::with_interest(line, Interest::READABLE | Interest::WRITABLE);
-            match watch {
+            match watch(self.line(), Interest::READABLE | Interest::WRITABLE) {
                 Ok(watch) => self.watch = Some(watch),
                 Err(error) => {
                     self.leave().await;
@@ -221,6 +237,17 @@ impl Connection {
             woken = woken => woken,
             () = at(until) => Ok(()),
         }
+    }
+
+    /// Waits until then, without a thread. Fails if the client goes, or is to go.
+    pub async fn rest(&mut self, until: Instant) -> Result<(), WireError> {
+        self.park().await?;
+        let mut rested = Ok(());
+        while rested.is_ok() && Instant::now() < until {
+            rested = self.until_woken(Some(until)).await;
+        }
+        self.leave().await;
+        rested
     }
 
     /// Parked: waits until the socket may take something.
@@ -300,29 +327,30 @@ impl Connection {
         self.outgoing.len() >= FLUSH_BYTES
     }
 
-    /// Sends all that waits.
+    /// Whether nothing waits to be flushed.
+    pub fn has_sent(&self) -> bool {
+        self.outgoing.is_empty()
+    }
+
+    /// Sends all that waits, however long that takes.
     pub async fn flush(&mut self) -> Result<(), WireError> {
+        self.flush_within(None).await
+    }
+
+    /// Sends all that waits. A client that takes nothing at all for longer than this has gone.
+    pub async fn flush_within(&mut self, patience: Option<Duration>) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
         }
         self.flushes += 1;
-        let mut sent = 0;
-        loop {
-            let wait = self.watch.is_none();
-            let mut rest = &self.outgoing[sent..];
-            let outcome = self.transport.send(&mut rest, wait);
-            sent = self.outgoing.len() - rest.len();
-            match outcome {
-                Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.line().ended().is_some() {
-                        return Err(WireError::Gone);
-                    }
-                    self.until_writable().await?;
-                }
-                Err(error) => return Err(error.into()),
-            }
+        if !self.line().writes() {
+            self.outgoing.clear();
+            self.sealed = 0;
+            return Err(WireError::Fatal(End::Evicted.error()));
         }
+        let sent = self.send_all(patience).await;
+        self.line().has_written();
+        sent?;
         if self.outgoing.capacity() > KEEP_BYTES_MAX {
             self.outgoing = Vec::new();
         } else {
@@ -330,6 +358,35 @@ impl Connection {
         }
         self.sealed = 0;
         Ok(())
+    }
+
+    async fn send_all(&mut self, patience: Option<Duration>) -> Result<(), WireError> {
+        let mut sent = 0;
+        let mut stalled: Option<(usize, Instant)> = None;
+        loop {
+            let wait = self.watch.is_none();
+            let mut rest = &self.outgoing[sent..];
+            let outcome = self.transport.send(&mut rest, wait);
+            sent = self.outgoing.len() - rest.len();
+            match outcome {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.line().ended().is_some() {
+                        return Err(WireError::Gone);
+                    }
+                    let since = match stalled {
+                        Some((at, since)) if at == sent => since,
+                        _ => stalled.insert((sent, Instant::now())).1,
+                    };
+                    if patience.is_some_and(|patience| since.elapsed() >= patience) {
+                        return Err(WireError::Gone);
+                    }
+                    self.until_writable().await?;
+                }
+                Err(_) if self.line().ended().is_some() => return Err(WireError::Gone),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Whether somebody else may send what waits: it is as it will stand on the socket, and short.

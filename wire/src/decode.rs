@@ -74,7 +74,21 @@ impl Frame {
         Frame { kind, bytes: BytesMut::new(), refused: Some(SqlError::new("54000", message).hint(hint)) }
     }
 
-    /// What follows the length. 54000 if it was too long to be kept.
+    /// The beginning of a message for which there is no memory: its type, and what its length says.
+    pub fn begun(buffer: &BytesMut) -> Option<(u8, usize)> {
+        let (kind, length) = (*buffer.first()?, buffer.get(1..5)?);
+        Some((kind, usize::try_from(i32::from_be_bytes(length.try_into().ok()?)).ok()?))
+    }
+
+    /// What stands for a message that is passed over, since too many long ones are arriving at once.
+    pub fn no_memory(kind: u8, length: usize) -> Frame {
+        let refused = SqlError::new("53200", "out of memory for messages that are arriving")
+            .detail(format!("This one is of {length} bytes."))
+            .hint("Send less at once, or again later.");
+        Frame { kind, bytes: BytesMut::new(), refused: Some(refused) }
+    }
+
+    /// What follows the length. 54000 if it was too long to be kept, 53200 if there was no memory for it.
     pub fn body(&self) -> Result<&[u8], SqlError> {
         match &self.refused {
             Some(refused) => Err(refused.clone()),

@@ -71,6 +71,11 @@ pub fn snapshot_held() -> SqlError {
         .fatal()
 }
 
+/// 53300, to a client that had not logged in when others came.
+pub fn crowded_out() -> SqlError {
+    SqlError::new("53300", "too many clients are logging in").hint("Try again.").fatal()
+}
+
 /// XX000, when an evaluation panicked.
 pub fn internal_error() -> SqlError {
     SqlError::new("XX000", "internal error; this connection is closed")
@@ -99,6 +104,7 @@ pub fn error_response(error: &SqlError) -> PgWireBackendMessage {
     optional(b't', error.object.table.as_deref());
     optional(b'c', error.object.column.as_deref());
     optional(b'n', error.object.constraint.as_deref());
+    optional(b'R', error.routine);
     PgWireBackendMessage::ErrorResponse(ErrorResponse::new(fields))
 }
 

@@ -1,12 +1,13 @@
 //! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
 //!
-//! `simple` runs query strings, `extended` Parse to Sync, `stream` moves rows, `copy` runs COPY, `again` decides what is run again, `subscription` tells changes. An error of a statement is
+//! `simple` runs query strings, `extended` Parse to Sync, `portals` keeps what they bind, `stream` moves rows, `copy` runs COPY, `again` decides what is run again, `subscription` tells changes. An error of a statement is
 //! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block:
 //! but for quiet subscriptions and silent clients, all runs on a thread that belongs to this client (`parking`).
 
 mod again;
 mod copy;
 mod extended;
+mod portals;
 mod simple;
 mod stream;
 mod subscription;
@@ -19,19 +20,16 @@ use crate::error::{WireError, error_response, notice_response};
 use engine::SqlError;
 use engine::protocol::TransactionStatus;
 use engine::session::Session;
-use extended::{Portal, Stored};
 use pgwire::messages::startup::ParameterStatus;
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use portals::Portals;
 
 /// See the module.
 pub struct Handler<'a> {
     connection: &'a mut Connection,
     session: Session,
     registration: Registration,
-    statements: BTreeMap<String, Arc<Stored>>,
-    portals: BTreeMap<String, Portal>,
+    portals: Portals,
     // After an error in the extended protocol everything up to Sync is passed over.
     skipping: bool,
 }
@@ -57,14 +55,7 @@ impl From<WireError> for Stop {
 impl<'a> Handler<'a> {
     /// A handler for a session that has just been opened.
     pub fn new(connection: &'a mut Connection, session: Session, registration: Registration) -> Self {
-        Handler {
-            connection,
-            session,
-            registration,
-            statements: BTreeMap::new(),
-            portals: BTreeMap::new(),
-            skipping: false,
-        }
+        Handler { connection, session, registration, portals: Portals::default(), skipping: false }
     }
 
     /// Serves until the connection ends, and says why it did.
@@ -73,6 +64,9 @@ impl<'a> Handler<'a> {
             return error;
         }
         loop {
+            if self.connection.has_sent() {
+                self.session.sent();
+            }
             let frame = self.next_frame().await;
             self.session.settle();
             let served = match frame {
@@ -89,20 +83,17 @@ impl<'a> Handler<'a> {
         if let Some(frame) = self.connection.arrived(MESSAGE_BYTES_MAX)? {
             return Ok(frame);
         }
-        let limit = match self.session.status() {
-            TransactionStatus::Idle => self.session.idle_session_timeout(),
-            TransactionStatus::InTransaction | TransactionStatus::Failed => self.session.idle_in_transaction_timeout(),
+        let patience = match self.session.status() {
+            TransactionStatus::Idle => {
+                self.session.idle_session_timeout().map(|limit| (limit, idle_too_long as fn() -> SqlError))
+            }
+            TransactionStatus::InTransaction | TransactionStatus::Failed => self.session.patience_in_transaction(),
         };
-        match self.connection.frame(MESSAGE_BYTES_MAX, limit).await? {
-            Some(frame) => Ok(frame),
-            None => Err(WireError::Fatal(match self.session.status() {
-                TransactionStatus::Idle => {
-                    SqlError::new("57P05", "terminating connection due to idle-session timeout").fatal()
-                }
-                TransactionStatus::InTransaction | TransactionStatus::Failed => {
-                    SqlError::new("25P03", "terminating connection due to idle-in-transaction timeout").fatal()
-                }
-            })),
+        let limit = patience.as_ref().map(|(limit, _)| *limit);
+        match (self.connection.frame(MESSAGE_BYTES_MAX, limit).await?, patience) {
+            (Some(frame), _) => Ok(frame),
+            (None, Some((_, error))) => Err(WireError::Fatal(error())),
+            (None, None) => Err(WireError::Gone),
         }
     }
 
@@ -133,6 +124,7 @@ impl<'a> Handler<'a> {
 
     async fn serve_message(&mut self, message: PgWireFrontendMessage) -> Result<(), WireError> {
         let running = self.registration.running();
+        self.session.begin_statement();
         let result = match message {
             PgWireFrontendMessage::Query(query) => {
                 let result = self.query(&query.query).await;
@@ -145,7 +137,7 @@ impl<'a> Handler<'a> {
                 return self.ready().await;
             }
             PgWireFrontendMessage::Sync(_) => return self.sync().await,
-            PgWireFrontendMessage::Flush(_) => return self.connection.flush().await,
+            PgWireFrontendMessage::Flush(_) => return self.flush().await,
             PgWireFrontendMessage::Parse(parse) => self.parse(parse),
             PgWireFrontendMessage::Bind(bind) => self.bind(bind),
             PgWireFrontendMessage::Describe(describe) => self.describe(&describe),
@@ -166,7 +158,7 @@ impl<'a> Handler<'a> {
         match result {
             Ok(()) => {
                 if self.connection.wants_flush() {
-                    self.connection.flush().await?;
+                    self.flush().await?;
                 }
                 Ok(())
             }
@@ -180,11 +172,12 @@ impl<'a> Handler<'a> {
     async fn fail_until_sync(&mut self, error: SqlError) -> Result<(), WireError> {
         self.skipping = true;
         self.report(error)?;
-        self.connection.flush().await
+        self.flush().await
     }
 
     /// Tells the session and the client of a statement's error.
     fn report(&mut self, error: SqlError) -> Result<(), WireError> {
+        let error = self.session.judged(error);
         self.session.fail(&error);
         // The transaction that the portals stood in is over or failed.
         self.portals.clear();
@@ -203,7 +196,13 @@ impl<'a> Handler<'a> {
         }
         let status = self.session.status();
         self.connection.append(|out| encode::ready(status, out));
-        self.connection.flush().await
+        self.flush().await
+    }
+
+    /// Sends what waits. A client that takes nothing while its transaction stands in others' way is one that is silent in it.
+    async fn flush(&mut self) -> Result<(), WireError> {
+        let patience = self.session.patience_with_reader();
+        self.connection.flush_within(patience).await
     }
 
     fn feed_notices(&mut self) -> Result<(), WireError> {
@@ -229,4 +228,8 @@ impl<'a> Handler<'a> {
             self.portals.clear();
         }
     }
+}
+
+fn idle_too_long() -> SqlError {
+    SqlError::new("57P05", "terminating connection due to idle-session timeout").fatal()
 }

@@ -8,6 +8,7 @@
 //! Knows no SQL and keeps no data of its own but logins and certificates. The engine's calls block, and may: each
 //! thread drives its own socket, so nothing stands between a message's arrival and its evaluation. Who only waits needs no thread (`parking`).
 
+mod arriving;
 pub mod auth;
 pub mod cancel;
 pub mod connection;
@@ -15,9 +16,11 @@ pub mod copy;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod failed_logins;
 pub mod handler;
 pub mod limits;
 pub mod line;
+pub mod lines;
 pub mod parking;
 pub mod server;
 pub mod shutdown;

@@ -3,26 +3,33 @@
 //! A connection has this one descriptor. The socket blocks; whoever must not wait says so with each call. To end a conversation from
 //! outside, its reading side is closed: a thread that waits for the client wakes up, and last words can still be sent.
 
-use crate::error::{admin_shutdown, snapshot_held};
+use crate::error::{admin_shutdown, crowded_out, snapshot_held};
 use crate::parking::Place;
 use crate::vigil::{Vigil, Watcher};
 use engine::SqlError;
-use rustix::net::{RecvFlags, SendFlags};
-use std::collections::BTreeMap;
+use rustix::net::{RecvFlags, SendFlags, sockopt};
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a write may stand still before its thread looks whether the conversation has been ended.
 const WRITE_ROUND: Duration = Duration::from_millis(500);
 
+/// A silent client is asked after so long whether it is still there, and then so often before it counts as gone.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBES: u32 = 6;
+/// Beside the reason for the end: what statements gave is being written.
+const WRITING: u8 = 1 << 7;
+
 /// See the module.
 pub struct Line {
     socket: TcpStream,
-    ended: AtomicU8,
+    /// Why it was ended, if it was, and whether something is being written.
+    state: AtomicU8,
     busy: AtomicBool,
     /// Where the conversation runs.
     pub place: Place,
@@ -36,6 +43,8 @@ pub enum End {
     Shutdown = 1,
     /// It holds a snapshot that an erasure has ended.
     Evicted = 2,
+    /// It had not logged in when others came.
+    Crowded = 3,
 }
 
 impl End {
@@ -44,6 +53,7 @@ impl End {
         match self {
             End::Shutdown => admin_shutdown(),
             End::Evicted => snapshot_held(),
+            End::Crowded => crowded_out(),
         }
     }
 }
@@ -53,13 +63,23 @@ impl Line {
     pub fn new(socket: TcpStream, vigil: &Arc<Vigil>) -> io::Result<Line> {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(WRITE_ROUND))?;
+        // Whoever vanishes without a word is noticed in two minutes, not in two hours.
+        sockopt::set_socket_keepalive(&socket, true)?;
+        sockopt::set_tcp_keepidle(&socket, KEEPALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&socket, KEEPALIVE_INTERVAL)?;
+        sockopt::set_tcp_keepcnt(&socket, KEEPALIVE_PROBES)?;
         let vigil = Arc::clone(vigil);
-        Ok(Line { socket, ended: AtomicU8::new(0), busy: AtomicBool::new(false), place: Place::default(), vigil })
+        Ok(Line { socket, state: AtomicU8::new(0), busy: AtomicBool::new(false), place: Place::default(), vigil })
     }
 
-    /// Ends the conversation, whatever it waits for, and does not wait. The first reason stays.
+    /// Ends the conversation, whatever it waits for, and does not wait. The first reason stays. What a client that is evicted has
+    /// not taken by now it does not get any more.
     pub fn end(&self, end: End) {
-        if self.ended.compare_exchange(0, end as u8, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        let first = |state: u8| (state & !WRITING == 0).then_some(state | end as u8);
+        if let Ok(before) = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, first) {
+            if end == End::Evicted && before & WRITING != 0 {
+                self.cut_off();
+            }
             // It fails if the client has closed already: then there is nobody to wake.
             let _closed = self.socket.shutdown(Shutdown::Read);
             self.place.wake();
@@ -68,11 +88,35 @@ impl Line {
 
     /// Whether it was ended, and why.
     pub fn ended(&self) -> Option<End> {
-        match self.ended.load(Ordering::Acquire) {
+        match self.state.load(Ordering::Acquire) & !WRITING {
             0 => None,
             1 => Some(End::Shutdown),
-            _ => Some(End::Evicted),
+            2 => Some(End::Evicted),
+            _ => Some(End::Crowded),
         }
+    }
+
+    /// Breaks the connection, with what waits in it.
+    fn cut_off(&self) {
+        if rustix::net::connect_unspec(&self.socket).is_err() {
+            // A thread is in the midst of a write: it ends, and what is left goes when the socket is closed.
+            let _gone = rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
+            let _gone = self.socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Begins to write what statements gave, until `has_written`; false if the client is evicted, and is to be told nothing of it.
+    pub fn writes(&self) -> bool {
+        let evicted = self.state.fetch_or(WRITING, Ordering::AcqRel) & !WRITING == End::Evicted as u8;
+        if evicted {
+            self.has_written();
+        }
+        !evicted
+    }
+
+    /// See `writes`.
+    pub fn has_written(&self) {
+        self.state.fetch_and(!WRITING, Ordering::AcqRel);
     }
 
     /// Marks that a statement runs or has ended.
@@ -118,6 +162,12 @@ impl Line {
         watcher.read(&self.socket, buffer, |buffer| self.read(buffer))
     }
 
+    /// Whether the client says something, or closes, in so much time.
+    pub fn speaks_within(&self, patience: Duration) -> bool {
+        let waited = self.set_patience(Some(patience)).and_then(|()| self.peek(&mut [0]));
+        !waited.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// Looks at what is there without taking it, waiting for it.
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.peek(buffer)
@@ -154,77 +204,5 @@ impl Line {
 impl AsRawFd for Line {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
-    }
-}
-
-/// All that is connected: how many there may be, and how all are ended.
-pub struct Lines {
-    open: Mutex<Open>,
-    closed: Condvar,
-    lines_max: usize,
-}
-
-#[derive(Default)]
-struct Open {
-    lines: BTreeMap<u64, Arc<Line>>,
-    next: u64,
-}
-
-/// One that is connected, until dropped.
-pub struct Connected {
-    lines: Arc<Lines>,
-    number: u64,
-}
-
-impl Lines {
-    /// None yet, and never more than this.
-    pub fn new(lines_max: usize) -> Self {
-        Lines { open: Mutex::default(), closed: Condvar::new(), lines_max }
-    }
-
-    /// Adds one, if there is room.
-    pub fn connect(self: &Arc<Self>, line: &Arc<Line>) -> Option<Connected> {
-        let mut open = self.lock();
-        if open.lines.len() >= self.lines_max {
-            return None;
-        }
-        let number = open.next;
-        open.next += 1;
-        open.lines.insert(number, Arc::clone(line));
-        Some(Connected { lines: Arc::clone(self), number })
-    }
-
-    /// Ends all.
-    pub fn end_all(&self, end: End) {
-        self.lock().lines.values().for_each(|line| line.end(end));
-    }
-
-    /// Waits until all are gone, at most so long; after every round does what has to be done again.
-    pub fn wait_until_gone(&self, at_most: Duration, round: Duration, again: impl Fn()) {
-        let deadline = Instant::now() + at_most;
-        let mut open = self.lock();
-        while !open.lines.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            (open, _) = self.closed.wait_timeout(open, left.min(round)).unwrap_or_else(PoisonError::into_inner);
-            again();
-        }
-    }
-
-    // A panic while the lock is held cannot leave the map half changed: every change is one call.
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Connected {
-    fn drop(&mut self) {
-        let mut open = self.lines.lock();
-        open.lines.remove(&self.number);
-        if open.lines.is_empty() {
-            self.lines.closed.notify_all();
-        }
     }
 }

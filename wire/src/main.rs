@@ -6,16 +6,24 @@
 mod arguments;
 mod verify;
 
-use arguments::{Command, Serve};
-use engine::Engine;
+use arguments::Serve;
 use engine::config::Config;
 use engine::memory::Allocated;
+use engine::{Engine, SqlError};
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 use wire::server::{Server, ServerConfig};
 use wire::{limits, shutdown};
+
+/// Between two looks whether the folder is to be opened anew.
+const REOPENS_EVERY: Duration = Duration::from_secs(5);
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -23,21 +31,29 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(log_panic));
     match arguments::parse(std::env::args_os().skip(1)) {
-        Ok(Command::Help) => {
+        Ok(arguments::Command::Help) => {
             print!("{}", arguments::HELP);
             ExitCode::SUCCESS
         }
-        Ok(Command::Version) => {
+        Ok(arguments::Command::Version) => {
             println!("dogwood {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        Ok(Command::Serve(serve)) => outcome(run_server(serve)),
-        Ok(Command::Check { data }) => check(&data),
-        Ok(Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
+        Ok(arguments::Command::Serve(serve)) => outcome(run_server(serve)),
+        Ok(arguments::Command::Check { data, repair }) => check(&data, repair),
+        Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
             eprintln!("dogwood: {error}\nTry \"dogwood --help\".");
             ExitCode::from(2)
         }
+    }
+}
+
+/// An error with its hint.
+fn described(error: &SqlError) -> String {
+    match &error.hint {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
     }
 }
 
@@ -54,18 +70,24 @@ fn outcome(result: Result<(), String>) -> ExitCode {
 fn run_server(serve: Serve) -> Result<(), String> {
     // Before the store opens its files.
     limits::raise_descriptors();
-    // Keys and logins are in it: for its owner only.
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&serve.data)
-        .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
+    // Keys and logins are in it: for its owner only. Nothing is made where something is to be saved.
+    if !serve.salvage {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&serve.data)
+            .map_err(|error| format!("could not make the data folder \"{}\": {error}", serve.data.display()))?;
+    }
     let mut config = Config::new(serve.data.clone());
+    config.keep_free_bytes = serve.keep_free_bytes;
+    if serve.salvage {
+        config.mode = engine::Mode::Salvage;
+    }
     config.allocator = Some(allocated);
     if let Some(bytes) = serve.block_cache_bytes {
         config.block_cache_bytes = bytes;
     }
-    let engine = Engine::open(config).map_err(|error| error.to_string())?;
+    let engine = Engine::open(config).map_err(|error| described(&error))?;
     let config = ServerConfig {
         data: serve.data,
         listen: serve.listen,
@@ -76,7 +98,38 @@ fn run_server(serve: Serve) -> Result<(), String> {
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
-    served.and(stopped)
+    match served? {
+        Ended::Signalled => stopped,
+        Ended::ToReopen(address) => Err(begin_again(address)),
+    }
+}
+
+/// Why a server has stopped.
+enum Ended {
+    /// It was told to.
+    Signalled,
+    /// The folder takes no writes, and would if it was opened anew. Where it listened.
+    ToReopen(SocketAddr),
+}
+
+/// Becomes the same program anew, over the same folder and address. Returns only what kept it from that.
+fn begin_again(address: SocketAddr) -> String {
+    eprintln!("dogwood: opening the data folder anew, as a write to it had failed and it can be written again");
+    // One that was replaced meanwhile is still there for the system.
+    let program = std::env::current_exe().ok().filter(|program| program.exists());
+    let program = program.unwrap_or_else(|| "/proc/self/exe".into());
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut given = std::env::args_os().skip(1);
+    while let Some(argument) = given.next() {
+        if argument == "--listen" {
+            // A port that was free is now this one.
+            given.next();
+        } else {
+            arguments.push(argument);
+        }
+    }
+    let error = Command::new(program).args(arguments).arg("--listen").arg(address.to_string()).exec();
+    format!("could not start again: {error}")
 }
 
 /// What the allocator counts. It keeps counts by thread and adds them up when its epoch advances.
@@ -89,11 +142,34 @@ fn allocated() -> Allocated {
     }
 }
 
-fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<(), String> {
+fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<Ended, String> {
     let server = Server::bind(config, Arc::clone(engine)).map_err(|error| error.to_string())?;
     stop_when_signalled(&server).map_err(|error| format!("could not listen for signals: {error}"))?;
-    println!("listening on {}", server.address());
-    server.run().map_err(|error| error.to_string())
+    let reopens = stop_to_reopen(&server, Arc::downgrade(engine))
+        .map_err(|error| format!("could not start a thread: {error}"))?;
+    let address = server.address();
+    println!("listening on {address}");
+    server.run().map_err(|error| error.to_string())?;
+    Ok(if reopens.load(Ordering::Acquire) { Ended::ToReopen(address) } else { Ended::Signalled })
+}
+
+/// Stops the server when its folder is to be opened anew, and says so. Not at once: what fails again soon had better be read.
+fn stop_to_reopen(server: &Server, engine: Weak<Engine>) -> std::io::Result<Arc<AtomicBool>> {
+    let (switch, reopens) = (server.switch(), Arc::<AtomicBool>::default());
+    let says = Arc::clone(&reopens);
+    std::thread::Builder::new().name("reopening".to_string()).spawn(move || {
+        loop {
+            std::thread::sleep(REOPENS_EVERY);
+            match engine.upgrade() {
+                None => return,
+                Some(engine) if engine.wants_reopening() => break,
+                Some(_) => {}
+            }
+        }
+        says.store(true, Ordering::Release);
+        switch.stop();
+    })?;
+    Ok(reopens)
 }
 
 /// Listens for signals on a thread of its own, from before the server says that it is ready.
@@ -110,7 +186,13 @@ fn stop_when_signalled(server: &Server) -> std::io::Result<()> {
     Ok(())
 }
 
-fn check(data: &Path) -> ExitCode {
+fn check(data: &Path, repair: bool) -> ExitCode {
+    if repair {
+        match engine::check::repair(data) {
+            Ok(repairs) => repairs.iter().for_each(|repair| println!("repaired: {repair}")),
+            Err(error) => return outcome(Err(described(&error))),
+        }
+    }
     match engine::check::run(data) {
         Ok(findings) if findings.is_empty() => {
             println!("no findings");
@@ -122,7 +204,7 @@ fn check(data: &Path) -> ExitCode {
             }
             ExitCode::FAILURE
         }
-        Err(error) => outcome(Err(error.to_string())),
+        Err(error) => outcome(Err(described(&error))),
     }
 }
 

@@ -16,6 +16,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::line::Line;
@@ -64,6 +67,33 @@ impl Place {
         let mut moved = false;
         poll_fn(|_| if std::mem::replace(&mut moved, true) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
+}
+
+/// Waits without a thread until the client says something, or has gone. Fails if the conversation is ended, or at the deadline.
+pub async fn until_readable(line: &Arc<Line>, deadline: Instant) -> io::Result<()> {
+    line.place.park().await;
+    let readable = async {
+        let watch = watch(line, Interest::READABLE)?;
+        let ended = poll_fn(|_| if line.ended().is_some() { Poll::Ready(()) } else { Poll::Pending });
+        tokio::select! {
+            biased;
+            () = ended => Err(io::ErrorKind::ConnectionAborted.into()),
+            readable = watch.readable() => readable.map(drop),
+            () = tokio::time::sleep_until(deadline.into()) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    };
+    let readable = readable.await;
+    // An end needs no thread.
+    if readable.is_ok() {
+        line.place.leave().await;
+    }
+    readable
+}
+
+/// The reactor's eye on a socket. Only for who is parked.
+pub fn watch(line: &Arc<Line>, interest: Interest) -> io::Result<AsyncFd<Arc<Line>>> {
+    #[expect(deprecated, reason = "its successor is unsafe; a line keeps its one socket as long as it lives")]
+    AsyncFd::with_interest(Arc::clone(line), interest)
 }
 
 /// What parks conversations on the shared threads, and starts threads for the others.

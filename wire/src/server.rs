@@ -1,16 +1,19 @@
 //! Listens, gives each connection a thread while it has something to do, and stops all of them cleanly.
 //!
 //! The accept loop never evaluates anything. Connections are bounded: clients that have logged in by `connections_max`, those
-//! that have not by a number on top of it and ten seconds each.
+//! that have not by what is left of it and a number on top; they have ten seconds each, and give way to others (`lines`). Whoever
+//! says nothing has no thread.
 
 use crate::auth::{self, Logins};
 use crate::cancel::CancelRegistry;
 use crate::connection::Connection;
-use crate::error::{WireError, error_response, internal_error};
+use crate::error::{WireError, crowded_out, error_response, internal_error};
+use crate::failed_logins::{Attempt, FailedLogins};
 use crate::handler::Handler;
 use crate::limits::{self, LimitsError};
-use crate::line::{Connected, End, Line, Lines};
-use crate::parking::{Conversation, Lot};
+use crate::line::{End, Line};
+use crate::lines::{Connected, Lines};
+use crate::parking::{Conversation, Lot, until_readable};
 use crate::shutdown::{self, Shutdown, ShutdownSwitch};
 use crate::startup::{Arrival, Login, arrive};
 use crate::tls::{self, Tls, TlsError};
@@ -22,7 +25,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, ParameterStatus, SecretKey};
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,8 +35,12 @@ use tokio::runtime::Runtime;
 
 /// From the first byte to a session.
 const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections beyond `connections_max` that may be on their way in, or be cancel requests.
+/// Connections beyond `connections_max`, so that there is always room for those that are on their way in, and cancel requests.
 const ARRIVING_MAX: usize = 64;
+/// Connections that the system keeps until they are accepted.
+const BACKLOG: i32 = 1_024;
+/// A client says something at once; whoever does not waits without a thread.
+const FIRST_WORD: Duration = Duration::from_millis(5);
 /// How long a stopping server waits for its connections.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often sockets of busy connections are looked at.
@@ -105,6 +112,7 @@ struct Shared {
     engine: Arc<Engine>,
     tls: Option<Tls>,
     logins: Logins,
+    failed_logins: FailedLogins,
     insecure: bool,
     connections_max: usize,
     registry: Arc<CancelRegistry>,
@@ -131,6 +139,7 @@ impl Server {
         let listen = |error| ServerError::Listen(config.listen, error);
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
+        rustix::net::listen(&listener, BACKLOG).map_err(|error| listen(error.into()))?;
         let address = listener.local_addr().map_err(listen)?;
         let (switch, shutdown) = shutdown::channel();
         let (runtime, lot) = Lot::open().map_err(listen)?;
@@ -138,6 +147,7 @@ impl Server {
             engine,
             tls,
             logins,
+            failed_logins: FailedLogins::default(),
             insecure: config.insecure,
             connections_max,
             registry: Arc::default(),
@@ -189,9 +199,9 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
             }
             () = shutdown.requested() => return,
         };
-        match accepted.and_then(|(socket, _)| socket.into_std()) {
-            Ok(socket) => {
-                if let Err(error) = start(socket, shared) {
+        match accepted.and_then(|(socket, from)| Ok((socket.into_std()?, from.ip()))) {
+            Ok((socket, from)) => {
+                if let Err(error) = start(socket, from, shared) {
                     eprintln!("could not start a connection's thread: {error}");
                 }
             }
@@ -204,11 +214,11 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
     }
 }
 
-fn start(socket: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
+fn start(socket: TcpStream, from: IpAddr, shared: &Arc<Shared>) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     let line = Arc::new(Line::new(socket, &shared.vigil)?);
-    let Some(connected) = shared.lines.connect(&line) else { return Ok(()) };
-    let conversation = converse(Arc::clone(&line), connected, Arc::clone(shared));
+    let Some(connected) = shared.lines.connect(&line, from) else { return Ok(()) };
+    let conversation = converse(Arc::clone(&line), from, connected, Arc::clone(shared));
     let conversation: Conversation = Box::pin(conversation);
     shared.lot.start(line, conversation)
 }
@@ -238,8 +248,11 @@ impl Drop for SessionSlot {
 }
 
 /// One connection's whole life.
-async fn converse(line: Arc<Line>, connected: Connected, shared: Arc<Shared>) {
+async fn converse(line: Arc<Line>, from: IpAddr, connected: Connected, shared: Arc<Shared>) {
     let deadline = Instant::now() + AUTHENTICATION_TIMEOUT;
+    if !line.speaks_within(FIRST_WORD) && until_readable(&line, deadline).await.is_err() {
+        return;
+    }
     // Who does not get as far as a startup packet is told nothing, as PostgreSQL does.
     match arrive(&line, shared.tls.as_ref(), deadline) {
         Err(_) => {}
@@ -247,7 +260,8 @@ async fn converse(line: Arc<Line>, connected: Connected, shared: Arc<Shared>) {
         Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::Fatal(error)).await,
         Ok(Arrival::Login(transport, login)) => {
             let mut connection = Connection::new(transport);
-            let end = match admit(&mut connection, &login, &shared, deadline).await {
+            let end = match admit(&mut connection, &login, from, &shared, deadline).await {
+                Ok(()) if !connected.logged_in() => WireError::Fatal(crowded_out()),
                 Ok(()) => Box::pin(serve(&mut connection, login, &shared)).await,
                 Err(error) => error,
             };
@@ -274,6 +288,7 @@ async fn finish(mut connection: Connection, end: WireError) {
 async fn admit(
     connection: &mut Connection,
     login: &Login,
+    from: IpAddr,
     shared: &Shared,
     deadline: Instant,
 ) -> Result<(), WireError> {
@@ -288,7 +303,8 @@ async fn admit(
         return connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok));
     }
     let certificate = shared.tls.as_ref().map(|tls| &*tls.certificate_pem);
-    auth::authenticate(connection, &shared.logins, &login.user, certificate, deadline).await
+    let attempt = Attempt::new(from, &login.user);
+    auth::authenticate(connection, &shared.logins, &shared.failed_logins, &attempt, certificate, deadline).await
 }
 
 /// Opens the session and serves it. A panic ends this connection and no other.

@@ -57,15 +57,20 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
-/// Loads the operator's certificate, or the self-signed one of the data folder, which is made if absent.
+/// Loads the operator's certificate, or the self-signed one of the data folder, which is made if absent. A certificate whose key
+/// is missing is refused: clients trust it.
 pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
     let (certificate, key) = match own {
         Some((certificate, key)) => (certificate.to_path_buf(), key.to_path_buf()),
         None => {
             let certificate = data.join("server.crt");
             let key = data.join("server.key");
-            if !certificate.exists() || !key.exists() {
-                generate(&certificate, &key)?;
+            match (certificate.exists(), key.exists()) {
+                (true, true) => {}
+                (false, false) => generate(&certificate, &key)?,
+                // What a crash between the two has left. The key stays: clients may know it.
+                (false, true) => certify(&certificate, &key)?,
+                (true, false) => return Err(TlsError::File(key, io::ErrorKind::NotFound.into())),
             }
             (certificate, key)
         }
@@ -86,12 +91,22 @@ pub fn load(data: &Path, own: Option<(&Path, &Path)>) -> Result<Tls, TlsError> {
     Ok(Tls { config: Arc::new(config), certificate_pem: certificate_pem.into() })
 }
 
+/// Makes a key, then its certificate.
 fn generate(certificate: &Path, key: &Path) -> Result<(), TlsError> {
+    let pair = rcgen::KeyPair::generate().map_err(TlsError::Generate)?;
+    write_new(key, pair.serialize_pem().as_bytes(), 0o600).map_err(|error| TlsError::File(key.to_path_buf(), error))?;
+    certify(certificate, key)
+}
+
+/// Makes the certificate of a key.
+fn certify(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     let names = vec!["localhost".to_string(), "127.0.0.1".to_string(), "::1".to_string()];
-    let made = rcgen::generate_simple_self_signed(names).map_err(TlsError::Generate)?;
-    write_new(key, made.signing_key.serialize_pem().as_bytes(), 0o600)
-        .map_err(|error| TlsError::File(key.to_path_buf(), error))?;
-    write_new(certificate, made.cert.pem().as_bytes(), 0o600)
+    let pem = fs::read_to_string(key).map_err(|error| TlsError::File(key.to_path_buf(), error))?;
+    let damaged = |error: rcgen::Error| TlsError::File(key.to_path_buf(), io::Error::other(error.to_string()));
+    let pair = rcgen::KeyPair::from_pem(&pem).map_err(damaged)?;
+    let parameters = rcgen::CertificateParams::new(names).map_err(TlsError::Generate)?;
+    let made = parameters.self_signed(&pair).map_err(TlsError::Generate)?;
+    write_new(certificate, made.pem().as_bytes(), 0o600)
         .map_err(|error| TlsError::File(certificate.to_path_buf(), error))
 }
 
@@ -132,6 +147,14 @@ mod tests {
             let mode = fs::metadata(data.join(file)).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+        let key = fs::read(data.join("server.key")).expect("read");
+        fs::remove_file(data.join("server.crt")).expect("removed");
+        load(&data, None).expect("certified again");
+        assert_eq!(fs::read(data.join("server.key")).expect("read"), key, "under the same key");
+        fs::remove_file(data.join("server.key")).expect("removed");
+        let Err(error) = load(&data, None) else { panic!("the certificate's key is missing") };
+        assert!(error.to_string().contains("server.key"));
+        assert!(!data.join("server.key").exists());
         fs::remove_dir_all(&data).expect("removed");
     }
 

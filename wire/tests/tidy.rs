@@ -33,7 +33,8 @@ const ONE_ROOM: [(&str, &str); 9] = [
 const OF_CLIENTS: [&str; 3] = ["tokio", "rustls", "rcgen"];
 
 /// What may stand at the top of the project.
-const TOP: [&str; 11] = [
+const TOP: [&str; 12] = [
+    "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE",

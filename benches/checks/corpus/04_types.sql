@@ -134,3 +134,15 @@ SELECT ARRAY[true, 'f']::text[], ARRAY[1, true]::text[], ARRAY[1, '2020-01-01'::
 
 -- What is padded is compared with several as if they were padded, with one as it is.
 SELECT 'a '::char(3) IN ('a '::text, 'b'::text), 'a '::char(3) IN ('a '::text), 'a'::char(3) IN ('a '::text, 'b'), 'a'::char(3) NOT IN ('a '::varchar, NULL);
+
+-- Regular expressions: the longest match, looks around, back references, PostgreSQL's three languages.
+SELECT substring('foobar' from 'o|oo'), regexp_match('abcd', 'a|ab|(abc)d?'), regexp_match('foobarbaz', 'b(.*?)z|bar'), regexp_match('XY1234Z', 'Y*([0-9]{1,3})'), regexp_match('XY1234Z', 'Y*?([0-9]{1,3})');
+SELECT regexp_replace('foobarbaz', 'b..', 'X', 'g'), regexp_replace('abc', 'b*', 'X', 'g'), regexp_replace('foo bar foo', 'foo(?! bar)', '<\&>', 'g'), regexp_replace('abab', '(a|ab)(c|bab)?', '[\1|\2]');
+SELECT 'abcabc' ~ '(abc)\1', 'abab' ~ '^(a|ab)\1$', 'aXxa' ~* '(x)\1', regexp_matches('price: 12 EUR, 7 USD', '(?<=\d )(EUR|USD)', 'g'), 'ab' ~ 'a(?=b)', 'ab' ~ '(?<!a)b';
+SELECT regexp_matches('a1bb22', '([a-z]+)(\d)??', 'g'), regexp_split_to_array('the quick', '\s*'), regexp_match('aaa', '(a*)(a*?)'), regexp_match('xyz', '(?:(x)|y|z)*');
+SELECT regexp_match('a|b', 'a\|b', 'b'), regexp_match('aa', 'a\{2\}', 'b'), regexp_match('a.b', 'a.b', 'q'), 'ab' ~ '(?b)\(a\)b', 'x' ~ '(?x) x # all';
+SELECT regexp_match('a', '(');
+SELECT regexp_match('a', 'a**');
+SELECT regexp_match('a', '\2(a)');
+SELECT regexp_match('a', '[b-a]');
+SELECT regexp_match('a', 'a{3,2}');

@@ -8,6 +8,7 @@
 //! come, the thread stays awake, and what it takes at once shares one flush.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use repr::poll;
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 
@@ -92,6 +93,8 @@ impl<W: Worker> Stage<W> {
         if some.is_empty() {
             return;
         }
+        // Whoever brought it: what is begun here is not given up.
+        let _alone = poll::alone();
         or_abort(|| worker.work(some));
     }
 }

@@ -5,7 +5,7 @@ use crate::SqlError;
 use crate::overlay::Owners;
 use crate::recall::Recall;
 use crate::shape::TableShape;
-use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::sync::Arc;
 use storage::{MicroDbProbe, StorageError};
 
@@ -63,6 +63,7 @@ impl Layered {
     /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows
     /// in the overlay.
     pub(super) fn stored_row(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        poll::step()?;
         let Some(stored) = self.base.schema.shape(relation) else { return Ok(None) };
         let read = |locator: Option<MicroDbId>| {
             let snapshot = self.snapshot();

@@ -1,7 +1,6 @@
 //! The leaves of a chain: a table's rows by scan, lookup or range; a catalog relation's rows.
 
 use super::packed::{PackedPull, Whole};
-use super::rounds::held_bytes;
 use super::stream::{Pull, bag, through};
 use super::watch::{Ticker, Watch};
 use super::{NumberRange, OneShot};
@@ -15,7 +14,7 @@ use planner::plan::{Access, Plan, Query};
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use planner::transform::shape;
 use repr::hash::HashSet;
-use repr::{Datum, IndexId, RelationId, Row, RowKey, ValueError, key};
+use repr::{Datum, IndexId, RelationId, Row, RowKey, ValueError, key, poll};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -107,20 +106,19 @@ pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn P
     let rows = rows.take(worth_rows).inspect(move |_| {
         reading.fetch_add(1, Ordering::Relaxed);
     });
-    let kept = first(&mut *filtered(Box::new(rows)), wanted, shot)?;
+    let kept = first(&mut *filtered(Box::new(rows)), wanted)?;
     if kept.len() < wanted && read.load(Ordering::Relaxed) == worth_rows {
-        kept.iter().for_each(|row| shot.watch.release(held_bytes(row)));
         return Ok(None);
     }
     Ok(Some(counted(bag(kept))))
 }
 
-/// So many rows, charged to the query.
-fn first(input: &mut dyn Pull, wanted: usize, shot: &OneShot) -> Result<Vec<Row>, SqlError> {
+/// So many rows.
+fn first(input: &mut dyn Pull, wanted: usize) -> Result<Vec<Row>, SqlError> {
     let (mut kept, mut row) = (Vec::new(), Vec::new());
     while kept.len() < wanted && input.next(&mut row)? {
         let packed = Row::pack(&row);
-        shot.watch.charge(held_bytes(&packed))?;
+        poll::bytes(packed.bytes().len())?;
         kept.push(packed);
     }
     Ok(kept)

@@ -4,13 +4,12 @@
 //! runs once needs no arrangement of its left side, and no dataflow to start. What is held is charged to the query.
 
 use super::OneShot;
-use super::rounds::held_bytes;
 use super::stream::Pull;
 use super::watch::Ticker;
 use crate::SqlError;
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
-use repr::{Datum, Row, ValueError, key};
+use repr::{Datum, Row, ValueError, key, poll};
 use std::collections::HashMap;
 
 /// The join, borrowed from its plan node.
@@ -37,7 +36,6 @@ pub struct HashJoinStream<'p> {
     join: HashJoin<'p>,
     /// The right's rows by key, once the left has given a row.
     held: Option<HashMap<Vec<u8>, Vec<Row>>>,
-    held_bytes: usize,
     left_row: Vec<Datum>,
     code: Vec<u8>,
     /// The next match of the left row: `code` names the matches.
@@ -56,7 +54,6 @@ impl<'p> HashJoinStream<'p> {
             right,
             join,
             held: None,
-            held_bytes: 0,
             left_row: Vec::new(),
             code: Vec::new(),
             position: 0,
@@ -76,20 +73,14 @@ impl<'p> HashJoinStream<'p> {
             if !encode(&mut self.code, self.join.right_key, &row, self.join.null_safe, &self.shot.eval)? {
                 continue;
             }
-            let mut bytes = 0;
             if !held.contains_key(self.code.as_slice()) {
-                bytes += self.code.len() + size_of::<(Vec<u8>, Vec<Row>)>() + 16;
                 held.insert(self.code.clone(), Vec::new());
             }
             // Semi and anti joins ask only whether a key is there.
             if !lone {
                 let packed = Row::pack(&row);
-                bytes += held_bytes(&packed);
+                poll::bytes(packed.bytes().len())?;
                 held.get_mut(self.code.as_slice()).expect("inserted if it was not there").push(packed);
-            }
-            if bytes > 0 {
-                self.held_bytes += bytes;
-                self.shot.watch.charge(bytes)?;
             }
         }
         Ok(held)
@@ -149,14 +140,8 @@ impl Pull for HashJoinStream<'_> {
     }
 }
 
-impl Drop for HashJoinStream<'_> {
-    fn drop(&mut self) {
-        self.shot.watch.release(self.held_bytes);
-    }
-}
-
 /// Replaces `code` with the key's bytes; false if it has a NULL that matches nothing.
-fn encode(
+pub(super) fn encode(
     code: &mut Vec<u8>,
     expressions: &[ScalarExpr],
     datums: &[Datum],

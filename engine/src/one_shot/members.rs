@@ -1,43 +1,101 @@
-//! `column IN (…)` over integers, as a set: one search a row in place of a comparison with each of them.
+//! `column IN (…)` over literals and parameters, as a set: one search a row in place of a comparison with each of them.
 //!
-//! Only ever says that a row cannot pass; whether it does is the predicate's to say. Knows no plan.
+//! Decides for values of the kind that the list has; of any other it says nothing, and the predicate has to. Knows no plan.
 
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use planner::transform::shape;
-use repr::Datum;
+use repr::hash::HashSet;
+use repr::{Datum, ScalarType, key};
+use std::mem::{Discriminant, discriminant};
 
 /// Fewer comparisons take less than a search.
 const TERMS_MIN: usize = 4;
 
-/// The integers that a column must be one of.
+/// The lists of an `Mfp`.
+#[derive(Default)]
 pub struct Members {
+    lists: Vec<List>,
+    /// The `Mfp` without them, if there are any.
+    rest: Option<Mfp>,
+}
+
+/// What a column must be one of.
+struct List {
     column: usize,
-    numbers: Vec<i64>,
+    values: Values,
+}
+
+enum Values {
+    /// Integers, sorted.
+    Numbers(Vec<i64>),
+    /// Values of one kind, by their codes.
+    Codes { kind: Discriminant<Datum>, codes: HashSet<Vec<u8>> },
 }
 
 impl Members {
     /// What the predicates of an `Mfp` say of its input.
-    pub fn of(mfp: &Mfp, eval: &EvalContext) -> Vec<Members> {
-        let all = mfp.filter.iter().filter_map(|(_, predicate)| members(predicate, eval));
-        all.filter(|members| members.column < mfp.input_arity).collect()
+    pub fn of(mfp: &Mfp, eval: &EvalContext) -> Members {
+        let mut found = Members::default();
+        let mut decided = Vec::new();
+        for (at, (_, predicate)) in mfp.filter.iter().enumerate() {
+            if let Some(list) = list(predicate, eval).filter(|list| list.column < mfp.input_arity) {
+                found.lists.push(list);
+                decided.push(at);
+            }
+        }
+        if !decided.is_empty() {
+            let kept = mfp.filter.iter().enumerate().filter(|(at, _)| !decided.contains(at));
+            found.rest = Some(Mfp {
+                input_arity: mfp.input_arity,
+                map: mfp.map.clone(),
+                filter: kept.map(|(_, filter)| filter.clone()).collect(),
+                project: mfp.project.clone(),
+            });
+        }
+        found
     }
 
-    /// False if the predicate does not hold for a row.
-    pub fn may_hold(&self, row: &[Datum]) -> bool {
-        match row.get(self.column) {
-            Some(Datum::Null) => false,
-            Some(datum) => datum.as_i64().is_none_or(|number| self.numbers.binary_search(&number).is_ok()),
-            None => true,
+    /// What is still to be done with a row; none if it cannot pass.
+    pub fn after<'m>(&'m self, mfp: &'m Mfp, row: &[Datum]) -> Option<&'m Mfp> {
+        let Some(rest) = &self.rest else { return Some(mfp) };
+        let mut certain = true;
+        for list in &self.lists {
+            match list.holds(row) {
+                Some(true) => {}
+                Some(false) => return None,
+                None => certain = false,
+            }
+        }
+        Some(if certain { rest } else { mfp })
+    }
+}
+
+impl List {
+    /// Whether the predicate holds for a row; none if that cannot be told.
+    fn holds(&self, row: &[Datum]) -> Option<bool> {
+        let datum = row.get(self.column)?;
+        if datum.is_null() {
+            return Some(false);
+        }
+        match &self.values {
+            Values::Numbers(numbers) => datum.as_i64().map(|number| numbers.binary_search(&number).is_ok()),
+            Values::Codes { kind, codes } => (discriminant(datum) == *kind).then(|| codes.contains(&code(datum))),
         }
     }
 }
 
-fn members(predicate: &ScalarExpr, eval: &EvalContext) -> Option<Members> {
+fn code(datum: &Datum) -> Vec<u8> {
+    let mut code = Vec::with_capacity(24);
+    key::encode(&mut code, datum);
+    code
+}
+
+fn list(predicate: &ScalarExpr, eval: &EvalContext) -> Option<List> {
     let ScalarExpr::Or(terms) = predicate else { return None };
     if terms.len() < TERMS_MIN {
         return None;
     }
-    let (mut column, mut numbers) = (None, Vec::with_capacity(terms.len()));
+    let (mut column, mut values) = (None, Vec::with_capacity(terms.len()));
     for term in terms {
         let (own, value) = match shape::equality(term)? {
             (ScalarExpr::Column(own), value) | (value, ScalarExpr::Column(own)) => (*own, value),
@@ -46,13 +104,27 @@ fn members(predicate: &ScalarExpr, eval: &EvalContext) -> Option<Members> {
         if *column.get_or_insert(own) != own {
             return None;
         }
-        let (ScalarExpr::Literal(..) | ScalarExpr::Param(..)) = value else { return None };
-        match &*value.operand(&[], eval).ok()? {
-            // Nothing equals it.
-            Datum::Null => {}
-            datum => numbers.push(datum.as_i64()?),
+        let (ScalarExpr::Literal(_, repr::ColumnType { scalar, .. }) | ScalarExpr::Param(_, scalar)) = value else {
+            return None;
+        };
+        // Padding does not count in some, and parts can be NULL in others.
+        if matches!(scalar, ScalarType::Bpchar | ScalarType::Record(_) | ScalarType::Array(_)) {
+            return None;
+        }
+        shape::key_class(scalar)?;
+        let value = value.operand(&[], eval).ok()?;
+        // Nothing equals NULL.
+        if !value.is_null() {
+            values.push(value.into_owned());
         }
     }
-    numbers.sort_unstable();
-    Some(Members { column: column?, numbers })
+    let column = column?;
+    if let Some(numbers) = values.iter().map(Datum::as_i64).collect::<Option<Vec<i64>>>() {
+        let mut numbers = numbers;
+        numbers.sort_unstable();
+        return Some(List { column, values: Values::Numbers(numbers) });
+    }
+    let kind = discriminant(values.first()?);
+    let alike = values.iter().all(|value| discriminant(value) == kind);
+    alike.then(|| List { column, values: Values::Codes { kind, codes: values.iter().map(code).collect() } })
 }

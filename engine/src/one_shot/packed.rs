@@ -67,7 +67,7 @@ impl<I: Iterator<Item = Result<Row, SqlError>> + Send> PackedPull for Whole<I> {
 /// Rows through an `Mfp`.
 pub struct MfpStream<'p> {
     input: Box<dyn Pull + 'p>,
-    members: Vec<Members>,
+    members: Members,
     mfp: &'p Mfp,
     /// What passes packed rows on, if they are asked for so, and can be.
     narrowing: Option<Narrowing>,
@@ -119,7 +119,9 @@ impl<'p> MfpStream<'p> {
 impl Pull for MfpStream<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         while self.input.next(row)? {
-            if self.members.iter().all(|members| members.may_hold(row)) && self.mfp.evaluate(row, &self.eval)? {
+            if let Some(mfp) = self.members.after(self.mfp, row)
+                && mfp.evaluate(row, &self.eval)?
+            {
                 return Ok(true);
             }
             // A filter that nothing passes must still hear of a cancel.
@@ -149,7 +151,9 @@ impl PackedPull for MfpStream<'_> {
                 narrowing.row[*column] = datum(stored.value(&mut values, *place));
             }
             let row = narrowing.row.as_slice();
-            if self.members.iter().all(|members| members.may_hold(row)) && self.mfp.passes(row, &self.eval)? {
+            if let Some(mfp) = self.members.after(self.mfp, row)
+                && mfp.passes(row, &self.eval)?
+            {
                 return Ok(true);
             }
             self.ticker.tick(&self.watch)?;

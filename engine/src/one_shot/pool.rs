@@ -12,7 +12,7 @@ use crate::render::source;
 use crossbeam_channel::{Receiver, RecvError, SendTimeoutError, Sender, TrySendError, bounded};
 use parking_lot::{Condvar, Mutex};
 use planner::plan::Query;
-use repr::Row;
+use repr::{Row, poll};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,7 +80,8 @@ pub fn start(query: Arc<Query>, shot: OneShot) -> Result<DataflowRows, SqlError>
     std::thread::Builder::new()
         .name("dataflow".into())
         .spawn(move || {
-            let result = compute(&query, &shot, &sender);
+            let _joined = shot.watch.join();
+            let result = poll::unwinds_to(|| compute(&query, &shot, &sender));
             drop(counting);
             // A send fails only if nobody reads any more.
             let _unread = sender.send(Message::Ended(result));

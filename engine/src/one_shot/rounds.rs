@@ -8,7 +8,7 @@ use super::stream::{Local, Locals, Pull, rows, with};
 use super::watch::Ticker;
 use crate::SqlError;
 use crate::render::recursive::Recursion;
-use repr::{Datum, Row, key};
+use repr::{Datum, Row, key, poll};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -19,17 +19,10 @@ pub struct RoundsStream<'p> {
     /// What this round has given so far: the next round's input.
     given: Vec<Row>,
     /// What the round at hand reads, charged to the query.
-    read_bytes: usize,
-    given_bytes: usize,
     seen: BTreeSet<Vec<u8>>,
     shot: OneShot,
     locals: Arc<Locals<'p>>,
     ticker: Ticker,
-}
-
-/// What a materialised row costs.
-pub fn held_bytes(row: &Row) -> usize {
-    row.bytes().len() + size_of::<Row>() + 16
 }
 
 impl<'p> RoundsStream<'p> {
@@ -39,8 +32,6 @@ impl<'p> RoundsStream<'p> {
             recursion,
             current: rows(recursion.base, shot, locals)?,
             given: Vec::new(),
-            read_bytes: 0,
-            given_bytes: 0,
             seen: BTreeSet::new(),
             shot: shot.clone(),
             locals: locals.clone(),
@@ -49,8 +40,6 @@ impl<'p> RoundsStream<'p> {
     }
 
     fn start_round(&mut self) -> Result<bool, SqlError> {
-        self.shot.watch.release(self.read_bytes);
-        self.read_bytes = std::mem::take(&mut self.given_bytes);
         if self.given.is_empty() {
             return Ok(false);
         }
@@ -73,16 +62,12 @@ impl Pull for RoundsStream<'_> {
             }
             if self.recursion.distinct {
                 let code = key::encode_all(row);
-                let bytes = code.len() + 48;
                 if !self.seen.insert(code) {
                     continue;
                 }
-                self.shot.watch.charge(bytes)?;
             }
             let packed = Row::pack(row.iter());
-            let bytes = held_bytes(&packed);
-            self.shot.watch.charge(bytes)?;
-            self.given_bytes += bytes;
+            poll::bytes(packed.bytes().len())?;
             self.given.push(packed);
             return Ok(true);
         }

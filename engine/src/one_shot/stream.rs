@@ -15,7 +15,8 @@ use super::get;
 use super::group::GroupStream;
 use super::hash_join::{HashJoin, HashJoinStream};
 use super::packed::{MfpStream, PackedPull, Whole};
-use super::rounds::{self, RoundsStream};
+use super::range_join::{RangeJoin, RangeJoinStream};
+use super::rounds::RoundsStream;
 use crate::SqlError;
 use crate::render::arity;
 use crate::render::recursive::is_additive;
@@ -23,7 +24,7 @@ use crate::render::source::run_to_completion;
 use crate::render::top_k::{limit, more_than_one_row, offset};
 use planner::plan::{LocalId, Plan};
 use planner::scalar::Mfp;
-use repr::{Datum, Row};
+use repr::{Datum, Row, poll};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -171,7 +172,12 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
             };
             stream(body, shot, &with(locals, *id, local))
         }
-        Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+        Plan::Join { left, right, left_key, right_key, null_safe, range: Some(range), mfp, .. } => {
+            let join = RangeJoin { left_key, right_key, null_safe: *null_safe, range, mfp };
+            let (left, right) = (rows(left, shot, locals)?, rows(right, shot, locals)?);
+            Ok(Box::new(RangeJoinStream::new(left, right, join, shot)))
+        }
+        Plan::Join { left, right, left_key, right_key, null_safe, kind, range: None, mfp } => {
             let join =
                 HashJoin { left_key, right_key, right_arity: arity(right), null_safe: *null_safe, kind: *kind, mfp };
             let (left, right) = (stream(left, shot, locals)?, stream(right, shot, locals)?);
@@ -201,23 +207,28 @@ pub fn uses(plan: &Plan, id: LocalId) -> usize {
     }
 }
 
-/// All rows of a chain, charged to the query.
+/// All rows of a chain.
 pub fn materialise(input: &mut dyn Pull, shot: &OneShot) -> Result<Vec<Row>, SqlError> {
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     let mut ticker = super::watch::Ticker::default();
     while input.next(&mut row)? {
         ticker.tick(&shot.watch)?;
         let packed = Row::pack(&row);
-        shot.watch.charge(rounds::held_bytes(&packed))?;
+        poll::bytes(packed.bytes().len())?;
         rows.push(packed);
     }
     Ok(rows)
 }
 
-/// Whether the plan has a recursion that runs by rounds in its own right: its locals must then be at hand as rows.
-pub fn needs_rounds(plan: &Plan) -> bool {
-    let here = matches!(plan, Plan::LetRec { id, step, .. } if !is_additive(step, *id));
-    here || crate::render::children(plan).into_iter().any(needs_rounds)
+/// Whether the plan has a recursion that runs by rounds in its own right, or a join by order: its locals must then be at hand
+/// as rows.
+pub fn needs_rows(plan: &Plan) -> bool {
+    let here = match plan {
+        Plan::LetRec { id, step, .. } => !is_additive(step, *id),
+        Plan::Join { range, .. } => range.is_some(),
+        _ => false,
+    };
+    here || crate::render::children(plan).into_iter().any(needs_rows)
 }
 
 /// No rows.
@@ -347,11 +358,9 @@ impl Iterator for Computed<'_> {
     type Item = Result<Row, SqlError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = match self.rows() {
-            Ok(rows) => rows.next()?,
-            Err(error) => return Some(Err(error)),
-        };
-        self.shot.watch.release(rounds::held_bytes(&next));
-        Some(Ok(next))
+        match self.rows() {
+            Ok(rows) => rows.next().map(Ok),
+            Err(error) => Some(Err(error)),
+        }
     }
 }

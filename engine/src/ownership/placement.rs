@@ -11,7 +11,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
 use repr::hash::HashMap;
-use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -119,6 +119,7 @@ fn put_rows<'r>(
     let mut batch = Batch::with_room(count * ROW_OPERATIONS_BYTES);
     let mut hashes = Hashes::new(between.new.store(), count);
     for (relation, row_key, row) in rows {
+        poll::step()?;
         put_personal(&mut batch, between, &mut hashes, between.new.shape(relation)?, row_key, row)?;
     }
     Ok(batch)

@@ -277,6 +277,7 @@ pub fn render<'s, T: RenderTime>(
         move |_frontiers| {
             let mut oks_handle = oks_output.activate();
             let mut errs_handle = errs_output.activate();
+            let joined = watch.join();
             input.for_each(|capability, feeds| {
                 let mut changes = Changes::default();
                 for feed in feeds.drain(..) {
@@ -305,6 +306,7 @@ pub fn render<'s, T: RenderTime>(
                     errs_handle.session(&capability).give_container(&mut errors);
                 }
             });
+            drop(joined);
             slices.give(
                 |capability, rows| oks_handle.session(capability).give_container(rows),
                 |capability, errors| errs_handle.session(capability).give_container(errors),

@@ -9,8 +9,8 @@ use crate::answer::{Answer, AnswerRow, Stored, places};
 use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::{Ticker, Watch};
 use planner::plan::Finishing;
-use planner::scalar::{EvalContext, Order};
-use repr::{Datum, Row};
+use planner::scalar::{EvalContext, Order, ScalarExpr};
+use repr::{Datum, Row, poll};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -21,6 +21,8 @@ pub struct Finish<'p> {
     input: Box<dyn Pull + 'p>,
     project: &'p [usize],
     order_by: &'p [Order],
+    /// What is computed of each row as it comes out.
+    late: Option<(&'p [ScalarExpr], EvalContext)>,
     sorted: Option<std::vec::IntoIter<Sorted>>,
     skip: usize,
     left: Option<usize>,
@@ -44,12 +46,6 @@ struct Sorted {
     code: Vec<u8>,
     sequence: u64,
     row: Row,
-}
-
-impl Sorted {
-    fn bytes(&self) -> usize {
-        self.code.len() + self.row.bytes().len() + size_of::<Sorted>() + 32
-    }
 }
 
 impl<'p> Finish<'p> {
@@ -81,7 +77,9 @@ impl<'p> Finish<'p> {
         watch: Arc<Watch>,
     ) -> Result<Self, SqlError> {
         let project = finishing.project.as_slice();
+        let late = (!finishing.late.is_empty()).then(|| (finishing.late.as_slice(), eval.clone()));
         let places = match order_by {
+            _ if late.is_some() => None,
             [] => input.packed().and_then(|input| places(input.places(), project)),
             // Rows are packed where they are sorted.
             _ => places(None, project),
@@ -90,6 +88,7 @@ impl<'p> Finish<'p> {
             input,
             project,
             order_by,
+            late,
             sorted: None,
             skip: offset(finishing.offset.as_ref(), eval)?,
             left: limit(finishing.limit.as_ref(), eval)?,
@@ -136,7 +135,6 @@ impl<'p> Finish<'p> {
         };
         match sorted.next() {
             Some(next) => {
-                self.watch.release(next.bytes());
                 if self.places.is_some() {
                     self.packed = next.row;
                 } else {
@@ -166,15 +164,13 @@ impl<'p> Finish<'p> {
             }
             let item = Sorted { code: code.clone(), sequence, row: Row::pack(&self.row) };
             sequence += 1;
-            self.watch.charge(item.bytes())?;
+            poll::bytes(item.row.bytes().len())?;
             match kept_max {
                 None => rows.push(item),
                 Some(kept_max) => {
                     heap.push(item);
-                    if heap.len() > kept_max
-                        && let Some(last) = heap.pop()
-                    {
-                        self.watch.release(last.bytes());
+                    if heap.len() > kept_max {
+                        heap.pop();
                     }
                 }
             }
@@ -182,8 +178,17 @@ impl<'p> Finish<'p> {
         if kept_max.is_some() {
             return Ok(heap.into_sorted_vec());
         }
-        rows.sort_unstable();
+        poll::sort_by(&mut rows, Sorted::cmp)?;
         Ok(rows)
+    }
+
+    fn append_late(&mut self) -> Result<(), SqlError> {
+        let Some((exprs, eval)) = &self.late else { return Ok(()) };
+        for expr in *exprs {
+            let value = expr.eval(&self.row, eval)?;
+            self.row.push(value);
+        }
+        Ok(())
     }
 
     fn project(&mut self) {
@@ -206,6 +211,10 @@ impl Answer for Finish<'_> {
         match pulled {
             Ok(true) => {
                 self.left = self.left.map(|left| left - 1);
+                if let Err(error) = self.append_late() {
+                    self.ended = true;
+                    return Err(error);
+                }
                 if self.places.is_none() {
                     self.project();
                 }

@@ -13,11 +13,16 @@ use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, dist
 use super::context::{Bundle, Context, Errors, Rows, both, split_operator};
 use super::meter::Meter;
 use super::{RenderTime, mfp};
+use crate::SqlError;
 use crate::one_shot::watch::Ticker;
+use differential_dataflow::consolidation::ConsolidatingContainerBuilder;
+use differential_dataflow::operators::join::join_traces;
+use differential_dataflow::{AsCollection, Data, VecCollection};
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key};
+use timely::container::PushInto;
 
 /// One input of a join.
 pub struct Side<'s, 'p, T: RenderTime> {
@@ -78,6 +83,7 @@ fn arrange_side<'s, T: RenderTime>(
     let mut datums = Vec::new();
     let fallible = expressions.iter().any(|expression| !matches!(expression, ScalarExpr::Column(_)));
     let split = split_operator(side.rows.oks, "JoinKey", move |updates, oks, errs| {
+        let _joined = watch.join();
         for (row, time, diff) in updates.drain(..) {
             if ticker.stops(&watch) {
                 return;
@@ -124,7 +130,7 @@ fn inner<'s, T: RenderTime>(
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
     if mfp.is_identity() {
-        let pairs = left.join_core(right, move |_key, left: Bytes<'_>, right: Bytes<'_>| {
+        let pairs = pairs(context, left, right, move |left, right| {
             (!ticker.stops(&watch)).then(|| concatenate(left.0, right.0))
         });
         return Bundle::infallible(pairs);
@@ -136,17 +142,52 @@ fn inner<'s, T: RenderTime>(
         if ticker.stops(&watch) {
             return Ok(None);
         }
+        let _joined = watch.join();
         datums.clear();
         datums.extend(RowIter::over(left.0));
         datums.extend(RowIter::over(right.0));
         Ok(mfp.evaluate(&mut datums, &eval)?.then(|| Row::pack(&datums)))
     };
     if fallible {
-        split(left.join_core(right, move |_key, left: Bytes<'_>, right: Bytes<'_>| pair(left, right).transpose()))
+        split(pairs(context, left, right, move |left, right| pair(left, right).transpose()))
     } else {
-        let project = move |_key: Bytes<'_>, left: Bytes<'_>, right: Bytes<'_>| pair(left, right).ok().flatten();
-        Bundle::infallible(left.join_core(right, project))
+        Bundle::infallible(pairs(context, left, right, move |left, right| pair(left, right).ok().flatten()))
     }
+}
+
+/// What `logic` makes of each pair, as often as its rows' multiplicities say together. Bags of which a row has more copies
+/// than anyone could read end the computation: from a few rows of many copies each it is not far to what no number holds.
+fn pairs<'s, T: RenderTime, D: Data>(
+    context: &Context<'s, T>,
+    left: RowsByKey<'s, T>,
+    right: RowsByKey<'s, T>,
+    mut logic: impl FnMut(Bytes<'_>, Bytes<'_>) -> Option<D> + 'static,
+) -> VecCollection<'s, T, D, isize> {
+    let watch = context.watch.clone();
+    join_traces::<_, _, _, _, ConsolidatingContainerBuilder<_>>(
+        left,
+        right,
+        move |_key, left: Bytes<'_>, right: Bytes<'_>, time, left_copies, right_copies, updates| {
+            match left_copies.checked_mul(*right_copies).filter(|copies| copies.unsigned_abs() <= COPIES_MAX) {
+                Some(copies) => {
+                    if let Some(data) = logic(left, right) {
+                        updates.push_into((data, time, copies));
+                    }
+                }
+                None => watch.fail(too_many_copies()),
+            }
+        },
+    )
+    .as_collection()
+}
+
+/// So many copies of a row are no more counted: some 10^12.
+pub const COPIES_MAX: usize = 1 << 40;
+
+/// 54000.
+pub fn too_many_copies() -> SqlError {
+    SqlError::new("54000", "a row comes too many times")
+        .hint("Make rows distinct before they are joined; in a recursive query use UNION instead of UNION ALL.")
 }
 
 /// Left rows that have a match, with their own multiplicities.

@@ -126,6 +126,7 @@ pub fn render<'s, T: RenderTime>(
     let (mut input_row, mut output_row) = (Vec::new(), Vec::new());
     let errs = input.errs;
     let rendered = split_operator(input.oks, "LookupJoin", move |updates, oks, errs| {
+        let _joined = watch.join();
         let join = LookupJoin { key: &key, kind, condition: &condition, with_key, mfp: &mfp };
         for (row, time, diff) in updates.drain(..) {
             if ticker.stops(&watch) {

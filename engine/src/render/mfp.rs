@@ -18,6 +18,7 @@ pub fn render<'s, T: RenderTime>(context: &Context<'s, T>, input: Bundle<'s, T>,
     let mut ticker = Ticker::default();
     let mut datums = Vec::new();
     let split = split_operator(input.oks, "Mfp", move |updates, oks, errs| {
+        let _joined = watch.join();
         for (row, time, diff) in updates.drain(..) {
             if ticker.stops(&watch) {
                 return;

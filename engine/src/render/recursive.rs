@@ -13,6 +13,7 @@
 
 use super::arrangement::{FlatBytes, arrange, metered, reduce};
 use super::context::{Bundle, Context, NodeId, Rows, both};
+use super::join::{COPIES_MAX, too_many_copies};
 use super::{RenderTime, children, render};
 use crate::SqlError;
 use differential_dataflow::operators::iterate::VecVariable;
@@ -121,7 +122,14 @@ fn settle<'s>(context: &Context<'s, Rounds>, rows: Rows<'s, Rounds>, distinct: b
         })
         .oks
     } else {
-        arranged.as_collection(|_key, row| Row::copy_from(row.0))
+        // Each round may multiply what the one before it gave.
+        let watch = context.watch.clone();
+        let settled = arranged.as_collection(|_key, row| Row::copy_from(row.0));
+        settled.inspect(move |(_, _, copies)| {
+            if copies.unsigned_abs() > COPIES_MAX {
+                watch.fail(too_many_copies());
+            }
+        })
     }
 }
 

@@ -114,7 +114,9 @@ pub fn fold(
     scalar: bool,
     shot: &OneShot,
 ) -> Result<Vec<Row>, SqlError> {
-    if accumulable(aggregates) {
+    let grows_no_further =
+        |call: &AggregateCall| extreme::is_extreme(call) || call.function.accumulable.is_some() && !call.distinct;
+    if aggregates.iter().all(grows_no_further) {
         accumulate::fold(input, keys, aggregates, scalar, shot)
     } else {
         evaluate::fold(input, keys, aggregates, scalar, shot)

@@ -8,7 +8,6 @@
 //! The largest chains in a plan are its sources: they need no dataflow. All is at time 0; an input's end
 //! closes it. One worker on the thread that calls; it is dropped, finished or not, before this returns.
 
-use super::arrangement_log::ArrangementLog;
 use super::context::{Bundle, Context, NodeId};
 use super::meter::Meter;
 use super::recursive::Recursion;
@@ -16,15 +15,15 @@ use super::rendered::{OperatorLog, Rendered};
 use super::{RenderTime, children, may_retract, render};
 use crate::SqlError;
 use crate::one_shot::OneShot;
-use crate::one_shot::rounds::{RoundsStream, held_bytes};
+use crate::one_shot::rounds::RoundsStream;
 use crate::one_shot::stream::{
-    Local, Locals, Pull, by_rounds, materialise, needs_rounds, nothing, rows, stream, streams, with,
+    Local, Locals, Pull, by_rounds, closed, materialise, needs_rows, nothing, rows, stream, streams, with,
 };
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
 use differential_dataflow::input::{Input, InputSession};
 use planner::plan::Plan;
-use repr::{Row, ValueError};
+use repr::{Row, ValueError, poll};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -51,13 +50,13 @@ pub fn constant<'s, T: RenderTime>(context: &Context<'s, T>, rows: Vec<Row>) -> 
     Bundle::infallible(updates.to_stream(context.scope).as_collection())
 }
 
-/// Runs a plan on this thread and gives its rows, each as often as it occurs, charged to the query.
+/// Runs a plan on this thread and gives its rows, each as often as it occurs.
 pub fn run_to_completion(plan: &Plan, shot: &OneShot, locals: &Arc<Locals<'_>>) -> Result<Vec<Row>, SqlError> {
     let mut rows = Vec::new();
     run(plan, shot, locals, &mut |batch| {
         for (row, copies) in batch {
             for _ in 0..copies {
-                shot.watch.charge(held_bytes(&row))?;
+                poll::bytes(row.bytes().len())?;
                 rows.push(row.clone());
             }
         }
@@ -71,7 +70,6 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
     let allocator = Allocator::Thread(Thread::default());
     let mut worker = Worker::new(WorkerConfig::default(), allocator, Some(Instant::now()));
     let meter = Rc::new(Meter::default());
-    let arrangements = ArrangementLog::listen(&worker);
     let profiled = shot.profile.as_ref().map(|profile| {
         let log = OperatorLog::new(&worker);
         if profile.timing {
@@ -110,17 +108,7 @@ pub fn run<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>, emit: E
             Ok(inputs)
         },
     )?;
-    let mut pump = Pump {
-        worker,
-        done,
-        output,
-        meter,
-        arrangements,
-        shot,
-        emit,
-        consolidates: may_retract(plan),
-        pending: Vec::new(),
-    };
+    let mut pump = Pump { worker, done, output, shot, emit, consolidates: may_retract(plan), pending: Vec::new() };
     let result = pump.run(feeds, inputs);
     if let Some((profile, rendered, log)) = profiled {
         profile.take(&rendered, &log);
@@ -151,16 +139,21 @@ fn find_feeds<'p>(
         feeds.push(Feed { node: NodeId::of(plan), rows: stream(plan, shot, locals)? });
         return Ok(());
     }
-    // What a recursion by rounds reads must be rows when it starts: the dataflow has none yet.
+    // The dataflow's join would look at all pairs.
+    if matches!(plan, Plan::Join { range: Some(_), .. }) && closed(plan, &known) {
+        feeds.push(Feed { node: NodeId::of(plan), rows: stream(plan, shot, locals)? });
+        return Ok(());
+    }
+    // What a recursion by rounds, or such a join, reads must be rows when it starts: the dataflow has none yet.
     if let Plan::Let { id, value, body } = plan
-        && needs_rounds(body)
+        && needs_rows(body)
     {
         let bag = Local::Bag(Arc::new(materialise(&mut *rows(value, shot, locals)?, shot)?));
         feeds.push(Feed { node: NodeId::of(value), rows: nothing() });
         return find_feeds(body, shot, &with(locals, *id, bag), feeds);
     }
     if let Plan::LetRec { id, base, step, distinct, body } = plan
-        && needs_rounds(body)
+        && needs_rows(body)
     {
         let recursion = Recursion { id: *id, base, step, distinct: *distinct };
         let mut rounds = RoundsStream::new(recursion, shot, locals)?;
@@ -215,8 +208,6 @@ struct Pump<'r> {
     worker: Worker,
     done: Handle<u64>,
     output: Rc<Output>,
-    meter: Rc<Meter>,
-    arrangements: Rc<ArrangementLog>,
     shot: &'r OneShot,
     emit: Emit<'r>,
     /// Rows are held back until nothing can take them back.
@@ -258,17 +249,14 @@ impl Pump<'_> {
             let grown = self.pending.len() + rows.len() > 2 * self.pending.len().max(FEED_ROWS);
             self.pending.extend(rows);
             if grown {
-                consolidate(&mut self.pending);
+                self.consolidate()?;
             }
-        } else if !rows.is_empty() {
-            self.give(rows)?;
+            Ok(())
+        } else if rows.is_empty() {
+            Ok(())
+        } else {
+            self.give(rows)
         }
-        let pending_bytes = match self.pending.first() {
-            Some((row, _)) => self.pending.len() * (held_bytes(row) + size_of::<isize>()),
-            None => 0,
-        };
-        let arranged_bytes = self.meter.bytes(self.arrangements.records(0..usize::MAX));
-        self.shot.watch.check_memory(arranged_bytes + pending_bytes)
     }
 
     fn finish(&mut self) -> Result<(), SqlError> {
@@ -276,9 +264,16 @@ impl Pump<'_> {
         if let Some((error, _)) = errors.into_iter().find(|(_, diff)| *diff != 0) {
             return Err(error.into());
         }
-        let mut rows = std::mem::take(&mut self.pending);
-        consolidate(&mut rows);
+        self.consolidate()?;
+        let rows = std::mem::take(&mut self.pending);
         self.give(rows)
+    }
+
+    /// What has been sorted before is consolidated in no time.
+    fn consolidate(&mut self) -> Result<(), SqlError> {
+        poll::sort_by(&mut self.pending, |(left, _), (right, _)| left.cmp(right))?;
+        consolidate(&mut self.pending);
+        Ok(())
     }
 
     fn give(&mut self, rows: Vec<(Row, isize)>) -> Result<(), SqlError> {

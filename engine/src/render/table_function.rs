@@ -7,7 +7,7 @@ use super::context::{Bundle, Context, split_operator};
 use crate::one_shot::watch::Ticker;
 use planner::scalar::table_func::TableRows;
 use planner::scalar::{EvalContext, ScalarExpr, TableFunction};
-use repr::{Datum, Row, ScalarType, ValueError};
+use repr::{Datum, Row, ScalarType, ValueError, poll};
 
 /// The functions of one node, each with its arguments and the types of the columns it appends.
 pub type Functions = [(&'static TableFunction, Vec<ScalarExpr>, Vec<ScalarType>)];
@@ -43,6 +43,7 @@ impl FunctionRows {
     ///
     /// Functions that have ended before give NULLs.
     pub fn append(&mut self, row: &mut Vec<Datum>) -> Result<bool, ValueError> {
+        poll::step()?;
         let start = row.len();
         let mut any = false;
         for (rows, width) in &mut self.functions {
@@ -79,19 +80,15 @@ pub fn render<'s, T: RenderTime>(
     let mut ticker = Ticker::default();
     let mut datums = Vec::new();
     split_operator(input.oks, "TableFunction", move |updates, oks, errs| {
+        let _joined = watch.join();
         for (row, time, diff) in updates.drain(..) {
             row.unpack_into(&mut datums);
             let width = datums.len();
             let mut expand = || -> Result<(), ValueError> {
                 let mut rows = FunctionRows::call(&functions, ordinality, &datums, &eval)?;
-                // These rows wait in memory until downstream operators run: they are charged for that.
-                let mut held_bytes = 0;
                 while !ticker.stops(&watch) && rows.append(&mut datums)? {
                     let row = Row::pack(&datums);
-                    held_bytes += row.bytes().len() + size_of::<(Row, T, isize)>();
-                    if held_bytes > CHARGE_BYTES && watch.check_memory(held_bytes).is_err() {
-                        return Ok(());
-                    }
+                    poll::bytes(row.bytes().len())?;
                     oks.push((row, time.clone(), diff));
                     datums.truncate(width);
                 }
@@ -104,6 +101,3 @@ pub fn render<'s, T: RenderTime>(
     })
     .with_errs(input.errs)
 }
-
-/// Expansions below this are not worth a look at the memory limit.
-const CHARGE_BYTES: usize = 1 << 20;

@@ -7,11 +7,10 @@ use super::RenderTime;
 use super::arrangement::{Group, arrange, metered, reduce};
 use super::context::{Bundle, Context};
 use super::top_k::{OrderedRow, group_key};
-use crate::one_shot::watch::Watch;
 use planner::scalar::window::evaluate_partition;
 use planner::scalar::{EvalContext, Order, WindowCall};
 use repr::row::RowIter;
-use repr::{Datum, Row, ValueError};
+use repr::{Datum, Row, ValueError, poll};
 
 /// Renders a `Window`.
 pub fn render<'s, T: RenderTime>(
@@ -36,7 +35,8 @@ pub fn render<'s, T: RenderTime>(
         if watch.is_stopped() {
             return;
         }
-        match evaluate(rows, &order, &calls, &eval, &watch) {
+        let _joined = watch.join();
+        match evaluate(rows, &order, &calls, &eval) {
             Ok(rows) => output.extend(rows.into_iter().map(|row| (Ok(row), 1))),
             Err(error) => output.push((Err(error), 1)),
         }
@@ -52,18 +52,20 @@ fn evaluate(
     order: &[Order],
     calls: &[WindowCall],
     eval: &EvalContext,
-    watch: &Watch,
 ) -> Result<Vec<Row>, ValueError> {
     let mut rows: Vec<Vec<Datum>> = Vec::with_capacity(group.len());
     for (bytes, copies) in group {
         for _ in 0..*copies {
+            poll::bytes(bytes.0.len())?;
             rows.push(RowIter::over(OrderedRow::parts(*bytes).1).collect());
         }
     }
-    let width = rows.first().map_or(0, Vec::len) + calls.len();
-    if watch.check_memory(rows.len() * width * size_of::<Datum>()).is_err() {
-        return Ok(Vec::new());
-    }
+    poll::room_for::<Datum>(rows.len() * calls.len())?;
     let values = evaluate_partition(&rows, order, calls, eval)?;
-    Ok(rows.iter().zip(&values).map(|(row, values)| Row::pack(row.iter().chain(values))).collect())
+    let packed = |(row, values): (&Vec<Datum>, &Vec<Datum>)| {
+        let row = Row::pack(row.iter().chain(values));
+        poll::bytes(row.bytes().len())?;
+        Ok(row)
+    };
+    rows.iter().zip(&values).map(packed).collect()
 }

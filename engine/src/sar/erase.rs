@@ -51,8 +51,9 @@ pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) 
 }
 
 fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
+    writer.lock_table(subject.shape.id())?;
     // Another FORGET may have come first while this one waited for the person's row.
-    let row = writer.lock_row(&subject.shape, &subject.row_key)?;
+    let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
     let microdb = writer.transaction.latest_view().subject(subject.shape.id(), &subject.row_key)?;
     if row.is_none() || microdb != Some(subject.microdb) {
         let view = writer.transaction.latest_view();
@@ -66,7 +67,15 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Pro
     let by_owner = writer.transaction.overlay().is_empty().then_some(subject.microdb);
     let since = view.time();
     drop(view);
-    let mut eraser = Eraser { writer, by_owner, since, held: HashMap::default(), open: Vec::new(), profile };
+    let mut eraser = Eraser {
+        writer,
+        by_owner,
+        since,
+        tables: BTreeSet::new(),
+        held: HashMap::default(),
+        open: Vec::new(),
+        profile,
+    };
     let mut ahead = Some(ahead);
     eraser.remove(&subject.shape, (subject.shape.id(), subject.row_key.clone()))?;
     loop {
@@ -97,6 +106,8 @@ struct Eraser<'a, 'b> {
     by_owner: Option<MicroDbId>,
     /// The state that it began with.
     since: CommitTime,
+    /// The tables of which it has locked rows.
+    tables: BTreeSet<RelationId>,
     /// The rows that it has locked.
     held: HashMap<Place, Fate>,
     open: Vec<Open>,
@@ -152,6 +163,10 @@ impl Eraser<'_, '_> {
     /// Locks a row, unless it is locked already; whether that was to be done.
     fn hold(&mut self, place: &Place) -> Result<bool, SqlError> {
         let Entry::Vacant(unheld) = self.held.entry(place.clone()) else { return Ok(false) };
+        self.writer.patience.check()?;
+        if self.tables.insert(place.0) {
+            self.writer.lock_table(place.0)?;
+        }
         let key = LockKey::Row(place.0, place.1.clone());
         self.writer.transaction.lock(key, LockMode::Exclusive, &self.writer.patience)?;
         unheld.insert(Fate::Untouched);

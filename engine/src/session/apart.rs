@@ -10,6 +10,7 @@ use super::{Active, Session};
 use crate::SqlError;
 use crate::commit::{Committed, Prepared};
 use crate::transaction::Transaction;
+use repr::poll;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// A transaction that is ready for the pipeline.
@@ -59,6 +60,7 @@ impl Session {
     /// As `complete`, up to where the pipeline takes over. None if the session must be there when it is done: nothing has
     /// happened then.
     pub fn complete_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
+        let _overseen = self.oversee();
         let quiet = self.notices.is_empty()
             && self.cursors.is_empty()
             && self.subscribed.is_empty()
@@ -70,7 +72,7 @@ impl Session {
         let patience = self.patience();
         match self.active.take() {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
-                if let Some(prepared) = transaction.prepare_apart(&patience)? {
+                if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
                     self.company = None;
                     return Ok(Some(Apart { transaction, prepared, under_way: &mut self.under_way }));
                 }

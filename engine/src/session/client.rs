@@ -1,15 +1,35 @@
 //! What `wire` asks of a session beside statements: types by number, cursors as portals, and patience with a client that says nothing.
 
 use super::Session;
+use super::env::Everyday;
+use crate::SqlError;
 use planner::hir::OutputColumn;
 use repr::ScalarType;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+fn idle_too_long() -> SqlError {
+    SqlError::new("25P03", "terminating connection due to idle-in-transaction timeout").fatal()
+}
+
+fn too_long() -> SqlError {
+    SqlError::new("25P04", "terminating connection due to transaction timeout").fatal()
+}
 
 impl Session {
     /// The columns of an open SQL cursor: on the wire it is a portal, and drivers describe it as one.
     pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
         self.cursors.get(name).map(|cursor| cursor.columns().clone())
+    }
+
+    /// Closes an SQL cursor, which on the wire is a portal.
+    pub fn close_cursor(&mut self, name: &str) -> bool {
+        self.cursors.remove(name).is_some() || self.subscribed.remove(name).is_some()
+    }
+
+    /// 25P02 if the transaction block has failed.
+    pub fn refuse_failed_block(&self) -> Result<(), SqlError> {
+        if self.is_failed() { Err(super::block_failed()) } else { Ok(()) }
     }
 
     /// The type that a client names by its `pg_type.oid`, enums and their arrays included.
@@ -27,8 +47,33 @@ impl Session {
         self.state.lock().everyday().idle_session_timeout
     }
 
-    /// How long it may be silent inside one.
-    pub fn idle_in_transaction_timeout(&self) -> Option<Duration> {
-        self.state.lock().everyday().idle_in_transaction_timeout
+    /// How long it may take nothing of what it is sent, while its transaction may hold what others wait for.
+    pub fn patience_with_reader(&self) -> Option<Duration> {
+        self.active.as_ref().and_then(|_| self.state.lock().everyday().idle_in_transaction_timeout)
+    }
+
+    /// How long it may be silent inside one, and what ends it then.
+    pub fn patience_in_transaction(&self) -> Option<(Duration, fn() -> SqlError)> {
+        let Everyday { idle_in_transaction_timeout, transaction_timeout, .. } = self.state.lock().everyday();
+        let idle = idle_in_transaction_timeout.map(|timeout| (timeout, idle_too_long as fn() -> SqlError));
+        let whole = transaction_timeout.map(|timeout| {
+            let left = (self.transaction_began() + timeout).saturating_duration_since(Instant::now());
+            (left, too_long as fn() -> SqlError)
+        });
+        idle.into_iter().chain(whole).min_by_key(|(left, _)| *left)
+    }
+
+    /// What an error means for the client: a statement that met its deadline because the transaction had none left ends the session.
+    pub fn judged(&self, error: SqlError) -> SqlError {
+        let over = || {
+            let timeout = self.state.lock().everyday().transaction_timeout;
+            timeout.is_some_and(|timeout| Instant::now() >= self.transaction_began() + timeout)
+        };
+        if error.code == "57014" && self.active.is_some() && over() { too_long() } else { error }
+    }
+
+    /// When the transaction began; now if there is none.
+    pub(super) fn transaction_began(&self) -> Instant {
+        self.active.as_ref().map_or_else(Instant::now, |active| active.transaction.began)
     }
 }

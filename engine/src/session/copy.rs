@@ -10,7 +10,7 @@ use crate::write::{Writer, dml};
 use planner::CopyInPlan;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{self, CopyHeader, CopyOptions};
-use repr::{Datum, ScalarType};
+use repr::{Datum, ScalarType, poll};
 use std::sync::Arc;
 
 /// Rows are written in chunks of this many: enough to spread a chunk's costs, few enough to hold.
@@ -166,6 +166,7 @@ impl CopyInto {
         let patience = session.patience();
         let mut full = Vec::with_capacity(rows.len());
         for row in rows {
+            poll::step()?;
             let mut complete = vec![Datum::Null; self.plan.width];
             for (position, value) in self.plan.positions.iter().zip(row) {
                 complete[*position] = value;
@@ -208,7 +209,8 @@ impl CopyIn for CopyInto {
     }
 
     fn finish(mut self: Box<Self>, session: &mut Session) -> Result<String, SqlError> {
-        self.write(session)?;
+        let _overseen = session.oversee();
+        poll::unwinds_to(|| self.write(session))?;
         Ok(format!("COPY {}", self.copied))
     }
 }

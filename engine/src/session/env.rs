@@ -1,26 +1,29 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
+use super::prepared::Statements;
 use super::utility::RESTORING;
 use crate::SqlError;
+use crate::account::Account;
 use crate::clock;
 use crate::database::Database;
-use crate::protocol::CancelFlag;
 use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes};
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
-use planner::scalar::Environment;
+use planner::scalar::{Environment, ListedStatement};
+use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What outlives a statement: settings and the sequence values that this session took.
+/// What outlives a statement: settings, prepared statements and the sequence values that this session took.
 #[derive(Default)]
 pub struct SessionState {
     /// Settings.
     pub settings: Settings,
+    pub(super) statements: Statements,
     taken: HashMap<SequenceId, i64>,
     last: Option<SequenceId>,
     /// How values are written, as of a version of the settings and a catalog.
@@ -33,7 +36,11 @@ pub struct SessionState {
 #[derive(Clone, Copy)]
 pub(super) struct Everyday {
     pub statement_timeout: Option<Duration>,
+    pub statement_memory_bytes: usize,
     pub lock_timeout: Option<Duration>,
+    pub transaction_timeout: Option<Duration>,
+    /// What an erasure leaves others to end by themselves.
+    pub forget_wait: Duration,
     pub idle_session_timeout: Option<Duration>,
     pub idle_in_transaction_timeout: Option<Duration>,
     /// Of a transaction that does not say otherwise.
@@ -43,6 +50,17 @@ pub(super) struct Everyday {
 }
 
 impl SessionState {
+    /// Forgets the values of sequences that are not there: their ids may be those of others one day.
+    pub(super) fn forget_dropped_sequences(&mut self, catalog: &Catalog) {
+        self.taken.retain(|sequence, _| catalog.sequences.contains_key(sequence));
+    }
+
+    /// DISCARD SEQUENCES: `currval` and `lastval` have nothing to say again.
+    pub(super) fn forget_sequences(&mut self) {
+        self.taken.clear();
+        self.last = None;
+    }
+
     /// Read again only after a setting has changed.
     pub(super) fn everyday(&mut self) -> Everyday {
         let version = self.settings.version();
@@ -61,7 +79,10 @@ impl Everyday {
         };
         Everyday {
             statement_timeout: settings.timeout("statement_timeout"),
+            statement_memory_bytes: settings.size("statement_memory"),
             lock_timeout: settings.timeout("lock_timeout"),
+            transaction_timeout: settings.timeout("transaction_timeout"),
+            forget_wait: settings.timeout("dogwood.forget_wait").unwrap_or_default(),
             idle_session_timeout: settings.timeout("idle_session_timeout"),
             idle_in_transaction_timeout: settings.timeout("idle_in_transaction_session_timeout"),
             modes: Modes { isolation, read_only: settings.is_on("default_transaction_read_only") },
@@ -88,10 +109,8 @@ pub struct StatementEnvironment {
     pub database_name: Arc<str>,
     /// The backend's number.
     pub backend: i32,
-    /// Raised by a CancelRequest.
-    pub cancel: Arc<CancelFlag>,
-    /// `statement_timeout`
-    pub deadline: Option<Instant>,
+    /// What ends the statement.
+    pub account: Arc<Account>,
     /// `transaction_isolation`, `transaction_read_only`
     pub modes: Modes,
 }
@@ -165,7 +184,8 @@ impl Environment for StatementEnvironment {
     }
     fn last_value(&self) -> Result<i64, ValueError> {
         let state = self.state.lock();
-        let taken = state.last.and_then(|last| state.taken.get(&last).copied());
+        let last = state.last.filter(|last| self.catalog.sequences.contains_key(last));
+        let taken = last.and_then(|last| state.taken.get(&last).copied());
         taken.ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
     }
     fn set_value(&self, sequence: SequenceId, value: i64, is_called: bool) -> Result<(), ValueError> {
@@ -186,13 +206,8 @@ impl Environment for StatementEnvironment {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError> {
         let end = Instant::now().checked_add(duration);
         loop {
+            self.account.look(0)?;
             let now = Instant::now();
-            if self.cancel.is_cancelled() {
-                return Err(ValueError::new("57014", "canceling statement due to user request"));
-            }
-            if self.deadline.is_some_and(|deadline| now >= deadline) {
-                return Err(ValueError::new("57014", "canceling statement due to statement timeout"));
-            }
             // Longer than the clock reaches is for ever.
             let left = end.map_or(SLEEP_POLL, |end| end.saturating_duration_since(now));
             if left.is_zero() {
@@ -200,6 +215,9 @@ impl Environment for StatementEnvironment {
             }
             std::thread::sleep(left.min(SLEEP_POLL));
         }
+    }
+    fn prepared_statements(&self) -> Vec<ListedStatement> {
+        self.state.lock().statements.list()
     }
     fn relation_size(&self, relation: RelationId) -> i64 {
         i64::try_from(self.database.store.approximate_size(relation)).unwrap_or(i64::MAX)

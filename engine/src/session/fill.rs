@@ -7,21 +7,19 @@ use super::Session;
 use super::view::with_tables_below;
 use crate::SqlError;
 use crate::commit::ViewRequest;
-use crate::one_shot::watch::Watch;
 use crate::protocol::{Notice, Response};
 use crate::published::Published;
 use crate::view::published::Stage;
 use planner::parse::statement::ObjectName;
 use repr::RelationId;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const POLL: Duration = Duration::from_millis(1);
 
 impl Session {
     /// Waits until a view has been filled, as long as the statement may.
     pub(super) fn wait_until_filled(&self, view: RelationId) -> Result<(), SqlError> {
-        let watch = Watch::new(self.limits(self.database.latest().time));
         loop {
             let published = self.database.latest();
             if let Some(state) = published.views.get(view) {
@@ -32,12 +30,7 @@ impl Session {
                     Stage::Hydrating { .. } => {}
                 }
             }
-            if self.cancel.is_cancelled() {
-                watch.check()?;
-            }
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return Err(SqlError::new("57014", "canceling statement due to statement timeout"));
-            }
+            self.account.check()?;
             std::thread::sleep(POLL);
         }
     }

@@ -5,6 +5,7 @@ use super::utility::text_columns;
 use crate::SqlError;
 use crate::answer::QueryRows;
 use crate::layered::Layered;
+use crate::locks::{LockKey, LockMode, Patience};
 use crate::one_shot::watch::Watch;
 use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
@@ -22,6 +23,7 @@ use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
 use repr::{ColumnType, Datum, MicroDbId, RelationId, ScalarType};
 use std::sync::Arc;
+use std::time::Instant;
 
 // Each attempt that fails, another transaction has won.
 const FORGET_ATTEMPTS_MAX: usize = 20;
@@ -134,10 +136,11 @@ impl Session {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
         }
         self.refuse_read_only("GDPR FORGET")?;
+        let insists_from = Instant::now() + self.state.lock().everyday().forget_wait;
         // What stands before it in the same string or pipeline goes with a failed attempt, and is not the request's to repeat.
         let alone = self.active.is_none();
         for _ in 1..FORGET_ATTEMPTS_MAX {
-            match self.try_forget(table, key, params, profile) {
+            match self.try_forget(table, key, params, insists_from, profile) {
                 // What it was planned from changed under it: rows lost their last other owner, or went themselves.
                 Err(error) if alone && matches!(error.code, "DG001" | "DG002" | "40001" | "40P01") => self.fail(&error),
                 Err(error) if error.code == "DG003" => {
@@ -148,7 +151,7 @@ impl Session {
                 outcome => return outcome,
             }
         }
-        self.try_forget(table, key, params, profile)
+        self.try_forget(table, key, params, insists_from, profile)
     }
 
     /// A request that finds no one leaves nothing but a record of it.
@@ -166,14 +169,20 @@ impl Session {
         table: RelationId,
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
+        insists_from: Instant,
         profile: &mut Profile,
     ) -> Result<Counts, SqlError> {
-        self.transaction();
-        let microdb = self.erase(table, key, params, profile)?;
+        let patience = Patience { insists_from: Some(insists_from), ..self.patience() };
+        let transaction = self.transaction();
+        transaction.shield();
+        // A definition is carried out before it or after it, never upon rows that go.
+        transaction.lock(LockKey::Catalog, LockMode::Shared, &patience)?;
+        let microdb = self.erase(table, key, params, patience, profile)?;
         // The erasure stands before its rows are sent; nothing is left to commit at Sync.
         let started = profile.start();
         self.complete()?;
         profile.stop(Counted::Commit, started, 1);
+        self.stands = true;
         let erasure = self.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
         Ok(erasure.counts.clone())
@@ -185,13 +194,13 @@ impl Session {
         table: RelationId,
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
+        patience: Patience,
         profile: &mut Profile,
     ) -> Result<MicroDbId, SqlError> {
         let view = self.transaction().latest_view();
         let subject = self.subject(&view, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), view.catalog());
         drop(view);
-        let patience = self.patience();
         let mut writer = Writer::new(self.transaction(), context, patience);
         erase::erase(&mut writer, &subject, profile)?;
         Ok(subject.microdb)
@@ -204,7 +213,7 @@ impl Session {
         key: &[ScalarExpr],
         params: &Arc<[Datum]>,
     ) -> Result<Counts, SqlError> {
-        let microdb = self.erase(table, key, params, &mut Profile::default())?;
+        let microdb = self.erase(table, key, params, self.patience(), &mut Profile::default())?;
         let derived = self.transaction().take_derived();
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;

@@ -3,6 +3,7 @@
 use super::Session;
 use super::copy::{self, CopyInto};
 use super::cursor::Cursor;
+use super::prepared::{ResultColumns, differ, result_changed};
 use super::view::Automatic;
 use crate::SqlError;
 use crate::answer::QueryRows;
@@ -12,24 +13,26 @@ use crate::one_shot;
 use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::system::Catalogs;
-use crate::transaction::{Isolation, Transaction};
 use crate::view::automatic::Entry;
 use crate::write::dml::Written;
 use crate::write::{Writer, dml};
 use planner::catalog::Catalog;
-use planner::hir::{LockWait, OutputColumn};
+use planner::hir::OutputColumn;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
+use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
-use repr::{Datum, RelationId, RowKey, ScalarType};
+use repr::{Datum, RelationId, ScalarType};
 use std::sync::{Arc, OnceLock};
 
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
     pub(super) version: u64,
     pub(super) planned: Planned,
+    /// The columns of its result.
+    pub(super) columns: Option<Arc<ResultColumns>>,
     /// The maintained views that it reads.
     pub(super) views: Vec<RelationId>,
     /// These, and those that they are made of.
@@ -44,10 +47,16 @@ pub struct CachedPlan {
 
 impl CachedPlan {
     /// A plan for a version of the catalog.
-    pub(super) fn new(version: u64, planned: Planned, views: Vec<RelationId>) -> Self {
+    pub(super) fn new(
+        version: u64,
+        planned: Planned,
+        columns: Option<Arc<ResultColumns>>,
+        views: Vec<RelationId>,
+    ) -> Self {
         CachedPlan {
             version,
             planned,
+            columns,
             views,
             maintained: OnceLock::new(),
             expanded: OnceLock::new(),
@@ -62,7 +71,7 @@ pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
     fn reads_or_writes(planned: &Planned) -> bool {
         match planned {
             Planned::Query(_) | Planned::Write(_) | Planned::CreateTableAs(..) => true,
-            Planned::Gdpr(request, ..) => matches!(request, GdprRequest::Get | GdprRequest::ExplainForget),
+            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget),
             Planned::CopyOut(what, _) => reads_or_writes(what),
             Planned::CopyIn(..)
             | Planned::Cursor(..)
@@ -92,8 +101,15 @@ pub fn prepare(
         parsed: parsed.clone(),
         statement: parsed.statement,
         param_types: params,
+        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
+            catalog.version,
+            planned,
+            columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
+            views,
+        )),
         columns,
-        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(catalog.version, planned, views)),
+        fixed_result: false,
+        source: None,
     })
 }
 
@@ -133,10 +149,11 @@ impl Session {
     ) -> Result<Response, SqlError> {
         let cached = self.current_plan(prepared)?;
         let cached = self.readable_plan(prepared, cached)?;
+        let cached = self.plan_under_locks(prepared, cached)?;
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.
-                if in_script || !query.locks.is_empty() {
+                if in_script || query.locks_rows() {
                     self.transaction();
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
@@ -146,8 +163,10 @@ impl Session {
                         self.query_rows(query, params)?
                     }
                 };
-                // A plan that is made anew keeps the result's columns.
-                let columns = prepared.columns.clone().unwrap_or_else(|| query.columns.as_slice().into());
+                let columns = match &cached.columns {
+                    Some(columns) => columns.list.clone(),
+                    None => query.columns.as_slice().into(),
+                };
                 Ok(Response::Rows(RowStream { columns, rows, tag: RowTag::Counted("SELECT") }))
             }
             Planned::Write(plan) => {
@@ -178,6 +197,32 @@ impl Session {
         }
     }
 
+    /// The plan once the tables that it writes, or whose rows it locks, stay what they are: a definition that was waited for
+    /// may have made them others.
+    fn plan_under_locks(
+        &mut self,
+        prepared: &Prepared,
+        mut cached: Arc<CachedPlan>,
+    ) -> Result<Arc<CachedPlan>, SqlError> {
+        loop {
+            let (target, source) = match &cached.planned {
+                Planned::Write(plan) => (Some(written_table(plan)), Some(plan.source())),
+                Planned::CopyIn(plan, _) => (Some(plan.insert.table), None),
+                Planned::Query(query) if query.locks_rows() => (None, Some(&**query)),
+                _ => return Ok(cached),
+            };
+            let patience = self.patience();
+            for relation in source.map(super::locking::tables).into_iter().flatten().chain(target) {
+                self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
+            }
+            if self.catalog().version == cached.version {
+                return Ok(cached);
+            }
+            let fresh = self.current_plan(prepared)?;
+            cached = self.readable_plan(prepared, fresh)?;
+        }
+    }
+
     pub(super) fn current_plan(&self, prepared: &Prepared) -> Result<Arc<CachedPlan>, SqlError> {
         let catalog = self.catalog();
         let cached = prepared.plan.load_full();
@@ -188,14 +233,11 @@ impl Session {
         let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Read)?;
         let PlannedStatement { planned, views, .. } = planned;
         let columns = result_columns(&prepared.statement, &planned);
-        let types = |columns: &Option<Arc<[OutputColumn]>>| {
-            let column = |column: &OutputColumn| (column.name.clone(), column.column_type.scalar.clone());
-            columns.as_ref().map(|columns| columns.iter().map(column).collect::<Vec<_>>())
-        };
-        if types(&columns) != types(&prepared.columns) {
-            return Err(SqlError::new("0A000", "cached plan must not change result type"));
+        if prepared.fixed_result && differ(prepared.columns.as_deref(), columns.as_deref()) {
+            return Err(result_changed());
         }
-        let fresh = Arc::new(CachedPlan::new(catalog.version, planned, views));
+        let columns = columns.map(|columns| Arc::new(ResultColumns::new(columns)));
+        let fresh = Arc::new(CachedPlan::new(catalog.version, planned, columns, views));
         prepared.plan.store(fresh.clone());
         Ok(fresh)
     }
@@ -212,8 +254,9 @@ impl Session {
     }
 
     pub(super) fn query_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
-        if !query.locks.is_empty() {
-            return self.locked_rows(query, params);
+        if query.locks_rows() {
+            self.transaction();
+            return self.locked_rows(query, &params);
         }
         let view = self.view()?;
         self.rows_over(query, view, params)
@@ -225,53 +268,21 @@ impl Session {
         view: Layered,
         params: Arc<[Datum]>,
     ) -> Result<QueryRows, SqlError> {
-        let view = if self.auto_views() { view } else { view.without_orders() };
-        let limits = self.limits(view.time());
         let context = self.eval_context(params, view.catalog());
-        let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
+        self.rows_with(query, view, context)
     }
 
-    /// FOR UPDATE/SHARE: rows are locked and looked at again until they stand still.
-    fn locked_rows(&mut self, query: &Arc<Query>, params: Arc<[Datum]>) -> Result<QueryRows, SqlError> {
-        let width = query.columns.len();
-        let patience = self.patience();
-        // The finishing hides the key columns; they are asked for beside the result's own.
-        let mut with_keys = Query::clone(query);
-        with_keys.finishing.project.extend(query.locks.iter().map(|lock| lock.key_column));
-        let with_keys = Arc::new(with_keys);
-        loop {
-            let view = self.transaction().statement_view()?;
-            let rows: Vec<Vec<Datum>> =
-                self.rows_over(&with_keys, view.clone(), params.clone())?.collect::<Result<_, _>>()?;
-            let transaction = self.transaction();
-            let (mut kept, mut locked) = (Vec::with_capacity(rows.len()), Vec::new());
-            let mut taken = None;
-            for mut row in rows {
-                let keys = row.split_off(width);
-                match lock_keys(transaction, query, &keys, &mut locked)? {
-                    RowLock::Held => kept.push(row),
-                    RowLock::Skipped => {}
-                    RowLock::Taken(name, mode) => {
-                        taken = Some((name, mode));
-                        break;
-                    }
-                }
-            }
-            if let Some((name, mode)) = taken {
-                // Without a snapshot in hand: whoever is waited for may take long, and a FORGET waits for old ones.
-                drop((view, kept));
-                transaction.lock(name, mode, &patience)?;
-                continue;
-            }
-            if !changed_since(transaction, &view, &locked)? {
-                return Ok(QueryRows::new(kept.into_iter().map(Ok)));
-            }
-            if transaction.modes.isolation == Isolation::RepeatableRead {
-                return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
-                    .hint("retry the transaction"));
-            }
-        }
+    /// As `rows_over`, with what expressions are evaluated with.
+    pub(super) fn rows_with(
+        &self,
+        query: &Arc<Query>,
+        view: Layered,
+        context: EvalContext,
+    ) -> Result<QueryRows, SqlError> {
+        let view = if self.auto_views() { view } else { view.without_orders() };
+        let limits = self.limits(view.time());
+        let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
+        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
     }
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {
@@ -292,9 +303,14 @@ impl Session {
 
     pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
         self.refuse_read_only(verb(plan))?;
+        if self.active.as_ref().is_some_and(|active| active.block) {
+            // Its changes stay in memory until the transaction ends.
+            self.may_keep()?;
+        }
         let patience = self.patience();
         self.transaction();
-        let context = self.eval_context(params, &self.catalog());
+        let locked = self.locked_for(plan.source(), &params)?;
+        let context = EvalContext { locked, ..self.eval_context(params, &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.profile.clone();
         let transaction = self.transaction();
@@ -321,6 +337,14 @@ impl Session {
         if self.cursors.contains_key(&declare.name) || self.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
+        if query.locks_rows() && (declare.hold || declare.scroll == Some(true)) {
+            let (words, kind) =
+                if declare.hold { ("CURSOR WITH HOLD", "Holdable") } else { ("SCROLL CURSOR", "Scrollable") };
+            let clause = super::locking::clause(query);
+            return Err(SqlError::new("0A000", format!("DECLARE {words} ... {clause} is not supported"))
+                .detail(format!("{kind} cursors must be READ ONLY.")));
+        }
+        self.may_keep()?;
         self.transaction();
         let opened_at = self.database.published.load().time;
         let rows = self.query_rows(query, params)?;
@@ -400,57 +424,12 @@ impl Session {
     }
 }
 
-/// What came of the locks that one result row asks for.
-enum RowLock {
-    Held,
-    /// SKIP LOCKED leaves it out.
-    Skipped,
-    /// Another transaction has this one: it must be waited for.
-    Taken(LockKey, LockMode),
-}
-
-/// Takes the row locks that one result row asks for, as far as they are free.
-fn lock_keys(
-    transaction: &Transaction,
-    query: &Query,
-    keys: &[Datum],
-    locked: &mut Vec<(RelationId, RowKey)>,
-) -> Result<RowLock, SqlError> {
-    for (lock, key) in query.locks.iter().zip(keys) {
-        // The NULL side of an outer join has no row to lock.
-        let Datum::Bytea(key) = key else { continue };
-        let row_key = RowKey::new(key);
-        let mode = if lock.exclusive { LockMode::Exclusive } else { LockMode::Shared };
-        let name = LockKey::Row(lock.table, row_key.clone());
-        if !transaction.database().locks.try_lock(transaction.id(), &name, mode) {
-            return match lock.wait {
-                LockWait::Wait => Ok(RowLock::Taken(name, mode)),
-                LockWait::NoWait => Err(SqlError::new("55P03", "could not obtain lock on row")),
-                LockWait::SkipLocked => Ok(RowLock::Skipped),
-            };
-        }
-        locked.push((lock.table, row_key));
+fn written_table(plan: &WritePlan) -> RelationId {
+    match plan {
+        WritePlan::Insert(plan) => plan.table,
+        WritePlan::Update(plan) => plan.table,
+        WritePlan::Delete(plan) => plan.table,
     }
-    Ok(RowLock::Held)
-}
-
-/// Whether one of these rows is no longer what the view showed.
-fn changed_since(
-    transaction: &mut Transaction,
-    view: &Layered,
-    rows: &[(RelationId, RowKey)],
-) -> Result<bool, SqlError> {
-    let latest = transaction.latest_view();
-    if latest.time() == view.time() {
-        return Ok(false);
-    }
-    for (relation, row_key) in rows {
-        let table = view.shape(*relation)?.table();
-        if view.get(table, row_key)? != latest.get(table, row_key)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn verb(plan: &WritePlan) -> &'static str {

@@ -8,28 +8,32 @@
 //! A row whose `dogwood_diff` is NULL says that nothing more will come up to `dogwood_time`. With `as_of` the
 //! changes after that time stand in the place of the snapshot. The query is watched as a view by key, which
 //! many subscribers share and which is held as long as one is there. Holds no snapshot of the leaves and no
-//! lock; runs outside the transaction that it is asked in.
+//! lock, but says what it has given and is not on the client's line yet, for which an erasure waits; runs outside the
+//! transaction that it is asked in.
 
 use super::Session;
 use super::view::with_tables_below;
 use crate::SqlError;
+use crate::account::Account;
 use crate::database::Database;
+use crate::holders::Hold;
 use crate::layered::Layered;
 use crate::one_shot;
-use crate::one_shot::watch::{QueryLimits, Watch};
+use crate::one_shot::QueryLimits;
 use crate::protocol::CancelFlag;
 use crate::published::Published;
 use crate::view::automatic::{Entry, PlannedShape};
 use crate::view::published::{Stage, ViewState};
 use crate::view::read;
-use crate::view::subscription::{Begun, Change, Recheck, Subscription, row_error};
+use crate::view::subscription::{Begun, Change, Recheck, Subscription, Taken, Watch as Watching, row_error};
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use planner::lift::Lifted;
+use planner::ownership::graph::KeyForm;
 use planner::plan::Query;
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
-use repr::{CommitTime, Datum, RelationId, key};
+use repr::{CommitTime, Datum, RelationId, Row, key, poll};
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -43,6 +47,8 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const PROGRESS_MIN: Duration = Duration::from_millis(50);
 /// A FETCH that waits and is not woken looks around this often.
 const LOOK: Duration = Duration::from_secs(1);
+/// What may be held where a view is compared with its query.
+const LOOK_BYTES_MAX: usize = 1 << 30;
 /// Views that DDL takes away while they are waited for; then the query has to be planned anew.
 const ATTEMPTS_MAX: usize = 3;
 
@@ -50,11 +56,12 @@ const ATTEMPTS_MAX: usize = 3;
 pub struct Subscribed {
     columns: Arc<[OutputColumn]>,
     project: Arc<[usize]>,
-    /// What is ready to be given.
+    /// What is ready to be given, and is on no line yet.
     ready: VecDeque<Told>,
+    in_hand: Option<Arc<Hold>>,
+    /// Of one change so many rows are taken at once.
+    rows_max: usize,
     subscription: Subscription,
-    /// Changes up to here are in the snapshot, or were told before.
-    since: CommitTime,
     progress: bool,
     /// A marker has to come once the queue is empty, as after a snapshot.
     marks: bool,
@@ -129,9 +136,7 @@ impl Looked {
         let time = state.time;
         let reader = Arc::new(Layered::new(database.store.clone(), state.clone()));
         let limits = QueryLimits {
-            cancel: Arc::default(),
-            deadline: Some(Instant::now() + LOOK),
-            memory_bytes_max: database.config.query_memory_bytes_max,
+            account: Account::new(Arc::default(), Some(Instant::now() + LOOK), LOOK_BYTES_MAX),
             ended: Arc::new(move || database.check_not_ended(time).err()),
         };
         for row in one_shot::run(self.query.clone(), reader, self.context.clone(), limits)? {
@@ -191,16 +196,19 @@ impl Session {
                 let watched = watched.clone();
                 Arc::new(move |state| watched.check(state))
             };
+            let personal = may_be_personal(&database.latest(), &lifted.reads);
+            let watching = Watching { recheck, personal };
             // Registered before the snapshot is taken: nothing falls in between.
             let subscription = match plan.as_of {
-                None => database.subscriptions.subscribe(view, keys.clone(), readable_at, recheck),
+                None => database.subscriptions.subscribe(view, keys.clone(), readable_at, watching),
                 Some(time) if time > readable_at => return Err(in_the_future(time, readable_at)),
                 Some(time) => {
-                    let resumed = database.subscriptions.resume(view, keys.clone(), time, recheck);
+                    let resumed = database.subscriptions.resume(view, keys.clone(), time, watching);
                     resumed.map_err(|held_since| no_longer_held(time, held_since))?
                 }
             };
-            let published = database.latest();
+            // Held until its rows stand in the queue: an erasure finds them there, or waits.
+            let (published, _hold) = database.held(&self.holder);
             let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
                 continue;
             };
@@ -211,24 +219,23 @@ impl Session {
                 // Rows of some keys fail: are they these?
                 watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
             }
-            let mut ready = VecDeque::new();
-            if plan.snapshot {
-                self.snapshot(&lifted.finishing.project, &published, state, &keys, &mut ready)?;
-            }
+            let opening = match plan.snapshot {
+                true => self.snapshot(state, &keys)?,
+                false => Vec::new(),
+            };
             let since = plan.as_of.unwrap_or(published.time);
-            if plan.as_of.is_none() {
-                ready.push_back(Told::Row(row(since, None, None, &project)));
-            }
             if plan.progress {
                 subscription.follow();
             }
-            subscription.begin(Begun { backend: self.backend, since });
+            let begun = Begun { backend: self.backend, since };
+            subscription.begin(begun, &self.holder, plan.as_of.is_none().then_some(opening));
             return Ok(Subscribed {
                 columns: plan.columns.as_slice().into(),
                 project: project.clone(),
-                ready,
+                ready: VecDeque::new(),
+                in_hand: None,
+                rows_max: usize::MAX,
                 subscription,
-                since,
                 progress: plan.progress,
                 marks: plan.as_of.is_some(),
                 told: since,
@@ -242,25 +249,18 @@ impl Session {
     }
 
     /// The rows as they are.
-    fn snapshot(
-        &self,
-        project: &[usize],
-        published: &Published,
-        state: &ViewState,
-        keys: &[Vec<u8>],
-        ready: &mut VecDeque<Told>,
-    ) -> Result<(), SqlError> {
-        let watch = Watch::new(self.limits(published.time));
+    fn snapshot(&self, state: &ViewState, keys: &[Vec<u8>]) -> Result<Vec<Row>, SqlError> {
         let arrangement = state.arrangements.first().ok_or_else(gone)?;
-        let mut stopped = Ok(());
+        let (mut rows, mut stopped) = (Vec::new(), Ok(()));
         for key in keys {
             arrangement.for_key(key, |bytes| {
-                ready.push_back(Told::Row(row(published.time, Some(1), Some(bytes), project)));
-                stopped = watch.charge(bytes.len() + size_of::<Vec<Datum>>());
+                rows.push(Row::from_bytes(bytes.into()));
+                stopped = poll::bytes(bytes.len());
                 stopped.is_ok()
             });
         }
-        stopped
+        stopped?;
+        Ok(rows)
     }
 
     /// Waits until a view can be read, and all that it is made of, as long as the statement may: a time at which
@@ -271,7 +271,6 @@ impl Session {
         view: RelationId,
         lifted: &Lifted,
     ) -> Result<Option<CommitTime>, SqlError> {
-        let watch = Watch::new(self.limits(self.database.latest().time));
         loop {
             if entry.view() != Some(view) {
                 return Ok(None);
@@ -283,19 +282,9 @@ impl Session {
             if fails_below(&published, &lifted.reads) {
                 return Ok(None);
             }
-            self.check_patience(&watch)?;
+            self.account.check()?;
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    fn check_patience(&self, watch: &Watch) -> Result<(), SqlError> {
-        if self.cancel.is_cancelled() {
-            watch.check()?;
-        }
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(SqlError::new("57014", "canceling statement due to statement timeout"));
-        }
-        Ok(())
     }
 }
 
@@ -304,6 +293,13 @@ fn views_below(published: &Published, reads: &BTreeSet<RelationId>) -> impl Iter
     let catalog = published.catalog();
     let maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
     with_tables_below(catalog, reads.iter().copied()).into_iter().filter(maintained)
+}
+
+/// Whether rows of these relations, or of those that they are made of, may be of a person, or name one.
+fn may_be_personal(published: &Published, reads: &BTreeSet<RelationId>) -> bool {
+    let below = with_tables_below(published.catalog(), reads.iter().copied());
+    let stored = |id: &RelationId| published.schema.shape(*id).filter(|shape| shape.table().is_stored());
+    below.iter().filter_map(stored).any(|shape| shape.key_form == KeyForm::Hashed)
 }
 
 /// Whether rows of a view below cannot be evaluated.
@@ -392,9 +388,19 @@ impl Subscribed {
         if self.collect()? { Ok(self.ready.pop_front()) } else { Ok(None) }
     }
 
+    /// Held until what was given is on the client's line.
+    pub fn in_hand(&self) -> Option<Arc<Hold>> {
+        self.in_hand.clone()
+    }
+
+    /// What was given is on the client's line.
+    pub fn sent(&mut self) {
+        self.in_hand = None;
+    }
+
     fn next_marker(&self) -> Option<Instant> {
         // While changes are being queued, a marker that is due has to wait for them.
-        self.progress.then(|| self.due().max(Instant::now() + Duration::from_millis(1)))
+        (self.progress || self.marks).then(|| self.due().max(Instant::now() + Duration::from_millis(1)))
     }
 
     /// When the next marker is to come if nothing else does.
@@ -415,17 +421,21 @@ impl Subscribed {
             }
             // Read before the queue is found empty: all up to it has been given then.
             let frontier = self.subscription.frontier();
-            match self.subscription.take()? {
-                Some(change) if change.time <= self.since => {}
-                Some(change) => {
-                    self.told = change.time;
+            match self.subscription.take(self.rows_max, &mut self.in_hand)? {
+                Taken::Marker(time) => {
+                    self.closed = self.closed.max(time);
+                    self.said = Instant::now();
+                    self.ready.push_back(Told::Row(row(time, None, None, &self.project)));
+                }
+                Taken::Change(change) => {
+                    self.told = self.told.max(change.time);
                     self.ready.push_back(Told::Changed(Changed { change, project: self.project.clone() }));
                     // Later rows must not be said to be closed by an older time.
                     self.said = Instant::now();
                 }
-                // What was just queued may be later than the frontier that was read.
-                None if frontier < self.told => return Ok(false),
-                None => {
+                // What was just queued may be later than the frontier that was read, or was told only as it is later.
+                Taken::Nothing if frontier < self.told.max(self.subscription.erased_at()) => return Ok(false),
+                Taken::Nothing => {
                     let due = self.progress && Instant::now() >= self.due();
                     if self.marks || due {
                         self.marks = false;
@@ -448,6 +458,8 @@ impl Subscribed {
         timeout: Option<Duration>,
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<Datum>>, SqlError> {
+        // What another FETCH takes stays where an erasure finds it.
+        self.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX);
         let until = timeout.map(|timeout| Instant::now() + timeout);
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         self.cancel.watch(&waker);
@@ -467,15 +479,13 @@ impl Subscribed {
             std::thread::park_timeout(soonest.saturating_duration_since(now));
         }
         let mut rows = Vec::new();
-        while (rows.len() as u64) < rows_max {
+        while self.rows_max > 0 {
             match self.tell()? {
                 None => break,
                 Some(Told::Row(row)) => rows.push(row),
-                // Another FETCH may take the rest.
-                Some(Told::Changed(changed)) => {
-                    changed.rows().rev().for_each(|row| self.ready.push_front(Told::Row(row)))
-                }
+                Some(Told::Changed(changed)) => rows.extend(changed.rows()),
             }
+            self.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX) - rows.len();
         }
         Ok(rows)
     }

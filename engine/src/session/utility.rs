@@ -1,6 +1,7 @@
 //! Statements that are neither queries nor writes: transactions, settings, cursors, prepared statements,
 //! DDL, and the commands that have nothing to do here.
 
+use super::prepared::deallocated;
 use super::view::with_tables_below;
 use super::{Active, Company, Session};
 use crate::SqlError;
@@ -12,9 +13,8 @@ use crate::transaction::Transaction;
 use crate::write::foreign_key;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
-use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement, TypeName};
+use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockMode as TableLockMode, LockTable, Show, TransactionModes};
-use planner::parse::{Expr, ParsedStatement};
 use repr::{ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -46,10 +46,6 @@ pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str
 
 fn complete(tag: &str) -> Result<Response, SqlError> {
     Ok(Response::Complete(tag.into()))
-}
-
-fn no_statement(name: &str) -> SqlError {
-    SqlError::new("26000", format!("prepared statement \"{name}\" does not exist"))
 }
 
 /// Rows may come before labels while this is on.
@@ -137,16 +133,22 @@ impl Session {
             }
             Statement::Show(show) => self.show(show),
             Statement::Discard(target) => self.discard(*target),
-            Statement::Prepare { name, types, statement, text } => self.sql_prepare(name, types, statement, text),
-            Statement::Execute { name, arguments } => self.sql_execute(name, arguments, &params, in_script),
+            Statement::Prepare { name, types, statement, text } => {
+                self.sql_prepare(name, types, statement, text, prepared.text.clone())?;
+                complete("PREPARE")
+            }
+            Statement::Execute { name, arguments } => {
+                let (executed, values) = self.executed(name, arguments, &params)?;
+                self.nested(|session| session.run(&executed, values, in_script))
+            }
             Statement::Deallocate(None) => {
-                self.statements.clear();
+                self.state.lock().statements.remove_all();
                 complete("DEALLOCATE ALL")
             }
-            Statement::Deallocate(Some(name)) => match self.statements.remove(name) {
-                Some(_) => complete("DEALLOCATE"),
-                None => Err(no_statement(name)),
-            },
+            Statement::Deallocate(Some(name)) => {
+                deallocated(self.close_statement(name), name)?;
+                complete("DEALLOCATE")
+            }
             Statement::Fetch(fetch) => self.fetch(fetch),
             Statement::Close(None) => {
                 self.cursors.clear();
@@ -154,8 +156,11 @@ impl Session {
                 complete("CLOSE CURSOR ALL")
             }
             Statement::Close(Some(name)) => {
-                let closed = self.cursors.remove(name).is_some() || self.subscribed.remove(name).is_some();
-                if closed { complete("CLOSE CURSOR") } else { Err(no_cursor(name)) }
+                if self.close_cursor(name) {
+                    complete("CLOSE CURSOR")
+                } else {
+                    Err(no_cursor(name))
+                }
             }
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
@@ -193,6 +198,7 @@ impl Session {
         let context = self.eval_context(Arc::from([]), &self.catalog());
         let transaction = self.transaction();
         let mark = transaction.mark();
+        transaction.shield();
         let laid_anew = match ddl::end_restoring(transaction, context, &patience) {
             Ok(laid_anew) => laid_anew,
             Err(error) => {
@@ -216,9 +222,16 @@ impl Session {
         let restoring = self.state.lock().settings.is_on(RESTORING);
         self.transaction();
         let context = self.eval_context(Arc::from([]), &self.catalog());
+        let in_block = self.in_block();
         let transaction = self.transaction();
         let mark = transaction.mark();
-        match ddl::execute(transaction, statement, context, &patience, restoring) {
+        // An erasure waits for it, rather than that it is begun again for each of them.
+        transaction.shield();
+        let outcome = ddl::execute(transaction, statement, context, &patience, restoring);
+        if in_block {
+            transaction.unshield();
+        }
+        match outcome {
             Ok(done) => {
                 self.notices.extend(done.notices);
                 if let Statement::CreateView(create) = statement
@@ -348,7 +361,11 @@ impl Session {
             DiscardTarget::All => {
                 self.cursors.clear();
                 self.subscribed.clear();
-                self.statements.clear();
+                {
+                    let mut state = self.state.lock();
+                    state.statements.remove_all();
+                    state.forget_sequences();
+                }
                 self.set(|settings| {
                     settings.reset_all();
                     Ok(())
@@ -356,54 +373,12 @@ impl Session {
                 complete("DISCARD ALL")
             }
             DiscardTarget::Plans => complete("DISCARD PLANS"),
-            DiscardTarget::Sequences => complete("DISCARD SEQUENCES"),
+            DiscardTarget::Sequences => {
+                self.state.lock().forget_sequences();
+                complete("DISCARD SEQUENCES")
+            }
             DiscardTarget::Temp => complete("DISCARD TEMP"),
         }
-    }
-
-    fn sql_prepare(
-        &mut self,
-        name: &str,
-        types: &[TypeName],
-        statement: &Statement,
-        text: &str,
-    ) -> Result<Response, SqlError> {
-        if self.statements.contains_key(name) {
-            return Err(SqlError::new("42P05", format!("prepared statement \"{name}\" already exists")));
-        }
-        let catalog = self.catalog();
-        let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, &catalog)?.scalar)));
-        let types = types.collect::<Result<Vec<_>, SqlError>>()?;
-        let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0 };
-        let prepared = super::statement::prepare(parsed, &catalog, &types)?;
-        self.statements.insert(name.to_string(), Arc::new(prepared));
-        complete("PREPARE")
-    }
-
-    fn sql_execute(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        params: &Arc<[Datum]>,
-        in_script: bool,
-    ) -> Result<Response, SqlError> {
-        let (prepared, values) = self.executed(name, arguments, params)?;
-        self.run(&prepared, values, in_script)
-    }
-
-    /// The statement that EXECUTE names, and the values of its parameters.
-    pub(super) fn executed(
-        &self,
-        name: &str,
-        arguments: &[Expr],
-        params: &Arc<[Datum]>,
-    ) -> Result<(Arc<Prepared>, Arc<[Datum]>), SqlError> {
-        let prepared = self.statements.get(name).cloned().ok_or_else(|| no_statement(name))?;
-        let catalog = self.catalog();
-        let context = self.eval_context(params.clone(), &catalog);
-        let exprs = planner::plan_arguments(name, arguments, &prepared.param_types, &catalog)?;
-        let values = exprs.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
-        Ok((prepared, values.into()))
     }
 
     fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {
@@ -418,9 +393,10 @@ impl Session {
             if fetch.is_move {
                 return complete(&format!("MOVE {}", rows.len()));
             }
+            let in_hand = subscribed.in_hand();
             return Ok(Response::Rows(RowStream {
                 columns: subscribed.columns().clone(),
-                rows: QueryRows::new(rows.into_iter().map(Ok)),
+                rows: QueryRows::holding(rows, in_hand),
                 tag: RowTag::Counted("FETCH"),
             }));
         }
@@ -428,6 +404,8 @@ impl Session {
             return Err(SqlError::unsupported("FETCH … WITH (timeout), which is for subscriptions,"));
         }
         let cursor = self.cursors.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        // Until they are on the client's line, an erasure waits for the rows that it gives.
+        let in_hand = Arc::new(self.holder.hold(cursor.opened_at));
         if let Err(ended) = self.database.check_not_ended(cursor.opened_at) {
             // Its rows may be of the person forgotten: they go with it.
             self.cursors.remove(&fetch.cursor);
@@ -441,23 +419,12 @@ impl Session {
         if fetch.is_move {
             return complete(&format!("MOVE {}", rows.len()));
         }
+        self.in_hand = Some(in_hand.clone());
         Ok(Response::Rows(RowStream {
             columns: cursor.columns().clone(),
-            rows: QueryRows::new(rows.into_iter().map(Ok)),
+            rows: QueryRows::holding(rows, Some(in_hand)),
             tag: RowTag::Counted("FETCH"),
         }))
-    }
-
-    /// The columns of EXECUTE and FETCH, which only the session knows.
-    pub(super) fn late_columns(&self, statement: &Statement) -> Option<Arc<[OutputColumn]>> {
-        match statement {
-            Statement::Execute { name, .. } => self.statements.get(name)?.columns.clone(),
-            Statement::Fetch(fetch) if !fetch.is_move => match self.subscribed.get(&fetch.cursor) {
-                Some(subscribed) => Some(subscribed.columns().clone()),
-                None => Some(self.cursors.get(&fetch.cursor)?.columns().clone()),
-            },
-            _ => None,
-        }
     }
 }
 

@@ -110,7 +110,7 @@ impl Session {
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Expand)?;
         let PlannedStatement { planned, views, .. } = planned;
-        let expanded = Arc::new(CachedPlan::new(catalog.version, planned, views));
+        let expanded = Arc::new(CachedPlan::new(catalog.version, planned, cached.columns.clone(), views));
         Ok(cached.expanded.get_or_init(|| expanded).clone())
     }
 
@@ -165,7 +165,7 @@ impl Session {
         query: &Query,
         asking: Asking<'_>,
     ) -> Result<Result<OwnView, NoView>, SqlError> {
-        if !query.locks.is_empty() {
+        if query.locks_rows() {
             return Ok(Err(NoView::RowLocks));
         }
         if is_lookup(&query.plan) {

@@ -7,6 +7,9 @@ pub const VIEW_MEMORY: &str = "dogwood.view_memory";
 /// What may wait for all subscribers together.
 pub const SUBSCRIPTION_MEMORY: &str = "dogwood.subscription_memory";
 
+/// What all sessions may hold together.
+pub const SERVER_MEMORY: &str = "server_memory";
+
 /// See the module.
 #[derive(Debug)]
 pub struct ServerSettings {
@@ -14,6 +17,8 @@ pub struct ServerSettings {
     pub view_memory: SharedSize,
     /// `dogwood.subscription_memory`.
     pub subscription_memory: SharedSize,
+    /// `server_memory`.
+    pub server_memory: SharedSize,
 }
 
 /// A size in bytes that one session sets for all.
@@ -43,15 +48,16 @@ impl SharedSize {
 
 /// Whether a setting is shared.
 pub fn is_shared(name: &str) -> bool {
-    matches!(name, VIEW_MEMORY | SUBSCRIPTION_MEMORY)
+    matches!(name, VIEW_MEMORY | SUBSCRIPTION_MEMORY | SERVER_MEMORY)
 }
 
 impl ServerSettings {
     /// As the configuration has them.
-    pub fn new(view_memory_bytes: usize, subscription_memory_bytes: usize) -> Self {
+    pub fn new(view_memory_bytes: usize, subscription_memory_bytes: usize, server_memory_bytes: usize) -> Self {
         ServerSettings {
             view_memory: SharedSize::new(view_memory_bytes),
             subscription_memory: SharedSize::new(subscription_memory_bytes),
+            server_memory: SharedSize::new(server_memory_bytes),
         }
     }
 
@@ -60,6 +66,7 @@ impl ServerSettings {
         match name {
             VIEW_MEMORY => Some(&self.view_memory),
             SUBSCRIPTION_MEMORY => Some(&self.subscription_memory),
+            SERVER_MEMORY => Some(&self.server_memory),
             _ => None,
         }
     }

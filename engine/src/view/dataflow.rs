@@ -12,9 +12,10 @@
 use super::bound::{Bound, Cuts};
 use super::published::{Arrangement, Stage, ViewState};
 use crate::SqlError;
+use crate::account::Account;
 use crate::one_shot::QueryLimits;
-use crate::one_shot::watch::{Patience, Ticker, Watch};
-use crate::protocol::CancelFlag;
+use crate::one_shot::watch::{Ticker, Watch};
+use crate::patience::Patience;
 use crate::reader::Reader;
 use crate::render::arrangement::{Key, metered};
 use crate::render::arrangement_log::ArrangementLog;
@@ -153,9 +154,7 @@ impl ViewDataflow {
             relations(pipelines, &mut reads);
         }
         let watch = Arc::new(Watch::new(QueryLimits {
-            cancel: Arc::new(CancelFlag::default()),
-            deadline: None,
-            memory_bytes_max: usize::MAX,
+            account: Account::new(Arc::default(), None, usize::MAX),
             ended: Arc::new(|| None),
         }));
         let meter = Rc::new(Meter::of_view());
@@ -266,11 +265,14 @@ impl ViewDataflow {
         patience: Patience,
         budget_bytes: usize,
     ) -> Result<bool, SqlError> {
-        self.watch.set_memory_bytes_max(budget_bytes);
-        self.watch.set_patience(Some(patience));
-        let through = self.step_through(worker, slice);
+        let account = self.watch.account();
+        account.end();
+        account.set_bytes_max(budget_bytes);
+        account.set_patience(Some(patience));
+        let through = self.step_through(worker, slice, budget_bytes);
         // In the turns of others it may be stepped, too.
-        self.watch.set_patience(None);
+        self.watch.account().set_bytes_max(usize::MAX);
+        self.watch.account().set_patience(None);
         through.map_err(|error| match error.code {
             "53200" => over_budget(&self.definition.name, budget_bytes),
             "54000" => too_slow(&self.definition.name),
@@ -278,8 +280,15 @@ impl ViewDataflow {
         })
     }
 
-    fn step_through(&mut self, worker: &mut Worker, slice: Option<Duration>) -> Result<bool, SqlError> {
+    fn step_through(
+        &mut self,
+        worker: &mut Worker,
+        slice: Option<Duration>,
+        budget_bytes: usize,
+    ) -> Result<bool, SqlError> {
         let started = Instant::now();
+        // What it was refused in another's turn stands among its rows' errors.
+        self.watch.check()?;
         while !self.is_done() {
             if slice.is_some_and(|slice| started.elapsed() >= slice) {
                 return Ok(false);
@@ -288,7 +297,7 @@ impl ViewDataflow {
             self.watch.check()?;
             // An explosion is noticed while it grows: one tick may be all of it.
             if self.meter.made_bytes() - self.made_before_bytes > SMALL_TICK_BYTES {
-                self.check_budget()?;
+                self.check_budget(budget_bytes)?;
             }
         }
         let now = Antichain::from_elem(self.tick);
@@ -296,7 +305,7 @@ impl ViewDataflow {
             arranging.trace.set_logical_compaction(now.borrow());
             arranging.trace.set_physical_compaction(now.borrow());
         }
-        self.check_budget()?;
+        self.check_budget(budget_bytes)?;
         Ok(true)
     }
 
@@ -338,9 +347,12 @@ impl ViewDataflow {
         (published.bytes, arranged.bytes + self.meter.bytes(rest))
     }
 
-    fn check_budget(&self) -> Result<(), SqlError> {
+    fn check_budget(&self, budget_bytes: usize) -> Result<(), SqlError> {
         let (published_bytes, dataflow_bytes) = self.bytes();
-        self.watch.check_memory(published_bytes + dataflow_bytes)
+        if published_bytes + dataflow_bytes <= budget_bytes {
+            return Ok(());
+        }
+        Err(over_budget(&self.definition.name, budget_bytes))
     }
 
     /// The published batches, if that is what an operator makes.

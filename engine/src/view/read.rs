@@ -9,7 +9,7 @@ use crate::render::top_k::{encode_order, limit, offset};
 use planner::lift::{Absent, KeyValues, Lifted};
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
-use repr::{Datum, Row, ValueError, key};
+use repr::{Datum, Row, ValueError, key, poll};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -209,14 +209,14 @@ fn sorted(
                 let mut code = Vec::new();
                 encode_order(&mut code, order_by, &datums);
                 coded.push((code, Row::from_bytes(bytes.into())));
-                stopped = watch.charge(bytes.len() * 2);
+                stopped = poll::bytes(bytes.len()).map_err(SqlError::from);
             }
             stopped.is_ok()
         });
     }
     stopped?;
     if !order_by.is_empty() {
-        coded.sort_unstable();
+        poll::sort_by(&mut coded, Ord::cmp)?;
     }
     Ok(coded.into_iter().map(|(_, row)| row).take(wanted).collect())
 }

@@ -11,10 +11,11 @@
 
 mod queue;
 
-pub use queue::{Begun, Change, Listed, Made};
+pub use queue::{Begun, Change, Listed, Made, Taken};
 
 use super::history::History;
 use crate::SqlError;
+use crate::holders::{Hold, Holder};
 use crate::published::Published;
 use crate::render::shared::ViewBatch;
 use crate::render::top_k::OrderedRow;
@@ -52,6 +53,14 @@ struct Doubts {
 
 /// Whether what is watched has in a state the rows that the view says, though rows of others may fail there: why not.
 pub type Recheck = Arc<dyn Fn(&Arc<Published>) -> Result<(), SqlError> + Send + Sync>;
+
+/// What the hub has to know of a subscription.
+pub struct Watch {
+    /// Whether its rows are among those that fail.
+    pub recheck: Recheck,
+    /// Whether what it is told may be of a person.
+    pub personal: bool,
+}
 
 /// What one commit group changed in one view.
 pub struct Delta {
@@ -197,7 +206,11 @@ impl Subscriptions {
     }
 
     /// Waits until the queues and histories hold all that was told before.
-    fn settle(&self) {
+    pub fn settle(&self) {
+        // What was told to nobody is in no queue.
+        if self.hub.try_lock().is_some_and(|hub| hub.is_empty()) {
+            return;
+        }
         let (done, settled) = channel();
         if self.told.send(News::Awaited(done)).is_ok() {
             // The dispatch thread answers, or has ended with the database.
@@ -222,9 +235,24 @@ impl Subscriptions {
         listed.into_values().collect()
     }
 
-    fn queue(&self, recheck: Recheck) -> Arc<Queue> {
+    fn queue(&self, watch: Watch) -> Arc<Queue> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        Arc::new(Queue::new(number, self.queued_bytes.clone(), recheck))
+        Arc::new(Queue::new(number, self.queued_bytes.clone(), watch.recheck, watch.personal))
+    }
+
+    /// Whether somebody has still to be told that rows are gone which an erasure up to this time took. Those are cut, if they
+    /// have had their time.
+    pub fn owe(&self, time: CommitTime, cut: bool) -> bool {
+        let hub = self.hub.lock();
+        let mut owing =
+            hub.values().flat_map(|watched| watched.by_key.values().flatten()).filter(|queue| queue.owes(time));
+        if !cut {
+            return owing.next().is_some();
+        }
+        owing.for_each(|queue| {
+            queue.cut("A data subject was forgotten, and rows that were told earlier had to be told to be gone.")
+        });
+        false
     }
 
     /// What waits in all queues.
@@ -272,14 +300,14 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         readable_at: CommitTime,
-        recheck: Recheck,
+        watch: Watch,
     ) -> Subscription {
         let mut hub = self.hub.lock();
         // What nobody watched until here was told to nobody.
         let since = readable_at.max(CommitTime(self.frontier.load(Ordering::Acquire)));
         let watched = hub.entry(view).or_default();
         watched.history.get_or_insert_with(|| History::after(since));
-        self.enter(watched, view, keys, self.queue(recheck))
+        self.enter(watched, view, keys, self.queue(watch))
     }
 
     /// The same, with all changes after `time` first. An error if they are no longer held: the time from which on
@@ -289,7 +317,7 @@ impl Subscriptions {
         view: RelationId,
         keys: Vec<Vec<u8>>,
         time: CommitTime,
-        recheck: Recheck,
+        watch: Watch,
     ) -> Result<Subscription, Option<CommitTime>> {
         // An erasure that has been answered has to be known here, and so has every change that the caller has seen.
         self.settle();
@@ -297,7 +325,7 @@ impl Subscriptions {
         let watched = hub.get_mut(&view).ok_or(None)?;
         let history = watched.history.as_ref().ok_or(None)?;
         let changes = history.changes_after(time).ok_or(Some(history.since()))?;
-        let queue = self.queue(recheck);
+        let queue = self.queue(watch);
         for (time, delta) in changes {
             let wanted = |found: &[u8]| keys.iter().find(|key| key.as_slice() == found).map(Vec::as_slice);
             for rows in delta.for_keys(wanted).into_values() {
@@ -355,8 +383,10 @@ impl Subscriptions {
                 }
             }
             if deltas.forgets {
-                let histories = hub.values_mut().filter_map(|watched| watched.history.as_mut());
-                histories.for_each(|history| *history = History::after(time));
+                for watched in hub.values_mut() {
+                    watched.history = watched.history.take().map(|_| History::after(time));
+                    watched.by_key.values().flatten().for_each(|queue| queue.erase(time));
+                }
             }
             self.cut_largest(&hub);
             hub.retain(|_, watched| watched.subscribers > 0 || watched.history.is_some());
@@ -436,13 +466,18 @@ impl Subscription {
     }
 
     /// See [`Queue::take`].
-    pub fn take(&self) -> Result<Option<Change>, SqlError> {
-        self.queue.take()
+    pub fn take(&self, rows_max: usize, in_hand: &mut Option<Arc<Hold>>) -> Result<Taken, SqlError> {
+        self.queue.take(rows_max, in_hand)
     }
 
-    /// Its first rows have been found.
-    pub fn begin(&self, begun: Begun) {
-        self.queue.begun.get_or_init(|| begun);
+    /// See [`Queue::begin`].
+    pub fn begin(&self, begun: Begun, holder: &Arc<Holder>, opening: Option<Vec<Row>>) {
+        self.queue.begin(begun, holder, opening);
+    }
+
+    /// See [`Queue::erased_at`].
+    pub fn erased_at(&self) -> CommitTime {
+        self.queue.erased_at()
     }
 
     /// A time up to which all changes have been queued.

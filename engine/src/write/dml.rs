@@ -13,8 +13,9 @@ use crate::reader::Reader;
 use crate::shape::TableShape;
 use crate::transaction::Isolation;
 use planner::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan};
+use planner::scalar::ScalarExpr;
 use repr::hash::HashSet;
-use repr::{Datum, Row, RowKey};
+use repr::{ColumnIndex, Datum, Row, RowKey};
 use std::sync::Arc;
 
 /// What a write did.
@@ -120,6 +121,7 @@ fn insert_or_update(
         if let Some(on_conflict) = &plan.on_conflict
             && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
         {
+            require_seen(writer, shape, on_conflict, &row_key)?;
             if let Some(row) = on_conflict_update(writer, shape, plan, on_conflict, &row_key, &row, &mut touched)? {
                 written.rows += 1;
                 returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
@@ -159,13 +161,27 @@ fn conflicting(
         .iter()
         .filter(|index| index.unique)
         .filter(|index| on_conflict.arbiters.is_empty() || on_conflict.arbiters.contains(&index.id));
+    // A row that is there is locked as what follows needs it: others go on referring to it.
+    let mode = match &on_conflict.action {
+        ConflictAction::Nothing => LockMode::KeyShare,
+        ConflictAction::Update { assignments, .. } => {
+            shape.update_mode(&assignments.iter().map(|(column, _)| *column).collect::<Vec<_>>())
+        }
+    };
     for index in arbiters {
         if shape.table().primary_key == Some(index.id) {
             let row_key = shape.row_key(&writer.transaction.database().store, row, 0);
-            let key = LockKey::Row(shape.id(), row_key.clone());
-            writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)?;
-            if writer.transaction.latest_view().exists(shape, &row_key)? {
-                return Ok(Some(row_key));
+            for mode in [mode, LockMode::Exclusive] {
+                let there = writer.transaction.latest_view().exists(shape, &row_key)?;
+                if !there && mode != LockMode::Exclusive {
+                    // Nothing to lock in any other way than for the new row.
+                    continue;
+                }
+                let key = LockKey::Row(shape.id(), row_key.clone());
+                writer.transaction.lock(key, mode, &writer.patience)?;
+                if writer.transaction.latest_view().exists(shape, &row_key)? {
+                    return Ok(Some(row_key));
+                }
             }
             continue;
         }
@@ -183,6 +199,29 @@ fn conflicting(
     Ok(None)
 }
 
+/// 40001 in REPEATABLE READ where the row in the way is none that the transaction's snapshot shows, or is to be changed and
+/// has changed since.
+fn require_seen(
+    writer: &mut Writer<'_>,
+    shape: &TableShape,
+    on_conflict: &OnConflict,
+    row_key: &RowKey,
+) -> Result<(), SqlError> {
+    if writer.transaction.modes.isolation != Isolation::RepeatableRead {
+        return Ok(());
+    }
+    let seen = writer.transaction.statement_view()?.get(shape.table(), row_key)?;
+    let stands = match &on_conflict.action {
+        ConflictAction::Nothing => seen.is_some(),
+        ConflictAction::Update { .. } => seen == writer.transaction.latest_view().get(shape.table(), row_key)?,
+    };
+    if stands { Ok(()) } else { Err(concurrent_update()) }
+}
+
+fn concurrent_update() -> SqlError {
+    SqlError::new("40001", "could not serialize access due to concurrent update").hint("retry the transaction")
+}
+
 fn on_conflict_update(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
@@ -198,7 +237,9 @@ fn on_conflict_update(
             "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
         ));
     }
-    let Some(before) = writer.lock_row(shape, row_key)? else { return Ok(None) };
+    let columns: Vec<ColumnIndex> = assignments.iter().map(|(column, _)| *column).collect();
+    let mode = shape.update_mode(&columns);
+    let Some(before) = writer.lock_row(shape, row_key, mode)? else { return Ok(None) };
     let mut both = before.clone();
     both.extend_from_slice(excluded);
     if let Some(condition) = condition
@@ -219,7 +260,22 @@ fn on_conflict_update(
 fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
-    let targets = target_rows(writer, &shape, &plan.source, limits)?;
+    // A key that is assigned what it was stays as it is.
+    let keys: Vec<&(ColumnIndex, ScalarExpr)> = plan
+        .assignments
+        .iter()
+        .filter(|(column, _)| shape.update_mode(std::slice::from_ref(column)) == LockMode::Exclusive)
+        .collect();
+    let context = writer.context.clone();
+    let mode = |source: &[Datum]| -> Result<LockMode, SqlError> {
+        for (column, expr) in &keys {
+            if expr.eval(source, &context)? != source[*column] {
+                return Ok(LockMode::Exclusive);
+            }
+        }
+        Ok(LockMode::NoKeyUpdate)
+    };
+    let targets = target_rows(writer, &shape, &plan.source, limits, &mode)?;
     let mut updates = Vec::with_capacity(targets.len());
     let mut rests = Vec::new();
     for (row_key, mut source) in targets {
@@ -247,7 +303,7 @@ fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimi
 fn execute_delete(writer: &mut Writer<'_>, plan: &DeletePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
-    let targets = target_rows(writer, &shape, &plan.source, limits)?;
+    let targets = target_rows(writer, &shape, &plan.source, limits, &|_| Ok(LockMode::Exclusive))?;
     let mut written = Written { rows: targets.len(), returned: Vec::new() };
     for (row_key, source) in targets {
         writer.delete_row(&shape, &row_key, &source[..width])?;
@@ -256,12 +312,13 @@ fn execute_delete(writer: &mut Writer<'_>, plan: &DeletePlan, limits: &QueryLimi
     Ok(written)
 }
 
-/// The rows that an UPDATE or DELETE is about, each once, locked and current.
+/// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
 fn target_rows(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     source: &Arc<Query>,
     limits: &QueryLimits,
+    mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
 ) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
@@ -282,12 +339,12 @@ fn target_rows(
             }
         }
         // One order for all writers: fewer deadlocks.
-        let mut order: Vec<&RowKey> = targets.iter().map(|(row_key, _)| row_key).collect();
-        order.sort();
+        let mut order: Vec<&(RowKey, Vec<Datum>)> = targets.iter().collect();
+        order.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut waited = false;
-        for row_key in order {
+        for (row_key, row) in order {
             let key = LockKey::Row(shape.id(), row_key.clone());
-            waited |= writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)? == Granted::AfterWait;
+            waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
         }
         let latest = writer.transaction.latest_view();
         if !waited && latest.time() == seen_at {
@@ -303,8 +360,7 @@ fn target_rows(
             return Ok(targets);
         }
         if writer.transaction.modes.isolation == Isolation::RepeatableRead {
-            return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
-                .hint("retry the transaction"));
+            return Err(concurrent_update());
         }
     }
     Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))

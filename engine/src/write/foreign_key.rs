@@ -1,7 +1,7 @@
 //! Foreign keys: a referencing row needs its parent; a parent that goes takes, blanks or keeps its referrers.
 //!
-//! The parent's row is locked in share before it is looked up, a row that goes is locked alone before its
-//! referrers are: so neither can slip past the other.
+//! The parent's key is locked in share before it is looked up, a row that goes or changes its key is locked alone before
+//! its referrers are: so neither can slip past the other.
 
 use super::unique::{self, UniqueCheck, values_text};
 use super::{RowUpdate, Writer};
@@ -119,8 +119,8 @@ impl DeferredCheck {
                 }
                 Ok(())
             }
-            DeferredCheck::Referrers(gone) => require_no_referrer(transaction, gone),
-            DeferredCheck::Unique(check) => unique::check(transaction, check),
+            DeferredCheck::Referrers(gone) => require_no_referrer(transaction, patience, gone),
+            DeferredCheck::Unique(check) => unique::check(transaction, check, patience),
         }
     }
 }
@@ -181,7 +181,7 @@ pub fn require_parent(
     drop(view);
     // The row must still be there once it is locked.
     while let Some(row_key) = found.pop() {
-        let granted = transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::Shared, patience)?;
+        let granted = transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::KeyShare, patience)?;
         let latest = transaction.latest_view();
         let again = if granted == Granted::AtOnce && latest.time() == seen_at {
             vec![row_key.clone()]
@@ -230,10 +230,10 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
             }
             Ok(())
         }
-        ReferentialAction::Restrict => require_no_referrer(writer.transaction, &gone),
+        ReferentialAction::Restrict => require_no_referrer(writer.transaction, &writer.patience, &gone),
         ReferentialAction::Cascade => match &gone.new {
             None => {
-                let (shape, rows) = referrers(writer, &gone)?;
+                let (shape, rows) = referrers(writer, &gone, LockMode::Exclusive)?;
                 rows.into_iter().try_for_each(|(row_key, row)| writer.delete_row(&shape, &row_key, &row))
             }
             Some(new) => {
@@ -274,6 +274,7 @@ pub fn defaults(writer: &mut Writer<'_>, shape: &TableShape, columns: &[ColumnIn
 fn referrers(
     writer: &mut Writer<'_>,
     gone: &KeyGone,
+    mode: LockMode,
 ) -> Result<(Arc<TableShape>, Vec<(RowKey, Vec<Datum>)>), SqlError> {
     let shape = writer.shape(gone.referrer.table)?;
     writer.lock_table(shape.id())?;
@@ -281,7 +282,7 @@ fn referrers(
     let keys = writer.transaction.latest_view().keys_by_value(&shape, gone.referrer.foreign_key.index, &value)?;
     let mut rows = Vec::with_capacity(keys.len());
     for row_key in keys {
-        if let Some(row) = writer.lock_row(&shape, &row_key)?
+        if let Some(row) = writer.lock_row(&shape, &row_key, mode)?
             && let Some(values) = shape.values(&gone.referrer.foreign_key.columns, &row)
             && key::encode_all(&values) == value
         {
@@ -292,7 +293,8 @@ fn referrers(
 }
 
 fn rewrite(writer: &mut Writer<'_>, gone: &KeyGone, values: &[Datum]) -> Result<(), SqlError> {
-    let (shape, rows) = referrers(writer, gone)?;
+    let shape = writer.shape(gone.referrer.table)?;
+    let (shape, rows) = referrers(writer, gone, shape.update_mode(&gone.referrer.foreign_key.columns))?;
     let checks = writer.row_checks(&shape)?;
     let mut updates = Vec::with_capacity(rows.len());
     for (row_key, before) in rows {
@@ -306,22 +308,32 @@ fn rewrite(writer: &mut Writer<'_>, gone: &KeyGone, values: &[Datum]) -> Result<
     writer.update_rows(&shape, &updates)
 }
 
-/// 23503 if a row still refers to a key that is gone and that no other row has taken.
-pub fn require_no_referrer(transaction: &mut Transaction, gone: &KeyGone) -> Result<(), SqlError> {
-    let view = transaction.latest_view();
-    let target = view.shape(gone.target)?.clone();
-    let Ok(shape) = view.shape(gone.referrer.table).cloned() else { return Ok(()) };
+/// 23503 if a row still refers to a key that is gone and that no other row has taken. Whoever is about to take such a row away
+/// is waited for.
+pub fn require_no_referrer(transaction: &mut Transaction, patience: &Patience, gone: &KeyGone) -> Result<(), SqlError> {
     let foreign_key = &gone.referrer.foreign_key;
     let value = key::encode_all(&gone.old);
-    if view.keys_by_value(&shape, foreign_key.index, &value)?.is_empty() {
-        return Ok(());
-    }
-    // Another row may have taken the key meanwhile.
-    if let Some(index) = target.unique_index(&foreign_key.target_columns)
-        && !view.keys_by_value(&target, index.id, &value)?.is_empty()
-    {
-        return Ok(());
-    }
+    let (target, shape) = loop {
+        let view = transaction.latest_view();
+        let target = view.shape(gone.target)?.clone();
+        let Ok(shape) = view.shape(gone.referrer.table).cloned() else { return Ok(()) };
+        let mut referrers = view.keys_by_value(&shape, foreign_key.index, &value)?;
+        if referrers.is_empty() {
+            return Ok(());
+        }
+        // Another row may have taken the key meanwhile.
+        if let Some(index) = target.unique_index(&foreign_key.target_columns)
+            && !view.keys_by_value(&target, index.id, &value)?.is_empty()
+        {
+            return Ok(());
+        }
+        drop(view);
+        // One that stays is enough.
+        referrers.truncate(1);
+        if !unique::stood_in_the_way(transaction, shape.id(), referrers, patience)? {
+            break (target, shape);
+        }
+    };
     let message = format!(
         "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
         target.table().name,

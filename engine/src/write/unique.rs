@@ -1,10 +1,11 @@
 //! Unique keys: a value is locked when it is claimed and looked up when the statement (or transaction) ends.
 
 use crate::SqlError;
+use crate::locks::{Granted, LockKey, LockMode, Patience};
 use crate::shape::TableShape;
 use crate::transaction::Transaction;
 use repr::text::{self, TextContext};
-use repr::{ColumnIndex, Datum, IndexId, RowKey};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, RowKey};
 use std::sync::Arc;
 
 /// A claim to be verified.
@@ -21,10 +22,34 @@ pub struct UniqueCheck {
     pub violation: SqlError,
 }
 
-/// 23505 if another row has the value. The claim itself may be gone again by now.
-pub fn check(transaction: &mut Transaction, check: &UniqueCheck) -> Result<(), SqlError> {
-    let keys = transaction.latest_view().keys_by_value(&check.shape, check.index, &check.value)?;
-    if keys.len() > 1 && keys.contains(&check.row_key) { Err(check.violation.clone()) } else { Ok(()) }
+/// 23505 if another row has the value and keeps it: whoever is about to take it away is waited for. The claim itself may be
+/// gone again by now.
+pub fn check(transaction: &mut Transaction, check: &UniqueCheck, patience: &Patience) -> Result<(), SqlError> {
+    loop {
+        let mut keys = transaction.latest_view().keys_by_value(&check.shape, check.index, &check.value)?;
+        if keys.len() < 2 || !keys.contains(&check.row_key) {
+            return Ok(());
+        }
+        keys.retain(|key| *key != check.row_key);
+        if !stood_in_the_way(transaction, check.shape.id(), keys, patience)? {
+            return Err(check.violation.clone());
+        }
+    }
+}
+
+/// Whether one of these rows was being changed by somebody else, who has been waited for: it may stand elsewhere now.
+pub fn stood_in_the_way(
+    transaction: &mut Transaction,
+    table: RelationId,
+    keys: Vec<RowKey>,
+    patience: &Patience,
+) -> Result<bool, SqlError> {
+    let mut waited = false;
+    for key in keys {
+        let granted = transaction.lock(LockKey::Row(table, key), LockMode::KeyShare, patience)?;
+        waited |= granted == Granted::AfterWait;
+    }
+    Ok(waited)
 }
 
 /// PostgreSQL's words for a taken key.

@@ -1,8 +1,8 @@
 //! A `Reader` over rows in memory, an environment without a session, and functions to build plans with.
 
 use engine::SqlError;
+use engine::account::Account;
 use engine::one_shot::QueryLimits;
-use engine::protocol::CancelFlag;
 use engine::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use planner::catalog::{Catalog, Column, Index, Table};
 use planner::plan::{Finishing, Plan, Query};
@@ -85,6 +85,7 @@ fn table(id: RelationId, width: usize) -> Table {
         automatic: false,
         constraint: None,
         nulls: true,
+        declared: planner::catalog::IndexDeclaration::default(),
     };
     Table {
         id,
@@ -208,30 +209,25 @@ impl Environment for Nowhere {
 }
 
 pub fn context(params: Vec<Datum>) -> EvalContext {
-    EvalContext { params: params.into(), environment: Arc::new(Nowhere(Arc::default())) }
+    EvalContext { params: params.into(), locked: Default::default(), environment: Arc::new(Nowhere(Arc::default())) }
 }
 
 pub fn limits() -> QueryLimits {
-    QueryLimits {
-        cancel: Arc::new(CancelFlag::default()),
-        deadline: None,
-        memory_bytes_max: 1 << 30,
-        ended: Arc::new(|| None),
-    }
+    QueryLimits { account: Account::new(Arc::default(), None, 1 << 30), ended: Arc::new(|| None) }
 }
 
 pub fn query(plan: Plan, width: usize) -> Query {
     let finishing = Finishing { project: (0..width).collect(), ..Finishing::default() };
-    Query { plan, finishing, columns: Vec::new(), locks: Vec::new() }
+    Query { plan, finishing, columns: Vec::new(), locks: Vec::new(), locking: Vec::new() }
 }
 
 // Functions.
 
 const fn comparison(name: &'static str, comparison: Comparison) -> Function {
-    Function { name, strict: true, volatility: Volatility::Immutable, kind: FunctionKind::Compare(comparison) }
+    Function { name, strict: true, volatility: Volatility::Immutable, written: None, kind: FunctionKind::Compare(comparison) }
 }
 const fn native(name: &'static str, evaluate: planner::scalar::func::Evaluate) -> Function {
-    Function { name, strict: true, volatility: Volatility::Immutable, kind: FunctionKind::Native(evaluate) }
+    Function { name, strict: true, volatility: Volatility::Immutable, written: None, kind: FunctionKind::Native(evaluate) }
 }
 
 pub static EQUAL: Function = comparison("=", Comparison::Equal);

@@ -146,7 +146,7 @@ impl Naive<'_> {
                 };
                 self.through(join(self.rows(input, locals), &right, width, *kind, matches), mfp)
             }
-            Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+            Plan::Join { left, right, left_key, right_key, null_safe, kind, range: _, mfp } => {
                 let right_rows = self.rows(right, locals);
                 let width = engine::render::arity(right);
                 let matches = |left: &[Datum], right: &[Datum]| {

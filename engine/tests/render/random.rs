@@ -196,6 +196,7 @@ fn join(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -
         null_safe: random.chance(2),
         kind,
         mfp,
+        range: None,
     };
     (join, width)
 }
@@ -214,6 +215,7 @@ fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>)
         null_safe: true,
         kind: MatchKind::Inner,
         mfp: Mfp::identity(3 + other_width),
+        range: None,
     };
     let scalar = random.chance(3);
     let keys: Vec<_> =

@@ -3,7 +3,7 @@
 use super::mir::{bounds, kind_name};
 use super::{Text, columns, expr, order_items};
 use crate::physical::KeyForms;
-use crate::plan::{Access, Lookup, Plan};
+use crate::plan::{Access, JoinRange, Lookup, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::RelationId;
 
@@ -48,14 +48,17 @@ impl Text<'_> {
                 );
                 self.step(line, [&**input]);
             }
-            Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+            Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp } => {
                 let equals = if *null_safe { "same as" } else { "=" };
-                let key = if left_key.is_empty() {
+                let key = if left_key.is_empty() && range.is_some() {
+                    String::new()
+                } else if left_key.is_empty() {
                     String::from(" all pairs")
                 } else {
                     format!(" by ({}) {equals} ({})", expr::scalars(left_key), expr::scalars(right_key))
                 };
-                self.step(format!("Join {}{key}{}", kind_name(*kind), mfp_note(mfp)), [&**left, &**right]);
+                let range = range.as_ref().map(|range| range_note(range)).unwrap_or_default();
+                self.step(format!("Join {}{key}{range}{}", kind_name(*kind), mfp_note(mfp)), [&**left, &**right]);
             }
             Plan::Reduce { input, keys, aggregates, .. } => {
                 let line = if aggregates.is_empty() {
@@ -130,6 +133,25 @@ impl Text<'_> {
             Lookup::Index(id) => self.index(relation, id),
         }
     }
+}
+
+/// Which pairs of a join are looked at.
+fn range_note(range: &JoinRange) -> String {
+    let mut note = format!(" in order of ({})", expr::scalar(&range.value));
+    for (bound, sign) in [(&range.lower, ">"), (&range.upper, "<")] {
+        if let Some((value, inclusive)) = bound {
+            let inclusive = if *inclusive { "=" } else { "" };
+            note.push_str(&format!(" {sign}{inclusive} {}", expr::scalar(value)));
+        }
+    }
+    if let Some(ends) = &range.ends {
+        for (rows, which) in [(ends.low, "first"), (ends.high, "last")] {
+            if rows > 0 {
+                note.push_str(&format!(" {which} {rows}"));
+            }
+        }
+    }
+    note
 }
 
 /// What is done with each row, if anything.

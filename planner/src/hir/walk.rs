@@ -2,6 +2,7 @@
 
 use super::{Hir, HirColumn, HirExpr, HirNode, HirQuery};
 use crate::scalar::ScalarExpr;
+use repr::poll;
 
 /// Who looks: both are called before what is inside.
 pub struct Visitor<'v> {
@@ -20,6 +21,7 @@ impl Visitor<'_> {
 
     /// A relation.
     pub fn relation(&mut self, hir: &Hir) {
+        poll::step_or_unwind();
         (self.operator)(hir);
         match &hir.node {
             HirNode::Constant(_) | HirNode::Get { .. } | HirNode::GetCte(_) => {}

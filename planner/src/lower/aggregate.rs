@@ -41,7 +41,7 @@ impl Lowering<'_> {
     ) -> Result<Mir, PlanError> {
         let arity = outer.arity();
         let alone = outer.is_unit();
-        let (input, aggregates) = ordered::with_input_order(input, aggregates);
+        let (input, aggregates) = ordered::with_input_order(input, aggregates, &|id| self.cte_order(id));
         let mut rel: Rel = self.input(&input, outer, true, env)?;
         let mut all_keys: Vec<ScalarExpr> = (0..arity).map(ScalarExpr::Column).collect();
         all_keys.extend(self.scalars(keys, &mut rel)?);
@@ -49,7 +49,16 @@ impl Lowering<'_> {
         for call in aggregates.iter() {
             calls.push(expr::try_replace_aggregate(call, &mut |expr| self.scalar(expr, &mut rel, &[]))?);
         }
-        Ok(Mir::Reduce { input: Box::new(rel.mir), keys: all_keys, aggregates: calls, scalar: scalar && alone })
+        // Operators may look at what they group by as often as they like: what is volatile becomes a column first.
+        let width = rel.mir.arity();
+        let mut volatile = Vec::new();
+        let exprs = all_keys.iter_mut().chain(calls.iter_mut().flat_map(expr::aggregate_exprs_mut));
+        for expr in exprs.filter(|expr| expr::is_volatile(expr)) {
+            let column = ScalarExpr::Column(width + volatile.len());
+            volatile.push(std::mem::replace(expr, column));
+        }
+        let input = Box::new(rel.mir.map(volatile));
+        Ok(Mir::Reduce { input, keys: all_keys, aggregates: calls, scalar: scalar && alone })
     }
 }
 

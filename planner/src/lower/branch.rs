@@ -6,11 +6,13 @@
 //! ```
 
 use super::Lowering;
-use super::env::{Env, OuterColumn};
+use super::env::{Env, OuterColumn, ROW_NUMBER, is_volatile};
 use crate::error::PlanError;
+use crate::hir::Hir;
 use crate::mir::Mir;
 use crate::plan::MatchKind;
 use crate::scalar::ScalarExpr;
+use crate::transform::shape;
 use std::collections::BTreeSet;
 
 impl Lowering<'_> {
@@ -40,6 +42,25 @@ impl Lowering<'_> {
             })
         })
     }
+}
+
+/// What `attach` needs so that `sub` is computed for each row of the relation by itself, not once for equal ones, if it
+/// has a value of its own each time: the relation with its rows numbered, and the number among what `sub` reads.
+pub(super) fn row_by_row(
+    relation: Mir,
+    env: Env,
+    mut used: BTreeSet<OuterColumn>,
+    sub: &Hir,
+) -> Result<(Mir, Env, BTreeSet<OuterColumn>), PlanError> {
+    // What reads no row around it is computed once for all, as in PostgreSQL.
+    if used.is_empty() || !is_volatile(sub) {
+        return Ok((relation, env, used));
+    }
+    let number = relation.arity();
+    let calls = vec![shape::row_number()?];
+    let relation = Mir::Window { input: Box::new(relation), partition: Vec::new(), order: Vec::new(), calls };
+    used.insert(ROW_NUMBER);
+    Ok((relation, env.with_row_number(number), used))
 }
 
 /// Where a column of an enclosing scope is; that it is at hand is what lowering sees to.

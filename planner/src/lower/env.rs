@@ -3,12 +3,17 @@
 //! HIR counts levels outwards; here scopes have fixed numbers, so that nothing is renumbered when a
 //! subquery is entered. Never holds columns of the relation under construction itself.
 
+use crate::hir::walk::Visitor;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode};
 use crate::mir::expr::{aggregate_exprs, visit_columns};
+use crate::scalar::Volatility;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of an enclosing scope: (scope, index), the outermost scope being 0.
 pub(super) type OuterColumn = (usize, usize);
+
+/// Tells the rows of the outer relation apart.
+pub(super) const ROW_NUMBER: OuterColumn = (usize::MAX, 0);
 
 /// The scopes around a relation, and where the outer relation has their columns.
 #[derive(Clone, Debug)]
@@ -57,10 +62,26 @@ impl Env {
         Env { scopes: self.scopes + 1, positions }
     }
 
+    /// The same scopes, and which row it is at `position`, as a column that no expression names.
+    pub(super) fn with_row_number(mut self, position: usize) -> Env {
+        self.positions.insert(ROW_NUMBER, position);
+        self
+    }
+
     /// Where a column is.
     pub(super) fn position(&self, column: OuterColumn) -> Option<usize> {
         self.positions.get(&column).copied()
     }
+}
+
+/// Whether something in a relation has a value of its own each time it is evaluated.
+pub(super) fn is_volatile(hir: &Hir) -> bool {
+    let mut found = false;
+    let mut volatile = |expr: &HirExpr| {
+        found |= matches!(expr, HirExpr::Call { function, .. } if function.volatility == Volatility::Volatile);
+    };
+    Visitor { operator: &mut |_| {}, expression: &mut volatile }.relation(hir);
+    found
 }
 
 /// Whether an expression holds a subquery.

@@ -1,12 +1,14 @@
 //! WHERE and ON: conjuncts that are EXISTS, IN or their negations become semi and anti joins.
 //!
 //! `x NOT IN (…)` keeps a row if no comparison is true *or NULL*. For a plain comparison that is three anti
-//! joins, each by a key or over few rows: a match, a NULL inside, a NULL outside with any row inside.
+//! joins, each by a key or over few rows: a match, a NULL inside, a NULL outside with any row inside. For rows of several
+//! fields, or a subquery per outer value, it is a mark that is false (`mark`).
 
 use super::Lowering;
+use super::branch::row_by_row;
 use super::env::{Env, free_in_expr, has_subquery};
 use super::peel::{over_bases, peel, without_order};
-use super::scalar::Rel;
+use super::scalar::{Rel, is_computed_beside};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
@@ -14,6 +16,7 @@ use crate::plan::MatchKind;
 use crate::scalar::ScalarExpr;
 use crate::transform::shape;
 use repr::ScalarType;
+use std::collections::BTreeSet;
 
 impl Lowering<'_> {
     /// Keeps the rows for which all predicates are true.
@@ -21,7 +24,7 @@ impl Lowering<'_> {
         let arity = rel.mir.arity();
         let mut conjuncts = Vec::new();
         predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
-        let (with_subquery, plain): (Vec<HirExpr>, Vec<HirExpr>) = conjuncts.into_iter().partition(has_subquery);
+        let (with_subquery, plain): (Vec<HirExpr>, Vec<HirExpr>) = conjuncts.into_iter().partition(is_computed_beside);
         let plain = plain.iter().map(|predicate| self.pure(predicate, &rel)).collect::<Result<Vec<_>, _>>()?;
         rel.mir = rel.mir.filter(plain);
         for predicate in with_subquery {
@@ -53,31 +56,57 @@ impl Lowering<'_> {
         if let Some(joint) = self.standing_alone(rel, sub, condition)? {
             let mut on = joint.predicates;
             on.extend(joint.condition);
+            // What is around a LATERAL can be told from what is found inside before both are multiplied.
+            if kind == MatchKind::Semi
+                && reads_around(rel, &on)
+                && let Some(joined) = joined_once(&rel.mir, &joint.right, &on)
+            {
+                return Ok(joined);
+            }
             return Ok(matching(&rel.mir, joint.right, kind, on));
+        }
+        if kind == MatchKind::Semi
+            && let Some(condition) = condition
+        {
+            if let Some(joined) = self.found_around(rel, sub, condition)? {
+                return Ok(joined);
+            }
+            // What is compared is a subquery of its own: computed for each row, not for each pair.
+            if has_subquery(condition)
+                && let Some(kept) = self.marked(rel, sub, condition, |value| value)?
+            {
+                return Ok(kept);
+            }
         }
         let mut used = self.free(sub, inside.scopes);
         if let Some(condition) = condition {
             let key = |id| self.ctes.get(&id).map_or(&[] as &[(usize, usize)], |cte| cte.key.as_slice());
             used.extend(free_in_expr(condition, inside.scopes, false, &key));
         }
-        self.attach(rel.mir.clone(), &inside, &used, kind, &[], |this, keys, env| {
+        let (mir, inside, used) = row_by_row(rel.mir.clone(), inside, used, sub)?;
+        let kept = self.attach(mir, &inside, &used, kind, &[], |this, keys, env| {
             let width = keys.arity();
             let applied = this.apply(sub, keys, true, env)?;
             match condition {
                 Some(condition) => this.filter(Rel::over(applied, width, env), std::slice::from_ref(condition)),
                 None => Ok(applied),
             }
-        })
+        })?;
+        Ok(kept.project((0..rel.mir.arity()).collect()))
     }
 
     /// Rows of `rel` for which `condition` is false for every row of `sub`.
     fn not_any(&mut self, rel: &Rel, sub: &Hir, condition: &HirExpr) -> Result<Mir, PlanError> {
         let sub = without_order(sub, false);
         let Some(joint) = self.standing_alone(rel, sub, Some(condition))? else {
+            if let Some(kept) = self.marked(rel, sub, condition, is_false)? {
+                return Ok(kept);
+            }
             let condition = expr::is_not_false(condition.clone());
             return self.semi(rel, sub, Some(&condition), MatchKind::Anti);
         };
         let left_arity = rel.mir.arity();
+        let whole = condition;
         let condition = ScalarExpr::And(joint.condition);
         let nulls = comparison(&condition).and_then(|args| {
             let types: Vec<_> = rel.mir.types().into_iter().chain(joint.right.types()).collect();
@@ -93,6 +122,9 @@ impl Lowering<'_> {
             simple.then(|| nullable.map(|arg| shape::is_null(arg, &types)).collect::<Result<Vec<_>, _>>())
         });
         let Some(nulls) = nulls.transpose()? else {
+            if let Some(kept) = self.marked(rel, sub, whole, is_false)? {
+                return Ok(kept);
+            }
             let mut on = joint.predicates;
             on.push(expr::is_not_false(condition));
             return Ok(matching(&rel.mir, joint.right, MatchKind::Anti, on));
@@ -108,6 +140,20 @@ impl Lowering<'_> {
             }
             Ok(kept)
         })
+    }
+
+    /// Rows whose mark is as a condition says; none if they cannot be marked.
+    fn marked(
+        &mut self,
+        rel: &Rel,
+        sub: &Hir,
+        condition: &HirExpr,
+        says: impl FnOnce(ScalarExpr) -> ScalarExpr,
+    ) -> Result<Option<Mir>, PlanError> {
+        let arity = rel.mir.arity();
+        let mut rel = Rel { mir: rel.mir.clone(), columns: rel.columns.clone(), env: rel.env.clone() };
+        let value = self.mark(sub, condition, &mut rel, &[])?;
+        Ok(value.map(|value| rel.mir.filter(vec![says(value)]).project((0..arity).collect())))
     }
 
     /// A subquery whose correlation is in its predicates only, as a relation of its own and conditions over
@@ -139,6 +185,56 @@ impl Lowering<'_> {
         }
         Ok(Some(Joint { right, predicates, condition: conditions }))
     }
+}
+
+fn is_false(value: ScalarExpr) -> ScalarExpr {
+    expr::is_not_true(expr::is_not_false(value))
+}
+
+/// Whether conditions read columns of the relation that are not its own, but of scopes around it.
+fn reads_around(rel: &Rel, on: &[ScalarExpr]) -> bool {
+    let own: BTreeSet<usize> = rel.columns.iter().flatten().copied().collect();
+    on.iter().flat_map(ScalarExpr::columns).any(|column| column < rel.mir.arity() && !own.contains(&column))
+}
+
+/// A semi join by equalities as an inner join with the right side's distinct values, of which a left row equals one at most.
+fn joined_once(left: &Mir, right: &Mir, on: &[ScalarExpr]) -> Option<Mir> {
+    let (arity, width) = (left.arity(), right.arity());
+    let types: Vec<_> = left.types().into_iter().chain(right.types()).collect();
+    let of_left = |expr: &ScalarExpr| expr::reads_only(expr, |column| column < arity);
+    let of_right = |expr: &ScalarExpr| expr::reads_only(expr, |column| column >= arity);
+    let class = |expr: &ScalarExpr| shape::key_class(&expr::scalar_type(expr, &types));
+    let (mut within, mut conditions, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for condition in on {
+        if expr::is_volatile(condition) {
+            return None;
+        }
+        if of_left(condition) {
+            conditions.push(condition.clone());
+            continue;
+        }
+        if of_right(condition) {
+            within.push(expr::renumber(condition, |column| column - arity));
+            continue;
+        }
+        let ScalarExpr::Call { function, result, .. } = condition else { return None };
+        let (one, other) = shape::equality(condition)?;
+        if class(one).is_none() || class(one) != class(other) {
+            return None;
+        }
+        let value = ScalarExpr::Column(arity + values.len());
+        let (args, inner) = match (of_left(one), of_right(one), of_left(other), of_right(other)) {
+            (true, _, _, true) => (vec![one.clone(), value], other),
+            (_, true, true, _) => (vec![value, other.clone()], one),
+            _ => return None,
+        };
+        conditions.push(ScalarExpr::Call { function, args, result: result.clone() });
+        values.push(expr::renumber(inner, |column| column - arity));
+    }
+    let count = values.len();
+    let distinct = right.clone().filter(within).map(values).project((width..width + count).collect()).distinct();
+    let joined = Mir::Join { inputs: vec![left.clone(), distinct], on: conditions, same: Vec::new() };
+    Some(joined.project((0..arity).collect()))
 }
 
 /// The right side of a semi join, and conditions over both sides.

@@ -3,8 +3,9 @@
 //! `apply` gives the outer's columns, then the relation's own. Operators that are linear in the outer
 //! relation take it as it is; the others need it to be a set (`set`), and get one from `attach` if it is not.
 
-use super::branch::{pair, position};
+use super::branch::{pair, position, row_by_row};
 use super::env::{Env, OuterColumn, free_in_expr, has_subquery};
+use super::ordered::{self, By};
 use super::scalar::Rel;
 use super::{Cte, Lowering, columnless, sink};
 use crate::error::PlanError;
@@ -29,7 +30,7 @@ impl Lowering<'_> {
                 Ok(outer.product(Mir::Constant { rows: rows.clone(), types: types.into() }))
             }
             HirNode::Get { relation, with_key } => Ok(outer.product(self.get(*relation, *with_key, &hir.types))),
-            HirNode::GetCte(id) => self.get_cte(*id, outer, env),
+            HirNode::GetCte(id) => self.get_cte(*id, hir.types.len(), outer, env),
             HirNode::Map(input, exprs) => {
                 let rel = self.input(input, outer, set, env)?;
                 self.map(rel, exprs)
@@ -116,9 +117,14 @@ impl Lowering<'_> {
                 if set {
                     return self.apply_to_set(hir, outer, env);
                 }
-                self.attach(outer, env, &used, MatchKind::Inner, &[], |this, keys, env| {
+                let width = outer.arity();
+                let (outer, env, used) = row_by_row(outer, env.clone(), used, hir)?;
+                let numbered = outer.arity();
+                let applied = self.attach(outer, &env, &used, MatchKind::Inner, &[], |this, keys, env| {
                     this.apply_to_set(hir, keys, env)
-                })
+                })?;
+                let arity = applied.arity();
+                Ok(applied.project((0..width).chain(numbered..arity).collect()))
             }
         }
     }
@@ -126,6 +132,11 @@ impl Lowering<'_> {
     /// Operators that see groups of rows: each outer row is one, so no two may be equal.
     fn apply_to_set(&mut self, hir: &Hir, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
         let arity = outer.arity();
+        // Alone, the first rows that come are found without looking at the others.
+        let by = if outer.is_unit() { By::OrderBy } else { By::Coming };
+        if let Some(ordered) = ordered::inheriting(hir, by, &|id| self.cte_order(id)) {
+            return self.apply(&ordered, outer, true, env);
+        }
         match &hir.node {
             HirNode::Join { left, right, kind: JoinKind::Full, on, .. } => self.full_join(left, right, on, outer, env),
             HirNode::Reduce { input, keys, aggregates, scalar } => {
@@ -202,11 +213,14 @@ impl Lowering<'_> {
         Mir::Get { relation, with_key, types: types.iter().enumerate().map(typed).collect() }
     }
 
-    fn get_cte(&mut self, id: CteId, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
+    fn get_cte(&mut self, id: CteId, width: usize, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
         let cte = self.ctes.get(&id).cloned();
         let cte = cte.ok_or_else(|| PlanError::new("XX000", "a common table expression is out of scope"))?;
         let key = cte.key.iter().map(|column| position(env, *column)).collect::<Result<Vec<_>, _>>()?;
-        Ok(pair(outer, Mir::GetLocal { id: cte.id, types: cte.types }, &key, MatchKind::Inner))
+        // What orders it stands behind its columns, for those who ask for more of them.
+        let width = outer.arity() + width;
+        let paired = pair(outer, Mir::GetLocal { id: cte.id, types: cte.types }, &key, MatchKind::Inner);
+        Ok(paired.project((0..width).collect()))
     }
 
     /// The distinct values of some outer columns, `outer` itself remaining usable.
@@ -227,12 +241,16 @@ impl Lowering<'_> {
         set: bool,
         env: &Env,
     ) -> Result<Mir, PlanError> {
+        let carried = ordered::Ordered::of(value, &|id| self.cte_order(id));
+        let order = carried.as_ref().map(|(_, order)| order.clone());
+        let value = carried.as_ref().map_or(value, |(value, _)| value);
         let used = self.free(value, env.scopes);
         self.bind(outer, |this, outer| {
             let keys = Self::keys(&outer, &used, env)?;
             let value = this.apply(value, keys, true, &env.narrowed(&used))?;
             let local = this.fresh();
-            this.ctes.insert(id, Cte { id: local, key: used.into_iter().collect(), types: value.types().into() });
+            let key = used.into_iter().collect();
+            this.ctes.insert(id, Cte { id: local, key, types: value.types().into(), order });
             let body = this.apply(body, outer, set, env)?;
             Ok(Mir::Let { id: local, value: Box::new(value), body: Box::new(body) })
         })
@@ -256,7 +274,8 @@ impl Lowering<'_> {
                 let base = this.apply(base, keys.clone(), true, &narrowed)?;
                 let local = this.fresh();
                 let types: Vec<ColumnType> = base.types().into_iter().map(as_nullable).collect();
-                this.ctes.insert(id, Cte { id: local, key: used.into_iter().collect(), types: types.into() });
+                let key = used.into_iter().collect();
+                this.ctes.insert(id, Cte { id: local, key, types: types.into(), order: None });
                 let step = this.apply(step, keys, true, &narrowed)?;
                 let body = this.apply(body, outer, set, env)?;
                 Ok(Mir::LetRec {
@@ -293,7 +312,9 @@ impl Lowering<'_> {
             });
         }
         used.extend(self.free_in_on(on, env.scopes, left_width));
-        self.attach(left.mir, &right_env, &used, MatchKind::Left, &[], |this, keys, keys_env| {
+        let (left, right_env, used) = row_by_row(left.mir, right_env, used, right)?;
+        let numbered = left.arity();
+        let joined = self.attach(left, &right_env, &used, MatchKind::Left, &[], |this, keys, keys_env| {
             let key_width = keys.arity();
             let own: Vec<Option<usize>> = (0..left_width).map(|index| keys_env.position((env.scopes, index))).collect();
             let outer_env = keys_env.with_scopes(right_scopes);
@@ -301,7 +322,9 @@ impl Lowering<'_> {
             let columns = own.into_iter().chain((key_width..right.arity()).map(Some)).collect();
             let rel = Rel { mir: right, columns, env: keys_env.with_scopes(env.scopes) };
             this.filter(rel, std::slice::from_ref(on))
-        })
+        })?;
+        let width = joined.arity();
+        Ok(joined.project((0..arity).chain(numbered..width).collect()))
     }
 
     /// Outer columns, and columns of the left side (as scope `scopes`), that a join condition reads.

@@ -2,9 +2,9 @@
 
 use super::Lowering;
 use super::aggregate::with_defaults;
-use super::branch::pair;
+use super::branch::{pair, row_by_row};
 use super::env::{Env, free_in_expr, has_subquery};
-use super::ordered;
+use super::ordered::{self, By};
 use super::peel::{peel, without_order};
 use super::scalar::Rel;
 use crate::error::PlanError;
@@ -28,6 +28,7 @@ impl Lowering<'_> {
         let inside = rel.inside();
         let used = self.free(sub, inside.scopes);
         let mir = std::mem::replace(&mut rel.mir, Mir::unit());
+        let (mir, inside, used) = row_by_row(mir, inside, used, sub)?;
         rel.mir = self.attach(mir, &inside, &used, MatchKind::Left, guard, |this, keys, env| {
             let width = keys.arity();
             let found = this.apply(sub, keys, true, env)?;
@@ -46,11 +47,15 @@ impl Lowering<'_> {
         guard: &[ScalarExpr],
     ) -> Result<ScalarExpr, PlanError> {
         let sub = without_order(sub, false);
+        if let Some(value) = self.mark(sub, condition, rel, guard)? {
+            return Ok(value);
+        }
         let inside = rel.inside();
         let mut used = self.free(sub, inside.scopes);
         let key = |id| self.ctes.get(&id).map_or(&[] as &[(usize, usize)], |cte| cte.key.as_slice());
         used.extend(free_in_expr(condition, inside.scopes, false, &key));
         let mir = std::mem::replace(&mut rel.mir, Mir::unit());
+        let (mir, inside, used) = row_by_row(mir, inside, used, sub)?;
         rel.mir = self.attach(mir, &inside, &used, MatchKind::Left, guard, |this, keys, env| {
             let width = keys.arity();
             let applied = this.apply(sub, keys, true, env)?;
@@ -101,6 +106,7 @@ impl Lowering<'_> {
         }
         let used = self.free(sub, inside.scopes);
         let mir = std::mem::replace(&mut rel.mir, Mir::unit());
+        let (mir, inside, used) = row_by_row(mir, inside, used, sub)?;
         rel.mir = self.attach(mir, &inside, &used, MatchKind::Left, guard, |this, keys, env| {
             let width = keys.arity();
             let applied = this.apply(sub, keys, true, env)?;
@@ -120,7 +126,7 @@ impl Lowering<'_> {
         rel: &mut Rel,
         guard: &[ScalarExpr],
     ) -> Result<ScalarExpr, PlanError> {
-        let (input, order) = ordered::carry(sub).unwrap_or_else(|| (sub.clone(), Vec::new()));
+        let (input, order) = ordered::carry(sub, By::Coming, &|id| self.cte_order(id)).unwrap_or_else(|| (sub.clone(), Vec::new()));
         let element = sub.types.first().map_or(ScalarType::Unknown, |column| column.scalar.clone());
         let call = AggregateCall {
             function: shape::array_agg(&element)?,
@@ -150,6 +156,7 @@ impl Lowering<'_> {
         let inside = rel.inside();
         let used = self.free(reduce, inside.scopes);
         let mir = std::mem::replace(&mut rel.mir, Mir::unit());
+        let (mir, inside, used) = row_by_row(mir, inside, used, reduce)?;
         let before = mir.arity();
         let grouping = (keys.as_slice(), aggregates.as_slice(), *scalar);
         rel.mir = if used.is_empty() && guard.is_empty() {

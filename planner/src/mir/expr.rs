@@ -4,13 +4,14 @@
 
 use crate::scalar::func::Volatility;
 use crate::scalar::{AggregateCall, ScalarExpr, WindowCall};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::{ColumnType, Datum, ScalarType, poll};
 
 /// Rebuilds an expression with each column replaced by what `replace` gives for it.
 pub fn try_replace<C, D, E>(
     expr: &ScalarExpr<C>,
     replace: &mut impl FnMut(&C) -> Result<ScalarExpr<D>, E>,
 ) -> Result<ScalarExpr<D>, E> {
+    poll::step_or_unwind();
     Ok(match expr {
         ScalarExpr::Column(column) => replace(column)?,
         ScalarExpr::Literal(datum, column_type) => ScalarExpr::Literal(datum.clone(), column_type.clone()),

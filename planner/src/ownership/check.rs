@@ -35,16 +35,8 @@ pub struct Incomplete {
 /// # Errors
 /// The first refusal, in order of tables.
 pub fn check(catalog: &Catalog, restoring: bool) -> Result<(), PlanError> {
-    let dog = Dog::new(catalog);
-    if let Err(cycle) = dog.ownership_order() {
-        return Err(cycle_error(catalog, &cycle));
-    }
-    let erasable = erasable_tables(catalog, &dog);
-    for table in catalog.stored_tables() {
-        check_subject(catalog, table, &erasable)?;
-        for rule in &table.rules {
-            check_rule(catalog, &dog, table, rule)?;
-        }
+    if let Some(found) = malformed(catalog).into_iter().next() {
+        return Err(found.error);
     }
     if restoring {
         return Ok(());
@@ -53,6 +45,25 @@ pub fn check(catalog: &Catalog, restoring: bool) -> Result<(), PlanError> {
         Some(found) => Err(found.error),
         None => Ok(()),
     }
+}
+
+/// Every table that must not be as it is, however complete the graph.
+pub fn malformed(catalog: &Catalog) -> Vec<Incomplete> {
+    let dog = Dog::new(catalog);
+    let mut found = Vec::new();
+    let mut add = |table: RelationId, error: PlanError| found.push(Incomplete { table, error, may_wait: false });
+    if let Err(cycle) = dog.ownership_order() {
+        let error = cycle_error(catalog, &cycle);
+        cycle.iter().for_each(|edge| add(edge.from, error.clone()));
+    }
+    let erasable = erasable_tables(catalog, &dog);
+    for table in catalog.stored_tables() {
+        let subject = check_subject(catalog, table, &erasable);
+        let rules = table.rules.iter().map(|rule| check_rule(catalog, &dog, table, rule));
+        let refused = std::iter::once(subject).chain(rules).find_map(Result::err);
+        refused.into_iter().for_each(|error| add(table.id, error));
+    }
+    found
 }
 
 /// Every table whose rows could not be placed yet.

@@ -106,7 +106,8 @@ fn parse_tag(text: &str) -> Result<Annotation, PlanError> {
     }
     super::limits::check(&tokens)?;
     let mut parser = Parser::new(&DogwoodDialect).with_tokens_with_locations(tokens);
-    let mut grammar = Grammar { parser: &mut parser, lines: &lines };
+    let mut grammar =
+        Grammar { parser: &mut parser, lines: &lines, overriding: super::overriding::Overriding::Nothing };
     grammar.annotation()
 }
 

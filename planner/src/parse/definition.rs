@@ -22,10 +22,40 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDefinition>,
     /// Its table constraints, annotated foreign keys included.
     pub constraints: Vec<TableConstraint>,
+    /// Tables whose columns it takes over.
+    pub likes: Vec<LikeClause>,
     /// ON GET and ON DEL.
     pub rules: Vec<RuleDefinition>,
-    /// What the statement asks for that is always refused (LIKE, INHERITS, PARTITION BY, …).
+    /// What the statement asks for that is always refused (INHERITS, PARTITION BY, …).
     pub refused: Option<String>,
+}
+
+/// LIKE table [INCLUDING | EXCLUDING …]
+#[derive(Clone, Debug, PartialEq)]
+pub struct LikeClause {
+    /// The table or view.
+    pub table: ObjectName,
+    /// How many of the statement's own columns stand before it.
+    pub before: usize,
+    /// What besides names, types and NOT NULL is taken over.
+    pub parts: LikeParts,
+}
+
+/// INCLUDING and EXCLUDING; storage, compression and statistics are nothing here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LikeParts {
+    /// COMMENTS
+    pub comments: bool,
+    /// CONSTRAINTS: CHECKs.
+    pub constraints: bool,
+    /// DEFAULTS
+    pub defaults: bool,
+    /// GENERATED
+    pub generated: bool,
+    /// IDENTITY
+    pub identity: bool,
+    /// INDEXES: keys too.
+    pub indexes: bool,
 }
 
 /// CREATE TABLE … AS query
@@ -139,6 +169,8 @@ pub struct TableConstraint {
     pub timing: Timing,
     /// NOT VALID
     pub not_valid: bool,
+    /// INCLUDE (columns), of keys.
+    pub include: Vec<Identifier>,
     /// 1-based character position.
     pub position: u32,
 }
@@ -362,6 +394,12 @@ pub struct IndexElement {
     pub key: IndexKey,
     /// DESC
     pub descending: bool,
+    /// NULLS FIRST (true) or LAST, if written.
+    pub nulls_first: Option<bool>,
+    /// COLLATE
+    pub collation: Option<ObjectName>,
+    /// The operator class.
+    pub class: Option<ObjectName>,
 }
 
 /// What an index element indexes.

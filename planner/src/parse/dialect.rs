@@ -4,7 +4,13 @@
 //! reserved. The wrapper is the one place where a hook may be overridden; a test below fails when
 //! sqlparser gains a question that is not passed on.
 
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, GranteesType, Statement};
+mod infix;
+mod query;
+
+pub(crate) use infix::between_value;
+
+use repr::poll;
+use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -103,26 +109,30 @@ impl Dialect for DogwoodDialect {
     fn peek_nested_delimited_identifier_quotes(&self, chars: Peekable<Chars<'_>>) -> Option<(char, Option<char>)> {
         POSTGRES.peek_nested_delimited_identifier_quotes(chars)
     }
+    // Asked at every token, and within words at every character: where the tokenizer hears of the statement's end.
     fn is_identifier_start(&self, character: char) -> bool {
+        poll::step_or_unwind();
         POSTGRES.is_identifier_start(character)
     }
     fn is_identifier_part(&self, character: char) -> bool {
+        poll::step_or_unwind();
         POSTGRES.is_identifier_part(character)
     }
     fn is_custom_operator_part(&self, character: char) -> bool {
         POSTGRES.is_custom_operator_part(character)
     }
+    // Asked at every operand: where the parser hears of it.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
-        POSTGRES.parse_prefix(parser)
+        poll::step_or_unwind();
+        // A literal in a list is nothing else: what it could begin need not be tried for each of many.
+        let is_literal = matches!(parser.peek_token_ref().token, Token::Number(..) | Token::SingleQuotedString(_));
+        if is_literal && matches!(parser.peek_nth_token_ref(1).token, Token::Comma | Token::RParen) {
+            return Some(parser.parse_value().map(Expr::Value));
+        }
+        query::scalar(parser).or_else(|| query::trim(parser)).or_else(|| POSTGRES.parse_prefix(parser))
     }
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
-        if let Some(negated) = list_in_parentheses(parser) {
-            return Some(list(parser, expr, negated));
-        }
-        match quantifier(parser) {
-            Some(tokens) => Some(quantified(parser, expr, precedence, tokens)),
-            None => POSTGRES.parse_infix(parser, expr, precedence),
-        }
+        infix::infix(parser, expr, precedence).or_else(|| POSTGRES.parse_infix(parser, expr, precedence))
     }
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         POSTGRES.get_next_precedence(parser)
@@ -176,97 +186,6 @@ impl Dialect for DogwoodDialect {
     ) -> bool {
         POSTGRES.is_identifier_generating_function_name(identifier, parts)
     }
-}
-
-/// What goes on with a query that stands in parentheses.
-const AFTER_QUERY: [Keyword; 8] = [
-    Keyword::UNION,
-    Keyword::INTERSECT,
-    Keyword::EXCEPT,
-    Keyword::ORDER,
-    Keyword::LIMIT,
-    Keyword::OFFSET,
-    Keyword::FETCH,
-    Keyword::FOR,
-];
-
-/// Whether `[NOT] IN` is next with a list whose first element is in parentheses, which sqlparser would take for a query; and
-/// whether with NOT.
-fn list_in_parentheses(parser: &Parser) -> Option<bool> {
-    let is_word = |token: &Token, keywords: &[Keyword]| matches!(token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword));
-    let negated = is_word(&parser.peek_token_ref().token, &[Keyword::NOT]);
-    let first = usize::from(negated);
-    let opened = |place: usize| parser.peek_nth_token_ref(place).token == Token::LParen;
-    if !is_word(&parser.peek_nth_token_ref(first).token, &[Keyword::IN]) || !opened(first + 1) || !opened(first + 2) {
-        return None;
-    }
-    let mut depth = 0_usize;
-    let mut tokens = (parser.index()..)
-        .map(|place| &parser.token_at(place).token)
-        .filter(|token| !matches!(token, Token::Whitespace(_)))
-        .skip(first + 2);
-    let closed = tokens.by_ref().take_while(|token| **token != Token::EOF).any(|token| {
-        match token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    });
-    let after = tokens.next().filter(|_| closed)?;
-    (*after != Token::RParen && !is_word(after, &AFTER_QUERY)).then_some(negated)
-}
-
-fn list(parser: &mut Parser, left: &Expr, negated: bool) -> Result<Expr, ParserError> {
-    if negated {
-        parser.expect_keyword_is(Keyword::NOT)?;
-    }
-    parser.expect_keyword_is(Keyword::IN)?;
-    parser.expect_token(&Token::LParen)?;
-    let list = parser.parse_comma_separated(Parser::parse_expr)?;
-    parser.expect_token(&Token::RParen)?;
-    Ok(Expr::InList { expr: Box::new(left.clone()), list, negated })
-}
-
-const QUANTIFIERS: [Keyword; 3] = [Keyword::ANY, Keyword::SOME, Keyword::ALL];
-
-/// The number of tokens up to ANY, SOME or ALL if they follow `OPERATOR([schema.]symbol)` here, which sqlparser would refuse.
-fn quantifier(parser: &Parser) -> Option<usize> {
-    let is = |place: usize, token: &Token| parser.peek_nth_token_ref(place).token == *token;
-    let word = |place: usize| match &parser.peek_nth_token_ref(place).token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    };
-    if word(0) != Some(Keyword::OPERATOR) || !is(1, &Token::LParen) {
-        return None;
-    }
-    let end = if is(3, &Token::Period) { 5 } else { 3 };
-    (is(end, &Token::RParen) && word(end + 1).is_some_and(|word| QUANTIFIERS.contains(&word))).then_some(end + 1)
-}
-
-fn quantified(parser: &mut Parser, left: &Expr, precedence: u8, tokens: usize) -> Result<Expr, ParserError> {
-    // OPERATOR ( schema . symbol )
-    let names = (2..tokens - 1).map(|place| parser.peek_nth_token_ref(place).token.to_string());
-    let compare_op = BinaryOperator::PGCustomBinaryOperator(names.filter(|name| name != ".").collect());
-    for _ in 0..tokens {
-        parser.advance_token();
-    }
-    let quantifier = parser.expect_one_of_keywords(&QUANTIFIERS)?;
-    let is_query = parser.peek_token_ref().token == Token::LParen
-        && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if matches!(word.keyword, Keyword::SELECT | Keyword::WITH));
-    let right = if is_query {
-        parser.parse_subexpr(precedence)?
-    } else {
-        parser.expect_token(&Token::LParen)?;
-        let right = parser.parse_expr()?;
-        parser.expect_token(&Token::RParen)?;
-        right
-    };
-    let (left, right) = (Box::new(left.clone()), Box::new(right));
-    Ok(match quantifier {
-        Keyword::ALL => Expr::AllOp { left, compare_op, right },
-        other => Expr::AnyOp { left, compare_op, right, is_some: other == Keyword::SOME },
-    })
 }
 
 #[cfg(test)]

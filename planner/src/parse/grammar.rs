@@ -3,6 +3,7 @@
 //! Wraps sqlparser's `Parser`, which reads expressions, types and queries; words are compared by
 //! spelling, so that none becomes reserved. Never looks at the catalog.
 
+use super::overriding::Overriding;
 use super::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::error::PlanError;
 use sqlparser::ast;
@@ -71,6 +72,8 @@ fn is_word(token: &TokenWithSpan, text: &str) -> bool {
 pub(super) struct Grammar<'a, 'p> {
     pub(super) parser: &'p mut Parser<'a>,
     pub(super) lines: &'p Lines<'p>,
+    /// What an INSERT says of identity columns; its tokens are not there.
+    pub(super) overriding: Overriding,
 }
 
 impl Grammar<'_, '_> {
@@ -133,7 +136,7 @@ impl Grammar<'_, '_> {
         self.position_of(&self.parser.peek_token_ref().span)
     }
 
-    fn position_of(&self, span: &Span) -> u32 {
+    pub(super) fn position_of(&self, span: &Span) -> u32 {
         if span.start.line == 0 {
             return self.lines.characters as u32 + 1;
         }
@@ -189,24 +192,20 @@ impl Grammar<'_, '_> {
     fn not_taken(&self, before: Option<&TokenWithSpan>, token: &TokenWithSpan) -> PlanError {
         let is = is_word;
         let after = |text: &str| before.is_some_and(|before| is(before, text));
-        let what = if is(token, "OVERRIDING") {
-            "OVERRIDING in INSERT"
-        } else if is(token, "EXCLUDE") {
-            "EXCLUDE in a window's frame"
+        let refusal = if is(token, "EXCLUDE") {
+            PlanError::unsupported("EXCLUDE in a window's frame")
         } else if after("CURRENT") && is(token, "OF") {
-            "WHERE CURRENT OF a cursor"
-        } else if after("SYMMETRIC") {
-            "BETWEEN SYMMETRIC"
+            PlanError::unsupported("WHERE CURRENT OF a cursor")
         } else if after("ROWS") && is(token, "FROM") {
-            "ROWS FROM"
+            PlanError::unsupported("ROWS FROM")
         } else if after("SELECT") && matches!(token.token, Token::RParen | Token::SemiColon) {
-            NO_COLUMNS
+            PlanError::unsupported(NO_COLUMNS)
         } else if token.token == Token::LBracket && self.word_was_first("UPDATE") {
-            "UPDATE of one element of an array"
+            PlanError::unsupported("UPDATE of one element of an array")
         } else {
             return syntax_error(self.lines, token);
         };
-        PlanError::unsupported(what).at(Some(self.position_of(&token.span)))
+        refusal.at(Some(self.position_of(&token.span)))
     }
 
     fn last_token(&self) -> Option<&TokenWithSpan> {

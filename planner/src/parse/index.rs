@@ -56,26 +56,28 @@ impl Grammar<'_, '_> {
         } else {
             IndexKey::Column(self.identifier()?)
         };
-        if self.eat(&["COLLATE"]) {
-            self.object_name()?;
-        }
+        let collation = if self.eat(&["COLLATE"]) { Some(self.object_name()?) } else { None };
         let ends = |grammar: &Self| {
             grammar.next_is(&Token::Comma)
                 || grammar.next_is(&Token::RParen)
                 || ["ASC", "DESC", "NULLS"].iter().any(|word| grammar.word_is(0, word))
         };
-        if !ends(self) {
-            // An operator class; the order is always the type's own.
-            self.object_name()?;
-            if self.next_is(&Token::LParen) {
-                self.skip_parenthesized()?;
-            }
+        let class = if ends(self) { None } else { Some(self.object_name()?) };
+        if let Some(class) = &class
+            && self.next_is(&Token::LParen)
+        {
+            return Err(PlanError::new("22023", format!("operator class {} has no options", class.name))
+                .at(Some(self.position())));
         }
         let descending = self.eat_one_of(&["ASC", "DESC"]) == Some("DESC");
-        if self.eat(&["NULLS"]) && self.eat_one_of(&["FIRST", "LAST"]).is_none() {
-            return Err(self.unexpected());
-        }
-        Ok(IndexElement { key, descending })
+        let nulls_first = match self.eat(&["NULLS"]) {
+            false => None,
+            true => match self.eat_one_of(&["FIRST", "LAST"]) {
+                Some(word) => Some(word == "FIRST"),
+                None => return Err(self.unexpected()),
+            },
+        };
+        Ok(IndexElement { key, descending, nulls_first, collation, class })
     }
 
     /// `(name = value, …)` storage parameters: read, and of no effect.

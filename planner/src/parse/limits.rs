@@ -5,6 +5,7 @@
 
 use super::grammar::too_deep;
 use crate::error::PlanError;
+use repr::poll;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// sqlparser's recursion limit: nested parentheses, subqueries, CASEs.
@@ -21,11 +22,17 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), PlanError> {
     // (operators of the expression, set operators) at each open parenthesis.
     let mut open: Vec<(usize, usize)> = vec![(0, 0)];
     let mut total = 0;
+    let mut cases = 0usize;
     for token in tokens {
+        poll::step()?;
         let Some(level) = open.last_mut() else { return Ok(()) };
         match &token.token {
             Token::LParen => {
                 open.push((0, 0));
+                // The parser would say only that it does not understand a CASE too deep.
+                if cases > 0 && cases + open.len() > NESTING_MAX {
+                    return Err(too_deep());
+                }
                 continue;
             }
             Token::RParen => {
@@ -44,6 +51,17 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), PlanError> {
             Token::Word(word) if word.quote_style.is_none() => match class(&word.value) {
                 Class::Operator => level.0 += 1,
                 Class::SetOperator => level.1 += 1,
+                Class::Case => {
+                    cases += 1;
+                    if cases + open.len() > NESTING_MAX {
+                        return Err(too_deep());
+                    }
+                    continue;
+                }
+                Class::End => {
+                    cases = cases.saturating_sub(1);
+                    continue;
+                }
                 Class::Clause => {
                     total -= level.0;
                     level.0 = 0;
@@ -80,6 +98,8 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), PlanError> {
 enum Class {
     Operator,
     SetOperator,
+    Case,
+    End,
     Clause,
     Other,
 }
@@ -111,6 +131,10 @@ fn class(word: &str) -> Class {
         Class::Operator
     } else if is_in(&SET_OPERATORS) {
         Class::SetOperator
+    } else if word.eq_ignore_ascii_case("case") {
+        Class::Case
+    } else if word.eq_ignore_ascii_case("end") {
+        Class::End
     } else if is_in(&CLAUSES) {
         Class::Clause
     } else {

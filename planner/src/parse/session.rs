@@ -264,8 +264,13 @@ impl Grammar<'_, '_> {
         let types = if self.next_is(&Token::LParen) { self.parenthesized(Self::type_name)? } else { Vec::new() };
         self.expect(&["AS"])?;
         let position = self.position();
+        let is_creation = self.word_is(0, "CREATE");
         let (statement, text) = self.statement_with_text()?;
         match statement {
+            // SELECT … INTO is a query to the grammar.
+            Statement::CreateTableAs(_) if !is_creation => {
+                Ok(Statement::Prepare { name, types, statement: Box::new(statement), text })
+            }
             Statement::Sql(_) => Ok(Statement::Prepare { name, types, statement: Box::new(statement), text }),
             _ => Err(PlanError::new("42601", "only SELECT, VALUES, INSERT, UPDATE and DELETE can be prepared")
                 .at(Some(position))),

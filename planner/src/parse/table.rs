@@ -4,8 +4,8 @@
 //! PostgreSQL allows a column constraint or REFERENCES. So nothing that PostgreSQL accepts changes.
 
 use super::definition::{
-    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, CreateTableAs, References, TableConstraint,
-    TableConstraintKind, Timing,
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, CreateTableAs, LikeClause, LikeParts,
+    References, TableConstraint, TableConstraintKind, Timing,
 };
 use super::grammar::Grammar;
 use super::statement::{Identifier, Statement};
@@ -43,6 +43,7 @@ impl Grammar<'_, '_> {
             data_subject,
             columns: Vec::new(),
             constraints: Vec::new(),
+            likes: Vec::new(),
             rules: Vec::new(),
             refused: None,
         };
@@ -135,17 +136,57 @@ impl Grammar<'_, '_> {
         if self.word_is(0, "ON") && (self.word_is(1, "DEL") || self.word_is(1, "GET")) {
             create.rules.push(self.rule(true)?);
         } else if self.eat(&["LIKE"]) {
-            self.object_name()?;
-            while self.eat_one_of(&["INCLUDING", "EXCLUDING"]).is_some() {
-                self.any_word()?;
-            }
-            create.refused = Some("CREATE TABLE (LIKE …)".to_string());
+            let like = self.like_clause(create.columns.len())?;
+            create.likes.push(like);
         } else if let Some(constraint) = self.table_constraint()? {
             create.constraints.push(constraint);
         } else {
             create.columns.push(self.column_definition()?);
         }
         Ok(())
+    }
+
+    /// What follows LIKE.
+    fn like_clause(&mut self, before: usize) -> Result<LikeClause, PlanError> {
+        let table = self.object_name()?;
+        let mut parts = LikeParts::default();
+        while let Some(word) = self.eat_one_of(&["INCLUDING", "EXCLUDING"]) {
+            let on = word == "INCLUDING";
+            const PARTS: [&str; 10] = [
+                "COMMENTS",
+                "CONSTRAINTS",
+                "DEFAULTS",
+                "GENERATED",
+                "IDENTITY",
+                "INDEXES",
+                "ALL",
+                "COMPRESSION",
+                "STATISTICS",
+                "STORAGE",
+            ];
+            match self.eat_one_of(&PARTS) {
+                Some("COMMENTS") => parts.comments = on,
+                Some("CONSTRAINTS") => parts.constraints = on,
+                Some("DEFAULTS") => parts.defaults = on,
+                Some("GENERATED") => parts.generated = on,
+                Some("IDENTITY") => parts.identity = on,
+                Some("INDEXES") => parts.indexes = on,
+                Some("ALL") => {
+                    let all = LikeParts {
+                        comments: on,
+                        constraints: on,
+                        defaults: on,
+                        generated: on,
+                        identity: on,
+                        indexes: on,
+                    };
+                    parts = all;
+                }
+                Some(_) => {}
+                None => return Err(self.unexpected()),
+            }
+        }
+        Ok(LikeClause { table, before, parts })
     }
 
     /// `name type constraints…`
@@ -229,10 +270,8 @@ impl Grammar<'_, '_> {
     }
 
     /// INCLUDE, WITH (…), USING INDEX TABLESPACE behind a key.
-    fn index_parameters(&mut self) -> Result<(), PlanError> {
-        if self.eat(&["INCLUDE"]) {
-            self.columns()?;
-        }
+    fn index_parameters(&mut self) -> Result<Vec<Identifier>, PlanError> {
+        let include = if self.eat(&["INCLUDE"]) { self.columns()? } else { Vec::new() };
         if self.word_is(0, "WITH") && self.parser.peek_nth_token_ref(1).token == Token::LParen {
             self.eat(&["WITH"]);
             self.storage_parameters()?;
@@ -240,7 +279,7 @@ impl Grammar<'_, '_> {
         if self.eat(&["USING", "INDEX", "TABLESPACE"]) {
             self.identifier()?;
         }
-        Ok(())
+        Ok(include)
     }
 
     /// REFERENCES [ONLY] or an annotation, with target and actions.
@@ -339,11 +378,12 @@ impl Grammar<'_, '_> {
     pub(super) fn table_constraint(&mut self) -> Result<Option<TableConstraint>, PlanError> {
         let position = self.position();
         let name = if self.eat(&["CONSTRAINT"]) { Some(self.identifier()?) } else { None };
+        let mut include = Vec::new();
         let kind = if self.eat(&["PRIMARY", "KEY"]) {
-            self.key(true)?
+            self.key(true, &mut include)?
         } else if self.eat(&["UNIQUE"]) {
             self.nulls_distinct()?;
-            self.key(false)?
+            self.key(false, &mut include)?
         } else if self.eat(&["CHECK"]) {
             let check = self.parenthesized_expression()?;
             self.eat(&["NO", "INHERIT"]);
@@ -366,15 +406,15 @@ impl Grammar<'_, '_> {
         if not_valid {
             timing = if timing == Timing::default() { self.timing()? } else { timing };
         }
-        Ok(Some(TableConstraint { name, kind, timing, not_valid, position }))
+        Ok(Some(TableConstraint { name, kind, timing, not_valid, include, position }))
     }
 
-    fn key(&mut self, primary: bool) -> Result<TableConstraintKind, PlanError> {
+    fn key(&mut self, primary: bool, include: &mut Vec<Identifier>) -> Result<TableConstraintKind, PlanError> {
         if self.eat(&["USING", "INDEX"]) {
             return Ok(TableConstraintKind::UsingIndex(primary, self.identifier()?));
         }
         let columns: Vec<Identifier> = self.columns()?;
-        self.index_parameters()?;
+        *include = self.index_parameters()?;
         Ok(if primary { TableConstraintKind::PrimaryKey(columns) } else { TableConstraintKind::Unique(columns) })
     }
 }

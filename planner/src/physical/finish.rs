@@ -5,7 +5,7 @@ use super::access::lookups;
 use super::estimate::{LOOKUP_COST, TABLE_ROWS, selectivity};
 use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
-use crate::plan::{Access, Finishing, Lookup, Plan};
+use crate::plan::{Access, Finishing, Lookup, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 use crate::system;
 use repr::{ColumnIndex, Datum, RelationId};
@@ -26,8 +26,42 @@ pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing
         return (relation, finishing);
     }
     let project = finishing.project.iter().map(|column| columns[*column]).collect();
-    let lifted = Finishing { order_by: order.clone(), limit: limit.clone(), offset: offset.clone(), project };
+    let (order_by, limit, offset) = (order.clone(), limit.clone(), offset.clone());
+    let lifted = Finishing { order_by, limit, offset, late: Vec::new(), project };
     ((**input).clone(), lifted)
+}
+
+/// Leaves what is volatile, and nothing below needs, to be computed for the rows that come out, in their order:
+/// a dataflow takes rows back that it has given, and knows no order.
+pub(super) fn defer_volatile(mut query: Query) -> Query {
+    let mut top = &mut query.plan;
+    let mfp = loop {
+        match top {
+            Plan::Let { body, .. } | Plan::LetRec { body, .. } => top = body,
+            Plan::Mfp(_, mfp) | Plan::Get { mfp, .. } | Plan::LookupJoin { mfp, .. } | Plan::Join { mfp, .. } => {
+                break mfp;
+            }
+            Plan::Constant { .. }
+            | Plan::GetLocal { .. }
+            | Plan::TableFunction { .. }
+            | Plan::Reduce { .. }
+            | Plan::TopK { .. }
+            | Plan::Window { .. }
+            | Plan::AtMostOne { .. }
+            | Plan::Union(_)
+            | Plan::Negate(_)
+            | Plan::Threshold(_) => return query,
+        }
+    };
+    let finishing = &mut query.finishing;
+    let needed = finishing.order_by.iter().map(|order| order.column);
+    let needed: Vec<usize> = needed.chain(query.locks.iter().map(|lock| lock.key_column)).collect();
+    let Some((late, places)) = mfp.defer_volatile(&needed) else { return query };
+    finishing.late = late;
+    finishing.project.iter_mut().for_each(|column| *column = places[*column]);
+    finishing.order_by.iter_mut().for_each(|order| order.column = places[order.column]);
+    query.locks.iter_mut().for_each(|lock| lock.key_column = places[lock.key_column]);
+    query
 }
 
 /// Reads a table in the order that is asked for, where its primary key stands in that order, or where one of its keys or

@@ -5,16 +5,20 @@ use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
 use super::estimate::{Estimate, LOOKUP_COST, TABLE_ROWS};
 use super::order::Links;
+use super::range::{Between, RANGE_SHARE};
 use super::{Planner, through};
 use crate::delta;
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
-use crate::plan::{Lookup, MatchKind, Plan};
+use crate::plan::{JoinRange, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::transform::shape;
-use repr::{ColumnType, RelationId, Row};
+use repr::{ColumnType, RelationId, Row, poll};
 use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// Of so many inputs each step takes the cheapest; those that were written later wait.
+const CANDIDATES_MAX: usize = 24;
 
 /// A table that can be looked up by what is already there.
 pub(super) struct LookedUp {
@@ -71,8 +75,8 @@ struct Pending<'a> {
     left: BTreeSet<usize>,
     on: Vec<ScalarExpr>,
     same: Vec<(usize, usize)>,
-    /// Columns that are equal by way of others.
-    derived: Vec<(usize, usize)>,
+    /// Of each input, columns that are equal by way of others, one of them its own.
+    derived: Vec<Vec<(usize, usize)>>,
 }
 
 impl Planner<'_> {
@@ -85,7 +89,7 @@ impl Planner<'_> {
         mfp: Mfp,
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
-        let Some(first) = pending.smallest(self.maintained) else {
+        let Some(first) = pending.first(self.maintained) else {
             return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0 }, mfp));
         };
         let mut stream = Stream {
@@ -104,8 +108,26 @@ impl Planner<'_> {
     }
 
     fn next_step(&self, pending: &Pending, stream: &Stream) -> Option<(usize, Step)> {
+        // Of many only those that were written first: the search ends by itself, however many there are.
+        let first: Vec<usize> = pending.left.iter().copied().take(CANDIDATES_MAX).collect();
+        let rest: Vec<usize> = pending.left.iter().copied().skip(CANDIDATES_MAX).collect();
+        let best = self.cheapest(pending, stream, &first);
+        match (&best, rest.as_slice()) {
+            (Some((_, _, Step::Cross)), [_, ..]) => rest
+                .chunks(CANDIDATES_MAX)
+                .filter_map(|some| self.cheapest(pending, stream, some))
+                .find(|(_, _, step)| !matches!(step, Step::Cross))
+                .or(best),
+            _ => best,
+        }
+        .map(|(_, candidate, step)| (candidate, step))
+    }
+
+    /// The candidate that costs least.
+    fn cheapest(&self, pending: &Pending, stream: &Stream, candidates: &[usize]) -> Option<(f64, usize, Step)> {
         let mut best: Option<(f64, usize, Step)> = None;
-        for candidate in &pending.left {
+        for candidate in candidates {
+            poll::step_or_unwind();
             let estimate = pending.estimates[*candidate];
             let range = &pending.ranges[*candidate];
             let linked_same = pending.same.iter().any(|pair| crosses(*pair, range, stream));
@@ -123,7 +145,8 @@ impl Planner<'_> {
             options.push(if linked_same || !links.is_empty() {
                 (estimate.cost + estimate.rows + stream.rows, Step::Arrange)
             } else {
-                (estimate.cost + stream.rows * estimate.rows + 1.0, Step::Cross)
+                let pairs = stream.rows * estimate.rows * self.range_share(pending, *candidate, stream);
+                (estimate.cost + pairs + 1.0, Step::Cross)
             });
             for (cost, step) in options {
                 if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
@@ -131,7 +154,24 @@ impl Planner<'_> {
                 }
             }
         }
-        best.map(|(_, candidate, step)| (candidate, step))
+        best
+    }
+
+    /// What the conditions say of the order of the candidate's rows and those that are there.
+    fn join_range(&self, pending: &Pending, candidate: usize, stream: &Stream) -> Option<Box<JoinRange>> {
+        let found = pending.range(candidate, self.maintained, |expr| stream.has(expr))?;
+        let moved = |bound: Option<(ScalarExpr, bool)>| match bound {
+            None => Some(None),
+            Some((bound, inclusive)) => Some(Some((stream.moved(&bound)?, inclusive))),
+        };
+        let (lower, upper) = (moved(found.lower)?, moved(found.upper)?);
+        Some(Box::new(JoinRange { value: found.value, lower, upper, ends: None }))
+    }
+
+    /// The share of all pairs that is within such a range.
+    fn range_share(&self, pending: &Pending, candidate: usize, stream: &Stream) -> f64 {
+        let range = pending.range(candidate, self.maintained, |expr| stream.has(expr));
+        range.map_or(1.0, |range| RANGE_SHARE.powi(i32::from(range.bounds())))
     }
 
     /// How many rows a lookup holds in memory: none if the changes of its table can be followed back to the rows before it
@@ -181,6 +221,7 @@ impl Planner<'_> {
                 (plan, rows)
             }
             Step::Arrange => {
+                let range_hint = self.join_range(pending, next, &stream);
                 let (same, rest): (Vec<_>, Vec<_>) =
                     pending.same.iter().copied().partition(|pair| crosses(*pair, &range, &stream));
                 let (mut left_key, mut right_key) = (Vec::new(), Vec::new());
@@ -197,6 +238,11 @@ impl Planner<'_> {
                         left_key.push(ScalarExpr::Column(stream.places[*outer].ok_or_else(out_of_reach)?));
                         right_key.push(ScalarExpr::Column(inner - range.start));
                     }
+                    // Here NULLs are the same: the conditions of these are checked again.
+                    for link in &links.found {
+                        left_key.push(stream.moved(&link.outer).ok_or_else(out_of_reach)?);
+                        right_key.push(link.inner.clone());
+                    }
                     pending.same = rest;
                 }
                 let null_safe = !same.is_empty();
@@ -208,11 +254,14 @@ impl Planner<'_> {
                     right_key,
                     null_safe,
                     kind: MatchKind::Inner,
+                    range: range_hint,
                     mfp: Mfp::identity(stream.arity + range.len()),
                 };
                 (plan, rows)
             }
             Step::Cross => {
+                let pairs = stream.rows * estimate.rows * self.range_share(pending, next, &stream);
+                let range_hint = self.join_range(pending, next, &stream);
                 let plan = Plan::Join {
                     left: Box::new(stream.plan),
                     right: Box::new(self.plan(&pending.inputs[next])?),
@@ -220,9 +269,10 @@ impl Planner<'_> {
                     right_key: Vec::new(),
                     null_safe: false,
                     kind: MatchKind::Inner,
+                    range: range_hint,
                     mfp: Mfp::identity(stream.arity + range.len()),
                 };
-                (plan, stream.rows * estimate.rows)
+                (plan, pairs)
             }
         };
         let mut places = stream.places;
@@ -303,6 +353,14 @@ impl<'a> Pending<'a> {
             ranges.push(start..end);
             start = end;
         }
+        let mut derived = vec![Vec::new(); inputs.len()];
+        for (left, right) in super::order::implied_pairs(on) {
+            let inputs = [left, right].map(|column| ranges.partition_point(|range: &Range<usize>| range.end <= column));
+            derived[inputs[0]].push((left, right));
+            if inputs[0] != inputs[1] {
+                derived[inputs[1]].push((left, right));
+            }
+        }
         Pending {
             inputs,
             ranges,
@@ -311,8 +369,32 @@ impl<'a> Pending<'a> {
             left: (0..inputs.len()).collect(),
             on: on.to_vec(),
             same: same.to_vec(),
-            derived: super::order::implied_pairs(on),
+            derived,
         }
+    }
+
+    /// The input to start from: of two whose rows are compared by order, the one that gives the other's values both bounds.
+    fn first(&self, maintained: bool) -> Option<usize> {
+        let smallest = self.smallest(maintained)?;
+        let by_key = || self.on.iter().any(|on| shape::equality(on).is_some());
+        if self.inputs.len() == 2 && self.same.is_empty() && !by_key() {
+            let bounds = |candidate: usize| {
+                let start = &self.ranges[1 - candidate];
+                let there = |expr: &ScalarExpr| expr::reads_only(expr, |column| start.contains(&column));
+                self.range(candidate, maintained, there).map_or(0, |range| range.bounds())
+            };
+            if bounds(smallest) > bounds(1 - smallest) {
+                return Some(1 - smallest);
+            }
+        }
+        Some(smallest)
+    }
+
+    fn range(&self, candidate: usize, maintained: bool, there: impl Fn(&ScalarExpr) -> bool) -> Option<Between> {
+        if maintained {
+            return None;
+        }
+        Between::find(&self.on, &self.ranges[candidate], &self.types, there, None)
     }
 
     /// The input to start from; if maintained, a table, so that others can be looked up from it.
@@ -333,7 +415,9 @@ impl<'a> Pending<'a> {
     }
 
     fn links(&self, candidate: usize, stream: &Stream) -> Links {
-        Links::between(&self.on, &self.derived, &self.ranges[candidate], &self.types, |expr| stream.has(expr))
+        Links::between(&self.on, &self.derived[candidate], &self.ranges[candidate], &self.types, |expr| {
+            stream.has(expr)
+        })
     }
 
     /// Conditions that a key answers need not be checked again.

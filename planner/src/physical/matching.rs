@@ -83,6 +83,7 @@ impl Planner<'_> {
                 right_key,
                 null_safe: !same.is_empty(),
                 kind,
+                range: None,
                 mfp: Mfp::identity(width),
             };
             return Ok(through(plan, mfp));
@@ -187,6 +188,9 @@ impl Planner<'_> {
             on: on.iter().map(|condition| expr::renumber(condition, place)).collect(),
             same: same.iter().map(|(left, right)| (place(*left), place(*right))).collect(),
         };
+        // Where only that there is a match counts, one of each value is enough to look for.
+        let joined =
+            if gives_right(kind) || self.maintained { joined } else { joined.project((0..count).collect()).distinct() };
         let kept = Mir::Match {
             left: Box::new(name),
             right: Box::new(joined),

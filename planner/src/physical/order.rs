@@ -4,7 +4,8 @@ use super::access::same_class;
 use crate::mir::expr;
 use crate::scalar::{Function, ScalarExpr};
 use crate::transform::shape;
-use repr::ColumnType;
+use repr::{ColumnType, poll};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// `outer = inner`, the outer side being there, the inner side the candidate's.
@@ -37,6 +38,7 @@ impl Links {
             |expr: &ScalarExpr| !expr::is_constant(expr) && expr::reads_only(expr, |column| range.contains(&column));
         let mut found: Vec<Link> = Vec::new();
         for (at, condition) in on.iter().enumerate() {
+            poll::step_or_unwind();
             let Some((left, right)) = shape::equality(condition) else { continue };
             let (outer, inner) = if own(right) && there(left) {
                 (left, right)
@@ -52,6 +54,7 @@ impl Links {
             }
         }
         for (left, right) in derived {
+            poll::step_or_unwind();
             for (outer, inner) in [(*left, *right), (*right, *left)] {
                 let outer = ScalarExpr::Column(outer);
                 if !range.contains(&inner) || !there(&outer) {
@@ -83,22 +86,30 @@ pub(super) fn implied_pairs(on: &[ScalarExpr]) -> Vec<(usize, usize)> {
             _ => None,
         })
         .collect();
+    // Which of them a column stands in, and what is known.
+    let mut of_column: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, (left, right, _)) in direct.iter().enumerate() {
+        of_column.entry(*left).or_default().push(at);
+        of_column.entry(*right).or_default().push(at);
+    }
+    let mut known: BTreeSet<(usize, usize)> = direct.iter().map(|(left, right, _)| ordered(*left, *right)).collect();
     let mut all = direct.clone();
     let mut at = 0;
     while at < all.len() {
+        poll::step_or_unwind();
         let (left, right, function) = all[at];
-        for (other_left, other_right, by) in &direct {
-            if *by != function {
+        let mut near: Vec<usize> =
+            [left, right].iter().filter_map(|column| of_column.get(column)).flatten().copied().collect();
+        near.sort_unstable();
+        near.dedup();
+        for (other_left, other_right, by) in near.into_iter().map(|near| direct[near]) {
+            if by != function {
                 continue;
             }
-            for (shared, other) in [(*other_left, *other_right), (*other_right, *other_left)] {
+            for (shared, other) in [(other_left, other_right), (other_right, other_left)] {
                 for (mine, rest) in [(left, right), (right, left)] {
-                    let pair = (rest.min(other), rest.max(other), function);
-                    let known = |pair: &(usize, usize, &'static Function)| {
-                        all.iter().any(|found| (found.0.min(found.1), found.0.max(found.1)) == (pair.0, pair.1))
-                    };
-                    if mine == shared && rest != other && !known(&pair) {
-                        all.push(pair);
+                    if mine == shared && rest != other && known.insert(ordered(rest, other)) {
+                        all.push((rest.min(other), rest.max(other), function));
                     }
                 }
             }
@@ -106,4 +117,8 @@ pub(super) fn implied_pairs(on: &[ScalarExpr]) -> Vec<(usize, usize)> {
         at += 1;
     }
     all.split_off(direct.len()).into_iter().map(|(left, right, _)| (left, right)).collect()
+}
+
+fn ordered(one: usize, other: usize) -> (usize, usize) {
+    (one.min(other), one.max(other))
 }

@@ -106,6 +106,16 @@ pub(super) fn is_stable(expr: &HirExpr) -> bool {
     stable
 }
 
+/// An operand that several expressions are made of, and that is evaluated once for them all if it is volatile: then it is
+/// marked, by a COALESCE of nothing else, for `lower` to compute it beside them.
+pub(super) fn evaluated_once(operand: Typed) -> Typed {
+    if is_stable(&operand.expr) {
+        return operand;
+    }
+    let scalar = operand.scalar().clone();
+    Typed { expr: HirExpr::Coalesce(vec![operand.expr], scalar), column_type: operand.column_type }
+}
+
 /// Those types, nullable if the side may be missing.
 pub(super) fn nulled(types: &[ColumnType], missing: bool) -> impl Iterator<Item = ColumnType> + '_ {
     types.iter().map(move |column| ColumnType { nullable: column.nullable || missing, ..column.clone() })

@@ -80,6 +80,7 @@ impl Resolver<'_> {
             match name {
                 "coalesce" => return self.coalesce(&written.args),
                 "nullif" => return self.null_if(&written.args),
+                "greatest" | "least" => return self.extreme(name, &written.args),
                 "row" => return self.row(&Expr::Function(function.clone())),
                 "grouping" => return self.grouping(&written.args, position),
                 _ => {}
@@ -147,11 +148,12 @@ impl Resolver<'_> {
     }
 
     /// `current_date`, `current_user` and the like: words that call a function.
-    fn keyword(&mut self, name: &str) -> Result<Typed, PlanError> {
+    pub(super) fn keyword(&mut self, name: &str) -> Result<Typed, PlanError> {
         let name = match name {
-            "user" => "current_user",
-            "current_role" => "current_user",
-            "current_catalog" => "current_database",
+            "user" => "USER",
+            "current_role" => "CURRENT_ROLE",
+            "current_catalog" => "CURRENT_CATALOG",
+            "current_schema" => "CURRENT_SCHEMA",
             other => other,
         };
         self.call_named(name, Vec::new(), None)
@@ -165,6 +167,13 @@ impl Resolver<'_> {
         Ok(Typed { expr, column_type: ColumnType { nullable, ..ColumnType::nullable(common) } })
     }
 
+    /// GREATEST and LEAST: of one type, as PostgreSQL's COALESCE is.
+    fn extreme(&mut self, name: &str, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+        let (items, _) = self.unify(&name.to_uppercase(), items)?;
+        self.scalar_call(name, items)
+    }
+
     /// NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END.
     fn null_if(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
         let [left, right] = args else {
@@ -173,21 +182,16 @@ impl Resolver<'_> {
         let left = self.expr(left)?;
         let right = self.expr(right)?;
         let left = if left.is_unknown() && right.is_unknown() { self.settle(left)? } else { left };
-        let equal = self.operate("=", left.clone(), right, None)?;
-        // The comparison may have typed the left side.
-        let left = match (&equal.expr, left.is_unknown()) {
-            (HirExpr::Call { args, .. }, true) => {
-                let scalar = match &args[0] {
-                    HirExpr::Literal(_, column_type) => column_type.scalar.clone(),
-                    HirExpr::Param(_, scalar) => scalar.clone(),
-                    HirExpr::Cast { to, .. } => to.scalar.clone(),
-                    _ => ScalarType::Text,
-                };
-                self.coerce(left, &scalar)?
-            }
-            _ => left,
+        let (left, right) = self.beside_rows(left, right)?;
+        let found = registry::resolve_operator("=", Some(left.scalar()), right.scalar())
+            .map_err(|error| self.named_types(error, &[&left, &right]))?;
+        // The result is the first argument as PostgreSQL's comparison takes it: NULLIF(1, 0.5) is numeric.
+        let scalar = match compares_as_it_is(left.scalar(), right.scalar()) {
+            true => left.scalar().clone(),
+            false => found.arg_casts[0].clone(),
         };
-        let scalar = left.scalar().clone();
+        let left = super::build::evaluated_once(self.coerce(left, &scalar)?);
+        let equal = self.operate("=", left.clone(), right, None)?;
         let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
         let case = HirExpr::Case {
             branches: vec![(equal.expr, null)],
@@ -236,7 +240,7 @@ impl Resolver<'_> {
             let Some((level, table)) = self.find_table(qualifier)? else {
                 return Err(self.missing_table(qualifier));
             };
-            let row = self.whole_row(level, &table, None);
+            let row = self.whole_row(level, &table, None)?;
             args.insert((*index).min(args.len()), row);
         }
         Ok(args)
@@ -289,6 +293,7 @@ impl Resolver<'_> {
             }
             .at(position));
         }
+        self.refuse_nested(&aggregate, frame_index).map_err(|error| error.at(position))?;
         let result = aggregate.result.clone();
         let nullable = aggregate.function.name != "count";
         let index = self.add_call(frame_index, Call::Aggregate(aggregate));
@@ -296,6 +301,32 @@ impl Resolver<'_> {
             expr: HirExpr::Column(HirColumn::Column { level, index }),
             column_type: ColumnType { nullable, ..ColumnType::nullable(result) },
         })
+    }
+
+    /// What an aggregate adds up is there before the calls of its own query level are computed.
+    fn refuse_nested(&self, aggregate: &AggregateCall<HirColumn>, frame_index: usize) -> Result<(), PlanError> {
+        let calls = &self.frames[frame_index].calls;
+        let mut nested = None;
+        for expr in crate::mir::expr::aggregate_exprs(aggregate) {
+            expr_levels(expr, &mut |level, index| {
+                if level == 0 && index >= VIRTUAL {
+                    nested = calls.get(index - VIRTUAL);
+                }
+            });
+        }
+        match nested {
+            None => Ok(()),
+            Some(Call::Aggregate(_) | Call::Grouping(_)) => {
+                Err(PlanError::new("42803", "aggregate function calls cannot be nested"))
+            }
+            Some(Call::Window(_)) => {
+                Err(PlanError::new("42803", "aggregate function calls cannot contain window function calls"))
+            }
+            Some(Call::Set { .. }) => {
+                Err(PlanError::new("0A000", "aggregate function calls cannot contain set-returning function calls")
+                    .hint("You might be able to move the set-returning function into a LATERAL FROM item."))
+            }
+        }
     }
 
     /// The call over its own level's row, and how many levels out that is.
@@ -404,22 +435,43 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), scalar))
     }
 
-    /// GROUPING(…): which of its arguments the row's grouping set leaves out.
+    /// GROUPING(…): which of its arguments the row's grouping set leaves out; of the query level that they are columns of.
     fn grouping(&mut self, args: &[&Expr], position: Option<u32>) -> Result<Typed, PlanError> {
-        let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
-        if !clause.allows_aggregates() {
+        let mut exprs = Vec::with_capacity(args.len());
+        for arg in args {
+            exprs.push(self.expr(arg)?.expr);
+        }
+        let mut level = usize::MAX;
+        for expr in &exprs {
+            expr_levels(expr, &mut |at, _| level = level.min(at));
+        }
+        let level = if level == usize::MAX { 0 } else { level };
+        for expr in &mut exprs {
+            shift_expr(expr, -isize::try_from(level).unwrap_or(0));
+        }
+        let frame_index = self.frames.len().checked_sub(1 + level);
+        let clause = frame_index.map_or(Clause::Other, |index| self.frames[index].clause);
+        let Some(frame_index) = frame_index.filter(|_| clause.allows_aggregates()) else {
             return Err(PlanError::new(
                 "42803",
                 format!("grouping operations are not allowed in {}", clause.describe()),
             )
             .at(position));
-        }
-        let mut exprs = Vec::with_capacity(args.len());
-        for arg in args {
-            exprs.push(self.expr(arg)?.expr);
-        }
-        let frame_index = self.frames.len() - 1;
+        };
         let index = self.add_call(frame_index, Call::Grouping(exprs));
-        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level: 0, index }), ScalarType::Int4))
+        Ok(Typed::new(HirExpr::Column(HirColumn::Column { level, index }), ScalarType::Int4))
     }
+}
+
+/// Whether PostgreSQL has an equality of just these types, where ours takes both as one.
+fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {
+    use ScalarType::{Date, Float4, Float8, Int2, Int4, Int8, Name, Text, Timestamp, Timestamptz};
+    matches!(
+        (left, right),
+        (Int2 | Int4 | Int8, Int2 | Int4 | Int8)
+            | (Float4 | Float8, Float4 | Float8)
+            | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
+            | (Name, Text)
+            | (Text, Name)
+    )
 }

@@ -5,7 +5,7 @@ use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::scalar::cast::{CastContext, CastMethod, select_common_type_for};
 use crate::scalar::registry;
-use repr::{ColumnType, ScalarType};
+use repr::{ColumnType, Datum, ScalarType};
 
 impl Resolver<'_> {
     /// A type's name for messages, enums by their names.
@@ -54,6 +54,7 @@ impl Resolver<'_> {
         if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
             self.deduce_param(*index, &to.scalar)?;
         }
+        check_literal(typed, &to.scalar)?;
         let nullable = typed.column_type.nullable;
         Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &ColumnType { nullable, ..to.clone() }, context)
             .map(|expr| Typed { expr, column_type: ColumnType { nullable, ..to.clone() } }))
@@ -153,4 +154,31 @@ impl Resolver<'_> {
         }
         Ok(converted)
     }
+}
+
+/// A literal without a type of its own that is none of `to`'s is an error wherever it stands, evaluated or not. Of types whose
+/// values depend on the session, or may be large, that is left to evaluation.
+fn check_literal(typed: &Typed, to: &ScalarType) -> Result<(), PlanError> {
+    let HirExpr::Literal(Datum::Text(text), _) = &typed.expr else { return Ok(()) };
+    let element = match to {
+        ScalarType::Array(element) => element,
+        other => other,
+    };
+    let is_small = matches!(
+        element,
+        ScalarType::Bool
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Int8
+            | ScalarType::Oid
+            | ScalarType::Float4
+            | ScalarType::Float8
+            | ScalarType::Numeric
+            | ScalarType::Uuid
+    );
+    let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);
+    if typed.is_unknown() && (is_small || is_list_of_texts) {
+        repr::text::parse(to, -1, text, &repr::text::TextContext::default())?;
+    }
+    Ok(())
 }

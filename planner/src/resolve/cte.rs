@@ -8,37 +8,64 @@ use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
 use repr::ColumnType;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
+use std::sync::Arc;
 
 /// A CTE that is to stand around the body.
+#[derive(Clone)]
 pub(super) enum Definition {
     Plain { id: CteId, name: String, value: Hir },
-    Recursive { id: CteId, name: String, base: Hir, step: Hir, distinct: bool },
+    /// Base and step see what is `within`, and no one else does.
+    Recursive { id: CteId, name: String, base: Hir, step: Hir, distinct: bool, within: Vec<Arc<Definition>> },
 }
 
 impl Definition {
-    pub(super) fn wrap(self, body: Hir) -> Hir {
+    pub(super) fn id(&self) -> CteId {
+        match self {
+            Definition::Plain { id, .. } | Definition::Recursive { id, .. } => *id,
+        }
+    }
+
+    pub(super) fn wrap(self: Arc<Self>, body: Hir) -> Hir {
         let types = body.types.clone();
         let body = Box::new(body);
-        let node = match self {
-            Definition::Plain { id, name, value } => HirNode::Let { id, name, value: Box::new(value), body },
-            Definition::Recursive { id, name, base, step, distinct } => {
-                HirNode::LetRec { id, name, base: Box::new(base), step: Box::new(step), distinct, body }
+        match Arc::unwrap_or_clone(self) {
+            Definition::Plain { id, name, value } => {
+                Hir { node: HirNode::Let { id, name, value: Box::new(value), body }, types }
             }
-        };
-        Hir { node, types }
+            Definition::Recursive { id, name, base, step, distinct, within } => {
+                let node = HirNode::LetRec { id, name, base: Box::new(base), step: Box::new(step), distinct, body };
+                within.into_iter().rev().fold(Hir { node, types }, |body, definition| definition.wrap(body))
+            }
+        }
+    }
+}
+
+impl CteBinding {
+    fn new(name: &str, columns: Vec<OutputColumn>, id: CteId, inline: Option<Hir>, depth: usize) -> Self {
+        CteBinding {
+            name: name.to_owned(),
+            columns,
+            id,
+            inline,
+            depth,
+            definition: None,
+            used: false,
+            locking: (0, 0),
+            recursing: None,
+        }
     }
 }
 
 impl Resolver<'_> {
     /// Brings the CTEs into scope; the caller takes them out again.
-    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Definition>, PlanError> {
+    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<Definition>>, PlanError> {
         let row_keys = std::mem::replace(&mut self.with_row_keys, false);
         let result = self.definitions(with);
         self.with_row_keys = row_keys;
         result
     }
 
-    fn definitions(&mut self, with: &With) -> Result<Vec<Definition>, PlanError> {
+    fn definitions(&mut self, with: &With) -> Result<Vec<Arc<Definition>>, PlanError> {
         let mut definitions = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for cte in &with.cte_tables {
@@ -52,11 +79,17 @@ impl Resolver<'_> {
                     .hint("Run the statements one after another in a transaction.")
                     .at(self.at(cte.alias.name.span)));
             }
+            let locking = self.locking.len();
             let definition = if with.recursive && mentions(&cte.query, &name) {
                 Some(self.recursive(cte, &name)?)
             } else {
                 self.plain(cte, &name)?
             };
+            let definition = definition.map(Arc::new);
+            if let Some(binding) = self.ctes.last_mut() {
+                binding.definition.clone_from(&definition);
+                binding.locking = (locking, self.locking.len());
+            }
             definitions.extend(definition);
             names.push(name);
         }
@@ -64,14 +97,14 @@ impl Resolver<'_> {
     }
 
     fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<Definition>, PlanError> {
-        let (mut value, outputs) = self.subquery(&cte.query, Limits::Rows)?;
+        let (mut value, outputs) = self.subquery(&cte.query, Limits::Ordered)?;
         let columns = self.cte_columns(cte, name, outputs)?;
         let id = self.fresh_cte();
         let mut correlated = false;
         outer_references(&mut value, &mut |_, _| correlated = true);
         // One that refers to rows around it is put in place at each use: there its levels are right.
         let inline = correlated.then(|| value.clone());
-        self.ctes.push(CteBinding { name: name.to_owned(), columns, id, inline, depth: self.frames.len() });
+        self.ctes.push(CteBinding::new(name, columns, id, inline, self.frames.len()));
         Ok((!correlated).then(|| Definition::Plain { id, name: name.to_owned(), value }))
     }
 
@@ -97,7 +130,7 @@ impl Resolver<'_> {
         Ok(outputs)
     }
 
-    /// `name AS (base UNION [ALL] step)`.
+    /// `name AS ([WITH …] base UNION [ALL] step)`.
     fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Definition, PlanError> {
         let position = self.at(cte.alias.name.span);
         let malformed = || {
@@ -137,20 +170,16 @@ impl Resolver<'_> {
             .at(position));
         }
         let mark = self.ctes.len();
-        let inner = match &query.with {
+        let within = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
         };
         let (base, outputs) = self.set_operand(left, &Outputs::Settled)?;
         let columns = self.cte_columns(cte, name, outputs)?;
         let id = self.fresh_cte();
-        self.ctes.push(CteBinding {
-            name: name.to_owned(),
-            columns: columns.clone(),
-            id,
-            inline: None,
-            depth: self.frames.len(),
-        });
+        let recursing = Some(self.sublinks);
+        let own = CteBinding::new(name, columns.clone(), id, None, self.frames.len());
+        self.ctes.push(CteBinding { recursing, ..own });
         let wanted: Vec<ColumnType> = base.types.clone();
         let (step, _) = self.set_operand(right, &Outputs::Hinted(&wanted))?;
         if aggregates(&step) && lists(right, name) {
@@ -186,26 +215,29 @@ impl Resolver<'_> {
         }
         let (step, places) = step.with_columns(casts);
         let step = step.project(places);
-        // The inner WITH stands inside both terms.
         self.ctes.truncate(mark);
         let columns = columns.into_iter().map(|column| OutputColumn { origin: None, ..column }).collect();
-        self.ctes.push(CteBinding { name: name.to_owned(), columns, id, inline: None, depth: self.frames.len() });
+        self.ctes.push(CteBinding::new(name, columns, id, None, self.frames.len()));
         let mut base = base;
-        if !inner.is_empty() {
-            // Shared by base and step: around the base it is defined, the step repeats it under the same ids.
-            return Err(PlanError::unsupported("WITH inside a recursive query")
-                .hint("Define it beside the recursive query.")
-                .at(position));
-        }
         for column in &mut base.types {
             column.nullable = true;
         }
-        Ok(Definition::Recursive { id, name: name.to_owned(), base, step, distinct })
+        Ok(Definition::Recursive { id, name: name.to_owned(), base, step, distinct, within })
     }
 
     /// A use of the CTE at that place in the list.
-    pub(super) fn cte_reference(&mut self, index: usize) -> (Hir, Binding) {
+    ///
+    /// # Errors
+    /// 42P19 for a recursive term's own name within a subquery: it would see one round's rows there, and might never end.
+    pub(super) fn cte_reference(&mut self, index: usize) -> Result<(Hir, Binding), PlanError> {
+        self.ctes[index].used = true;
         let cte = self.ctes[index].clone();
+        if cte.recursing.is_some_and(|around| self.sublinks > around) {
+            return Err(PlanError::new(
+                "42P19",
+                format!("recursive reference to query \"{}\" must not appear within a subquery", cte.name),
+            ));
+        }
         let types: Vec<ColumnType> = cte.columns.iter().map(|column| column.column_type.clone()).collect();
         let hir = match cte.inline {
             Some(mut value) => {
@@ -226,12 +258,22 @@ impl Resolver<'_> {
                 origin: column.origin,
             })
             .collect();
-        (hir, Binding::of(cte.name, columns))
+        Ok((hir, Binding::of(cte.name, columns)))
     }
 }
 
 /// Whether a query reads a relation of that name in FROM.
 fn mentions(query: &Query, name: &str) -> bool {
+    let inner = query.with.iter().flat_map(|with| &with.cte_tables);
+    for cte in inner {
+        if mentions(&cte.query, name) {
+            return true;
+        }
+        // From here on the name is another query's.
+        if fold(&cte.alias.name) == name {
+            return false;
+        }
+    }
     body_mentions(&query.body, name)
 }
 
@@ -242,7 +284,7 @@ fn body_mentions(body: &SetExpr, name: &str) -> bool {
             TableFactor::Table { name: table, .. } => {
                 matches!(table.0.as_slice(), [part] if part.as_ident().is_some_and(|ident| fold(ident) == name))
             }
-            TableFactor::Derived { subquery, .. } => body_mentions(&subquery.body, name),
+            TableFactor::Derived { subquery, .. } => mentions(subquery, name),
             TableFactor::NestedJoin { table_with_joins, .. } => joined(table_with_joins, name),
             _ => false,
         }
@@ -252,7 +294,7 @@ fn body_mentions(body: &SetExpr, name: &str) -> bool {
     }
     match body {
         SetExpr::Select(select) => select.from.iter().any(|item| joined(item, name)),
-        SetExpr::Query(query) => body_mentions(&query.body, name),
+        SetExpr::Query(query) => mentions(query, name),
         SetExpr::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
         SetExpr::Values(_)
         | SetExpr::Insert(_)

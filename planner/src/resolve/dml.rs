@@ -2,7 +2,7 @@
 
 use super::from::FromItem;
 use super::levels::has_subquery;
-use super::operator::row_items;
+use super::operator::{Field, row_items};
 use super::query::{Limits, Outputs};
 use super::scope::{Binding, Clause, Frame, Visible, fold};
 use super::updatable::ViewWrite;
@@ -98,15 +98,17 @@ impl Resolver<'_> {
             hidden_name: (name != table.name).then(|| table.name.clone()),
             relation: Some(table.id),
             columns,
-            row_key: None,
+            row_keys: Vec::new(),
+            is_subquery: false,
             is_scalar: false,
+            presence: None,
         }
     }
 
     /// The rows of an UPDATE's or DELETE's target: physical columns, then the row key.
     pub(super) fn target_item(&self, table: &Table, alias: &str) -> FromItem {
         let mut binding = self.table_binding(table, alias, 0);
-        binding.row_key = Some(table.columns.len());
+        binding.row_keys = vec![(table.id, table.columns.len())];
         let primary_key = table.primary_key_columns().unwrap_or_default();
         let types = table
             .columns
@@ -128,6 +130,7 @@ impl Resolver<'_> {
         let parsed = parse_expression(text)?;
         let mut inner = Resolver::new(self.catalog, self.session, "", &[]);
         inner.next_cte = self.next_cte;
+        inner.lists_are_arrays = self.lists_are_arrays;
         let (result, frame) = inner.with_frame(frame, |resolver| {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
@@ -226,15 +229,30 @@ impl Resolver<'_> {
                         }
                         continue;
                     }
-                    let single = [super::expr::unnested(&assignment.value)];
-                    let items = row_items(&assignment.value).unwrap_or_else(|| single.to_vec());
-                    if items.len() != columns.len() {
-                        return Err(wrong().at(self.position_of(&assignment.value)));
+                    let position = self.position_of(&assignment.value);
+                    let single = || vec![Field::Value(super::expr::unnested(&assignment.value))];
+                    let mut values = Vec::with_capacity(columns.len());
+                    for field in row_items(&assignment.value).unwrap_or_else(single) {
+                        let index = *columns.get(values.len()).ok_or_else(|| wrong().at(position))?;
+                        match field {
+                            Field::Value(expr) => values.push(self.assigned_value(table, index, expr)?),
+                            Field::All(starred) => {
+                                let fields = self.starred_fields(starred)?;
+                                if fields.len() > columns.len() - values.len() {
+                                    return Err(wrong().at(position));
+                                }
+                                for (&index, typed) in columns[values.len()..].iter().zip(&fields) {
+                                    let column = &table.columns[index];
+                                    let typed = typed.clone();
+                                    values.push(self.assign(typed, &column.column_type, &column.name, position)?);
+                                }
+                            }
+                        }
                     }
-                    for (index, item) in columns.into_iter().zip(items) {
-                        let value = self.assigned_value(table, index, item)?;
-                        assigned.push((index, value));
+                    if values.len() != columns.len() {
+                        return Err(wrong().at(position));
                     }
+                    assigned.extend(columns.into_iter().zip(values));
                 }
             }
         }
@@ -337,5 +355,14 @@ pub(super) fn source_query(relation: Hir, project: Vec<usize>) -> HirQuery {
             origin: None,
         })
         .collect();
-    HirQuery { relation, order_by: Vec::new(), limit: None, offset: None, project, columns, locks: Vec::new() }
+    HirQuery {
+        relation,
+        order_by: Vec::new(),
+        limit: None,
+        offset: None,
+        project,
+        columns,
+        locks: Vec::new(),
+        locking: Vec::new(),
+    }
 }

@@ -1,11 +1,12 @@
 //! Expressions: every form of the parser's tree to one typed `HirExpr`.
 
-use super::operator::row_items;
+use super::operator::{Field, row_items};
 use super::scope::fold;
 use super::types::data_type;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
+use crate::parse::dialect::between_value;
 use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{AccessExpr, CaseWhen, CastKind, DataType, Expr, Ident, Spanned, Subscript, Value, ValueWithSpan};
@@ -72,14 +73,14 @@ impl Resolver<'_> {
                 let position = self.position_of(timestamp);
                 let timestamp = self.expr(timestamp)?;
                 let zone = self.expr(time_zone)?;
-                self.call_named("timezone", vec![zone, timestamp], position)
+                self.call_named("AT TIME ZONE", vec![zone, timestamp], position)
             }
             Expr::Extract { field, expr, .. } => self.extract(field, expr),
             Expr::Ceil { expr, field } => self.rounded("ceil", expr, field),
             Expr::Floor { expr, field } => self.rounded("floor", expr, field),
             Expr::Position { expr, r#in } => self.simple_call("position", &[r#in, expr]),
-            Expr::Substring { expr, substring_from, substring_for, .. } => {
-                self.substring(expr, substring_from.as_deref(), substring_for.as_deref())
+            Expr::Substring { expr, substring_from, substring_for, special, .. } => {
+                self.substring(expr, substring_from.as_deref(), substring_for.as_deref(), *special)
             }
             Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
                 self.trim(*trim_where, trim_what.as_deref(), expr, trim_characters.as_deref())
@@ -87,7 +88,7 @@ impl Resolver<'_> {
             Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let mut args: Vec<&Expr> = vec![expr, overlay_what, overlay_from];
                 args.extend(overlay_for.as_deref());
-                self.simple_call("overlay", &args)
+                self.simple_call("OVERLAY PLACING", &args)
             }
             Expr::Collate { expr, collation } => {
                 let name = collation
@@ -110,7 +111,8 @@ impl Resolver<'_> {
                 Err(PlanError::new("42704", format!("collation \"{name}\" for encoding \"UTF8\" does not exist")))
             }
             Expr::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
-            Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
+            Expr::QualifiedWildcard(table, _) => self.starred_row(table),
+            Expr::Wildcard(_) => {
                 Err(PlanError::new("42601", "syntax error at or near \"*\"").at(self.position_of(expr)))
             }
             Expr::IsJson { .. } => Err(PlanError::unsupported("IS JSON").at(self.position_of(expr))),
@@ -202,7 +204,7 @@ impl Resolver<'_> {
         otherwise: Option<&Expr>,
     ) -> Result<Typed, PlanError> {
         let operand = match operand {
-            Some(operand) => Some(self.expr(operand)?),
+            Some(operand) => Some(super::build::evaluated_once(self.expr(operand)?)),
             None => None,
         };
         let mut tests = Vec::with_capacity(conditions.len());
@@ -234,36 +236,48 @@ impl Resolver<'_> {
     }
 
     fn between(&mut self, expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Typed, PlanError> {
+        let (expr, symmetric) = between_value(expr);
         let position = self.position_of(expr);
         if let (Some(fields), Some(lows), Some(highs)) = (row_items(expr), row_items(low), row_items(high)) {
-            let above = self.compare_rows(">=", &fields, &lows)?.expr;
-            let below = self.compare_rows("<=", &fields, &highs)?.expr;
-            let both = HirExpr::And(vec![above, below]);
+            let mut within = |low: &[Field<'_>], high: &[Field<'_>]| {
+                let above = self.compare_rows(">=", &fields, low)?.expr;
+                let below = self.compare_rows("<=", &fields, high)?.expr;
+                Ok::<_, PlanError>(HirExpr::And(vec![above, below]))
+            };
+            let mut both = within(&lows, &highs)?;
+            if symmetric {
+                both = HirExpr::Or(vec![both, within(&highs, &lows)?]);
+            }
             return if negated { self.negate(both) } else { Ok(Typed::boolean(both)) };
         }
         let value = self.expr(expr)?;
         let low = self.expr(low)?;
         let high = self.expr(high)?;
+        for part in [&value, &low, &high] {
+            refuse_copies(&part.expr, position)?;
+        }
         let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
-        let above = self.operate(first, value.clone(), low, position)?.expr;
-        let below = self.operate(second, value, high, position)?.expr;
-        Ok(Typed::boolean(if negated { HirExpr::Or(vec![above, below]) } else { HirExpr::And(vec![above, below]) }))
+        let mut within = |low: &Typed, high: &Typed| {
+            let above = self.operate(first, value.clone(), low.clone(), position)?.expr;
+            let below = self.operate(second, value.clone(), high.clone(), position)?.expr;
+            let both = vec![above, below];
+            Ok::<_, PlanError>(if negated { HirExpr::Or(both) } else { HirExpr::And(both) })
+        };
+        let one = within(&low, &high)?;
+        if !symmetric {
+            return Ok(Typed::boolean(one));
+        }
+        let either = vec![one, within(&high, &low)?];
+        Ok(Typed::boolean(if negated { HirExpr::And(either) } else { HirExpr::Or(either) }))
     }
 
     /// ROW(…) and `(a, b)`.
     pub(super) fn row(&mut self, expr: &Expr) -> Result<Typed, PlanError> {
-        let items = row_items(expr).unwrap_or_default();
-        let mut values = Vec::with_capacity(items.len());
-        for item in items {
-            if let Expr::QualifiedWildcard(name, _) = item {
-                let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
-                values.extend(self.table_star(&parts)?.into_iter().map(|(_, typed)| typed));
-            } else {
-                let typed = self.expr(item)?;
-                values.push(self.settle(typed)?);
-            }
-        }
-        Ok(record(values))
+        let Some(fields) = row_items(expr) else {
+            return Err(PlanError::new("42601", "syntax error in a row").at(self.position_of(expr)));
+        };
+        let values = self.fields(&fields)?;
+        Ok(record(values.into_iter().map(|value| self.settle(value)).collect::<Result<_, _>>()?))
     }
 
     pub(super) fn array(&mut self, elements: &[Expr], position: Option<u32>) -> Result<Typed, PlanError> {
@@ -297,6 +311,14 @@ impl Resolver<'_> {
                 names.push(next.clone());
                 rest = tail;
             }
+        }
+        // `(table).column` is a column, under the name that it has here.
+        if let (Expr::Identifier(table), [AccessExpr::Dot(Expr::Identifier(column)), tail @ ..]) = (unnested(root), rest)
+            && self.find_column(&fold(table), position)?.is_none()
+            && self.find_table(std::slice::from_ref(table))?.is_some_and(|(_, found)| found.has_column(&fold(column)))
+        {
+            names = vec![table.clone(), column.clone()];
+            rest = tail;
         }
         let mut value = if names.len() > 1 { self.resolve_qualified(&names)? } else { self.expr(root)? };
         let mut index = 0;
@@ -336,6 +358,19 @@ pub(super) fn record(values: Vec<Typed>) -> Typed {
         values.iter().enumerate().map(|(index, value)| (format!("f{}", index + 1), value.scalar().clone())).collect();
     let scalar = ScalarType::Record(fields.into());
     Typed::new(HirExpr::Record(values.into_iter().map(|value| value.expr).collect(), scalar.clone()), scalar)
+}
+
+/// What BETWEEN writes out more than once must be small: one within another would double with each.
+fn refuse_copies(expr: &HirExpr, position: Option<u32>) -> Result<(), PlanError> {
+    const PARTS_MAX: usize = 1 << 14;
+    let mut parts = 0_usize;
+    expr.visit(&mut |_| parts += 1);
+    if parts <= PARTS_MAX {
+        return Ok(());
+    }
+    Err(PlanError::new("54001", "stack depth limit exceeded")
+        .hint("BETWEEN stands within BETWEEN too often.")
+        .at(position))
 }
 
 /// An expression without its parentheses.

@@ -2,8 +2,7 @@
 
 use super::build::conjunction;
 use super::levels::shift_hir;
-use super::query::Limits;
-use super::scope::{Binding, Clause, Frame, Visibility, Visible, fold};
+use super::scope::{Binding, Clause, Frame, Presence, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
 use crate::catalog::{Sequence, Table};
 use crate::error::PlanError;
@@ -178,6 +177,12 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42712", format!("table name \"{}\" specified more than once", table.name)));
             }
         }
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.tell_absent(&mut right);
+        }
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.tell_absent(&mut left);
+        }
         let offset = left.hir.arity();
         for table in &mut right.tables {
             table.offset(offset);
@@ -248,6 +253,27 @@ impl Resolver<'_> {
         Ok(FromItem { hir, tables: left.tables, columns })
     }
 
+    /// Sees to it that of the item's relations an outer join's row without one can be told from a row of NULLs: by the primary
+    /// key, or else by a column that is true.
+    fn tell_absent(&self, item: &mut FromItem) {
+        for table in item.tables.iter_mut().filter(|table| table.presence.is_none()) {
+            let Some(stored) = table.relation.and_then(|relation| self.catalog.table(relation)) else { continue };
+            let Some(first) = stored.primary_key_columns().and_then(<[usize]>::first) else { continue };
+            let key = table.columns.iter().find(|column| column.origin == Some((stored.id, *first)));
+            table.presence = key.map(|key| Presence { index: key.index, column_type: key.column_type.clone() });
+        }
+        if item.tables.iter().all(|table| table.presence.is_some()) {
+            return;
+        }
+        let present = Typed::boolean(super::build::true_literal());
+        let hir = std::mem::replace(&mut item.hir, Hir::unit());
+        let (hir, places) = hir.with_columns(vec![present.clone()]);
+        item.hir = hir;
+        for table in item.tables.iter_mut().filter(|table| table.presence.is_none()) {
+            table.presence = Some(Presence { index: places[0], column_type: present.column_type.clone() });
+        }
+    }
+
     /// A column of USING: the side that is always there, or whichever is.
     fn merged(
         &mut self,
@@ -286,30 +312,13 @@ impl Resolver<'_> {
                 self.named_relation(name, alias.as_ref())
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
-                let row_keys = std::mem::replace(&mut self.with_row_keys, false);
-                let resolved = if *lateral {
-                    self.lateral(|resolver| resolver.subquery(subquery, Limits::Ordered))
-                } else {
-                    self.subquery(subquery, Limits::Ordered)
-                };
-                self.with_row_keys = row_keys;
-                let (hir, outputs) = resolved?;
                 let Some(alias) = alias else {
                     return Err(PlanError::new("42601", "subquery in FROM must have an alias")
                         .hint("For example, FROM (SELECT ...) [AS] foo."));
                 };
-                let columns = outputs
-                    .into_iter()
-                    .enumerate()
-                    .map(|(index, output)| Visible {
-                        name: output.name,
-                        index,
-                        column_type: output.column_type,
-                        origin: output.origin,
-                    })
-                    .collect();
-                let binding = Binding::of("", columns);
-                Ok(FromItem::single(hir, aliased(binding, Some(alias))?))
+                let resolve = |resolver: &mut Self| resolver.derived(subquery, &fold(&alias.name));
+                let FromItem { hir, mut tables, .. } = if *lateral { self.lateral(resolve) } else { resolve(self) }?;
+                Ok(FromItem::single(hir, aliased(tables.swap_remove(0), Some(alias))?))
             }
             TableFactor::Function { name, args, with_ordinality, alias, .. } => {
                 let written: Vec<&FunctionArg> = args.iter().collect();
@@ -323,7 +332,8 @@ impl Resolver<'_> {
                 match alias {
                     None => Ok(item),
                     Some(alias) => {
-                        let binding = Binding::of("", item.columns);
+                        let row_keys = item.tables.into_iter().flat_map(|table| table.row_keys).collect();
+                        let binding = Binding { row_keys, ..Binding::of("", item.columns) };
                         Ok(FromItem::single(item.hir, aliased(binding, Some(alias))?))
                     }
                 }
@@ -352,7 +362,7 @@ impl Resolver<'_> {
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Cte(index) => {
-                let (hir, binding) = self.cte_reference(index);
+                let (hir, binding) = self.cte_reference(index)?;
                 Ok(FromItem::single(hir, aliased(binding, alias)?))
             }
             Relation::Sequence(sequence) => {
@@ -366,9 +376,9 @@ impl Resolver<'_> {
                     self.maintained.insert(id);
                 }
                 let with_key = self.with_row_keys && is_table;
-                let row_key = with_key.then_some(types.len());
+                let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
                 let binding =
-                    Binding { schema: Some(schema), relation: Some(id), row_key, ..Binding::of(name, columns) };
+                    Binding { schema: Some(schema), relation: Some(id), row_keys, ..Binding::of(name, columns) };
                 Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
             }
         }

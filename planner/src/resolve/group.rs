@@ -53,6 +53,15 @@ fn own_column(expr: &HirExpr, depth: usize) -> Option<usize> {
     }
 }
 
+/// Whether an expression is a relation's row, as `Resolver::whole_row` makes it: a row that is written has no names.
+fn is_whole_row(expr: &HirExpr) -> bool {
+    match expr {
+        HirExpr::Record(_, ScalarType::Record(fields)) => fields.first().is_none_or(|(name, _)| name != "f1"),
+        HirExpr::Case { branches, .. } => matches!(branches.as_slice(), [(_, row)] if is_whole_row(row)),
+        _ => false,
+    }
+}
+
 fn column_at(depth: usize, index: usize) -> Step {
     Step::Replace(HirExpr::Column(HirColumn::Column { level: depth, index }))
 }
@@ -133,7 +142,7 @@ impl Calls {
             .map(|exprs| {
                 exprs
                     .iter()
-                    .map(|expr| grouping.keys.iter().position(|key| key.expr == *expr))
+                    .map(|expr| grouping.keys[..written].iter().position(|key| key.expr == *expr))
                     .collect::<Option<Vec<_>>>()
                     .ok_or_else(|| {
                         PlanError::new(
@@ -166,6 +175,9 @@ impl Calls {
                 .iter()
                 .flat_map(|table| table.columns.iter().map(|column| column.index))
                 .map(|index| (index, frame.qualified_name(index)))
+                .chain(frame.tables.iter().filter_map(|table| {
+                    table.presence.as_ref().map(|presence| (presence.index, format!("{}.*", table.name)))
+                }))
                 .collect(),
             references: frame.references.clone(),
         };
@@ -303,12 +315,17 @@ impl Grouped {
     pub(super) fn rewrite(&self, expr: &mut HirExpr, calls: &Calls) -> Result<(), PlanError> {
         rewrite_expr(expr, 0, &mut |expr, depth| {
             for (index, key) in self.keys.iter().enumerate() {
-                let same = if depth == 0 {
-                    key == expr
-                } else {
-                    let mut key = key.clone();
-                    shift_expr(&mut key, isize::try_from(depth).unwrap_or(0));
-                    key == *expr
+                // Inside subqueries only columns and whole rows that are grouped are known, as in PostgreSQL, not what is
+                // computed of them.
+                let same = match own_column(key, 0) {
+                    Some(column) => own_column(expr, depth) == Some(column),
+                    None if depth == 0 => key == expr,
+                    None if is_whole_row(key) => {
+                        let mut key = key.clone();
+                        shift_expr(&mut key, isize::try_from(depth).unwrap_or(0));
+                        key == *expr
+                    }
+                    None => false,
                 };
                 if same && !matches!(key, HirExpr::Literal(..)) {
                     return Ok(column_at(depth, index));

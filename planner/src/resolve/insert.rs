@@ -2,27 +2,20 @@
 
 use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
-use super::query::{Outputs, rows_relation};
+use super::query::{Outputs, locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
 use crate::hir::{ConflictUpdateHir, Hir, HirExpr, HirNode, HirQuery, InsertHir, OnConflictHir, OutputColumn};
+use crate::parse::bulk::Bulk;
+use crate::parse::overriding::{self, Overriding};
 use crate::scalar::Order;
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, ScalarType};
 use sqlparser::ast::{
     ConflictTarget, Expr, Insert, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, TableObject,
 };
-
-/// Which values of identity columns a user may give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Overriding {
-    /// Those of BY DEFAULT columns.
-    Nothing,
-    /// COPY and OVERRIDING SYSTEM VALUE: all.
-    System,
-}
 
 impl Resolver<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<InsertHir, PlanError> {
@@ -61,11 +54,15 @@ impl Resolver<'_> {
         if !named {
             columns = table.live_columns().map(|(index, _)| index).collect();
         }
+        let overriding = overriding::of(insert);
         let source = match &insert.source {
-            None => self.insert_rows(&table, &[], &[vec![]], named)?,
+            None => self.insert_rows(&table, &[], &[vec![]], named, overriding)?,
             Some(query) => match plain_values(query) {
-                Some(rows) => self.insert_rows(&table, &columns, &rows, named)?,
-                None => self.insert_query(&table, &columns, query, named)?,
+                Some(rows) => match (self.bulk, rows.as_slice()) {
+                    (Some(bulk), [first]) => self.insert_bulk(&table, &columns, first, bulk, (named, overriding))?,
+                    _ => self.insert_rows(&table, &columns, &rows, named, overriding)?,
+                },
+                None => self.insert_query(&table, &columns, query, named, overriding)?,
             },
         };
         let checks = self.row_checks(&table)?;
@@ -103,6 +100,7 @@ impl Resolver<'_> {
         columns: &[ColumnIndex],
         rows: &[Vec<&Expr>],
         named: bool,
+        overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
         let width = rows.first().map_or(0, Vec::len);
         self.check_width(columns, width, named, rows.first().and_then(|row| row.get(columns.len()).copied()))?;
@@ -121,9 +119,11 @@ impl Resolver<'_> {
                         given.push(Given { typed: None, position: None });
                         continue;
                     }
-                    resolver.check_given(table, index, Overriding::Nothing)?;
+                    resolver.check_given(table, index, overriding)?;
                     let position = resolver.position_of(expr);
-                    given.push(Given { typed: Some(resolver.expr(expr)?), position });
+                    let typed = resolver.expr(expr)?;
+                    let kept = !is_overridden(table, index, overriding);
+                    given.push(Given { typed: kept.then_some(typed), position });
                 }
                 values.push(given);
             }
@@ -132,6 +132,63 @@ impl Resolver<'_> {
         let relation = self.given_rows(table, columns, values)?;
         let places: Vec<usize> = (0..width).collect();
         self.complete_rows(table, columns, relation, places, Vec::new())
+    }
+
+    /// INSERT … VALUES of many rows of plain literals; `first` is what the tree has of them.
+    fn insert_bulk(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        first: &[&Expr],
+        bulk: &Bulk,
+        (named, overriding): (bool, Overriding),
+    ) -> Result<HirQuery, PlanError> {
+        let width = first.len();
+        self.check_width(columns, width, named, first.get(columns.len()).copied())?;
+        let columns = &columns[..width];
+        for &index in columns {
+            self.check_given(table, index, overriding)?;
+        }
+        let positions: Vec<Option<u32>> = first.iter().map(|expr| self.position_of(expr)).collect();
+        let wanted = |place: usize| &table.columns[columns[place]].column_type.scalar;
+        let relation = match bulk_columns(&bulk.rows, width, wanted) {
+            Some(types) => {
+                let rows = bulk.rows.iter().map(|row| row.iter().zip(&types).map(widened).collect()).collect();
+                let types: Vec<ColumnType> = types.into_iter().map(ColumnType::nullable).collect();
+                self.given_constants(table, columns, Hir { node: HirNode::Constant(rows), types }, &positions)?
+            }
+            None => {
+                let given = |(value, position): (&Datum, &Option<u32>)| {
+                    let typed = Typed::literal(value.clone(), literal_type(value));
+                    Given { typed: Some(typed), position: *position }
+                };
+                let values = bulk.rows.iter().map(|row| row.iter().zip(&positions).map(given).collect()).collect();
+                self.given_rows(table, columns, values)?
+            }
+        };
+        let kept = columns.iter().copied().enumerate();
+        let kept = kept.filter(|(_, index)| !is_overridden(table, *index, overriding));
+        let (places, columns): (Vec<usize>, Vec<ColumnIndex>) = kept.unzip();
+        self.complete_rows(table, &columns, relation, places, Vec::new())
+    }
+
+    /// Constants as a relation, each column cast once for all rows.
+    fn given_constants(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        constants: Hir,
+        positions: &[Option<u32>],
+    ) -> Result<Hir, PlanError> {
+        let mut casts = Vec::with_capacity(columns.len());
+        for (place, &index) in columns.iter().enumerate() {
+            let own = &table.columns[index];
+            let column = Typed::column(place, constants.types[place].clone());
+            let to = ColumnType { nullable: true, ..own.column_type.clone() };
+            casts.push(self.assign(column, &to, &own.name, positions[place])?);
+        }
+        let (relation, places) = constants.with_columns(casts);
+        Ok(relation.project(places))
     }
 
     /// The given values as a relation, cast to their columns' types.
@@ -147,16 +204,9 @@ impl Resolver<'_> {
             && let Some(literal_types) = literal_columns(&values, columns.len())
         {
             let rows = values.iter().map(|row| row.iter().map(Given::datum).collect()).collect();
-            let constants = Hir { node: HirNode::Constant(rows), types: literal_types.clone() };
-            let mut casts = Vec::with_capacity(columns.len());
-            for (place, (&index, literal_type)) in columns.iter().zip(&literal_types).enumerate() {
-                let position = values[0][place].position;
-                let column = Typed::column(place, literal_type.clone());
-                let to = ColumnType { nullable: true, ..types[place].clone() };
-                casts.push(self.assign(column, &to, &table.columns[index].name, position)?);
-            }
-            let (relation, places) = constants.with_columns(casts);
-            return Ok(relation.project(places));
+            let constants = Hir { node: HirNode::Constant(rows), types: literal_types };
+            let positions: Vec<Option<u32>> = values[0].iter().map(|given| given.position).collect();
+            return self.given_constants(table, columns, constants, &positions);
         }
         let mut rows = Vec::with_capacity(values.len());
         for row in values.drain(..) {
@@ -190,18 +240,24 @@ impl Resolver<'_> {
         columns: &[ColumnIndex],
         query: &Query,
         named: bool,
+        overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
         let hints: Vec<ColumnType> = columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
-        if !query.locks.is_empty() {
-            return Err(PlanError::unsupported("FOR UPDATE in INSERT … SELECT"));
-        }
-        let resolved = self.query(query, Outputs::Hinted(&hints))?;
+        let resolved = if locks(query) {
+            let (relation, columns) = self.locking_subquery(query, Outputs::Hinted(&hints))?;
+            let project = (0..relation.arity()).collect();
+            HirQuery { columns, ..super::dml::source_query(relation, project) }
+        } else {
+            self.query(query, Outputs::Hinted(&hints))?
+        };
         self.check_width(columns, resolved.project.len(), named, None)?;
         let columns = &columns[..resolved.project.len()];
         for &index in columns {
-            self.check_given(table, index, Overriding::Nothing)?;
+            self.check_given(table, index, overriding)?;
         }
         let HirQuery { mut relation, order_by, limit, offset, project, .. } = resolved;
+        let kept = columns.iter().zip(&project).filter(|(index, _)| !is_overridden(table, **index, overriding));
+        let (columns, project): (Vec<ColumnIndex>, Vec<usize>) = kept.map(|(index, place)| (*index, *place)).unzip();
         // Defaults are taken for the rows that are inserted only.
         if limit.is_some() || offset.is_some() {
             relation = relation.top_k(Vec::new(), order_by.clone(), limit, offset);
@@ -213,7 +269,7 @@ impl Resolver<'_> {
             assigned.push(self.assign(typed, &column.column_type, &column.name, None)?);
         }
         let (relation, places) = relation.with_columns(assigned);
-        self.complete_rows(table, columns, relation, places, order_by)
+        self.complete_rows(table, &columns, relation, places, order_by)
     }
 
     fn check_width(
@@ -397,6 +453,11 @@ impl Resolver<'_> {
     }
 }
 
+/// Whether a given value gives way to the column's own sequence.
+fn is_overridden(table: &Table, index: ColumnIndex, overriding: Overriding) -> bool {
+    overriding == Overriding::User && matches!(table.columns[index].default, Some(DefaultValue::Identity { .. }))
+}
+
 /// A value of a VALUES list; `None` is DEFAULT.
 struct Given {
     typed: Option<Typed>,
@@ -436,6 +497,67 @@ fn literal_columns(values: &[Vec<Given>], width: usize) -> Option<Vec<ColumnType
         }
     }
     Some(types.into_iter().map(ColumnType::nullable).collect())
+}
+
+/// The type of a literal that stands by itself.
+fn literal_type(value: &Datum) -> ScalarType {
+    match value {
+        Datum::Int4(_) => ScalarType::Int4,
+        Datum::Int8(_) => ScalarType::Int8,
+        Datum::Numeric(_) => ScalarType::Numeric,
+        Datum::Bool(_) => ScalarType::Bool,
+        _ => ScalarType::Unknown,
+    }
+}
+
+/// The type of each column of literals, if it has one: that of them all, or the widest of numbers for a column that takes any.
+fn bulk_columns<'t>(
+    rows: &[Vec<Datum>],
+    width: usize,
+    wanted: impl Fn(usize) -> &'t ScalarType,
+) -> Option<Vec<ScalarType>> {
+    let rank = |scalar: &ScalarType| match scalar {
+        ScalarType::Int4 => Some(0),
+        ScalarType::Int8 => Some(1),
+        ScalarType::Numeric => Some(2),
+        _ => None,
+    };
+    let takes_numbers = |scalar: &ScalarType| {
+        rank(scalar).is_some()
+            || matches!(scalar, ScalarType::Int2 | ScalarType::Float4 | ScalarType::Float8)
+            || matches!(scalar, ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar)
+    };
+    let mut types: Vec<Option<ScalarType>> = vec![None; width];
+    for row in rows {
+        for (place, value) in row.iter().enumerate() {
+            if value.is_null() {
+                continue;
+            }
+            let own = literal_type(value);
+            match &mut types[place] {
+                Some(known) if *known == own => {}
+                Some(known) => match (rank(known), rank(&own)) {
+                    (Some(before), Some(now)) if takes_numbers(wanted(place)) => {
+                        if now > before {
+                            *known = own;
+                        }
+                    }
+                    _ => return None,
+                },
+                none => *none = Some(own),
+            }
+        }
+    }
+    Some(types.into_iter().map(|scalar| scalar.unwrap_or(ScalarType::Unknown)).collect())
+}
+
+/// A number as one of its column's type.
+fn widened((value, scalar): (&Datum, &ScalarType)) -> Datum {
+    match (value.as_i64(), scalar) {
+        (Some(number), ScalarType::Int8) => Datum::Int8(number),
+        (Some(number), ScalarType::Numeric) => Datum::Numeric(number.into()),
+        _ => value.clone(),
+    }
 }
 
 /// The rows of a query that is just VALUES.

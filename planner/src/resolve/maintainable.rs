@@ -17,7 +17,7 @@ const ZONED: [&str; 9] =
 /// # Errors
 /// 0A000 naming what changes without a table changing: a function, a catalog relation.
 pub fn check_maintainable(query: &HirQuery) -> Result<(), PlanError> {
-    if !query.locks.is_empty() {
+    if !query.locks.is_empty() || !query.locking.is_empty() {
         return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
     }
     let (mut relation, mut expression) = (None, None);

@@ -26,6 +26,9 @@ fn figure(expr: &Expr) -> Option<(String, bool)> {
             });
             field.or_else(|| figure(root))
         }
+        Expr::QualifiedWildcard(name, _) => {
+            name.0.last().and_then(|part| part.as_ident()).map(|ident| (fold(ident), true))
+        }
         Expr::Nested(inner) => figure(inner),
         Expr::Collate { expr, .. } => figure(expr),
         Expr::Function(function) => {

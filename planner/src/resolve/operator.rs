@@ -7,7 +7,7 @@ use crate::hir::HirExpr;
 use crate::scalar::registry;
 use repr::ScalarType;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, UnaryOperator,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, ObjectNamePart, UnaryOperator,
 };
 
 /// The symbol of a binary operator as the registry knows it, and whether it was written OPERATOR(…).
@@ -31,6 +31,7 @@ impl Resolver<'_> {
         right: Typed,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
+        let (left, right) = self.beside_rows(left, right)?;
         let found = registry::resolve_operator(symbol, Some(left.scalar()), right.scalar())
             .map_err(|error| self.named_types(error, &[&left, &right]).at(position))?;
         let args = self
@@ -38,6 +39,15 @@ impl Resolver<'_> {
             .map_err(|error| error.at(position))?;
         let result = found.result;
         Ok(Typed::new(HirExpr::Call { function: found.function, args, result: result.clone() }, result))
+    }
+
+    /// Two operands; what has no type beside a row is a row.
+    pub(super) fn beside_rows(&mut self, left: Typed, right: Typed) -> Result<(Typed, Typed), PlanError> {
+        Ok(match (left.scalar().clone(), right.scalar().clone()) {
+            (ScalarType::Unknown, row @ ScalarType::Record(_)) => (self.coerce(left, &row)?, right),
+            (row @ ScalarType::Record(_), ScalarType::Unknown) => (left, self.coerce(right, &row)?),
+            _ => (left, right),
+        })
     }
 
     /// `symbol operand`.
@@ -138,8 +148,8 @@ impl Resolver<'_> {
             return Err(PlanError::new("42601", "wrong number of parameters on left side of OVERLAPS expression"));
         };
         let mut args = Vec::with_capacity(4);
-        for item in [a, b, c, d] {
-            args.push(self.expr(item)?);
+        for field in [a, b, c, d] {
+            args.extend(self.fields(std::slice::from_ref(field))?);
         }
         let position = self.position_of(left);
         self.call_named("overlaps", args, position)
@@ -153,7 +163,7 @@ impl Resolver<'_> {
                 return self.negate(inner);
             }
             UnaryOperator::Minus => {
-                if let Some(number) = super::expr::number_text(operand) {
+                if let Some(number) = super::expr::number_text(super::expr::unnested(operand)) {
                     return super::expr::number_literal(&format!("-{number}"));
                 }
                 "-"
@@ -175,13 +185,30 @@ impl Resolver<'_> {
     }
 
     /// `(a, b) symbol (c, d)`, field by field.
-    pub(super) fn compare_rows(&mut self, symbol: &str, left: &[&Expr], right: &[&Expr]) -> Result<Typed, PlanError> {
-        if left.len() != right.len() {
+    pub(super) fn compare_rows(
+        &mut self,
+        symbol: &str,
+        left: &[Field<'_>],
+        right: &[Field<'_>],
+    ) -> Result<Typed, PlanError> {
+        let lefts = self.fields(left)?;
+        let rights = self.fields(right)?;
+        if lefts.len() != rights.len() {
             return Err(PlanError::new("42601", "unequal number of entries in row expressions"));
         }
-        let lefts = left.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
-        let rights = right.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
         self.compare_fields(symbol, lefts, rights)
+    }
+
+    /// The fields of a written row.
+    pub(super) fn fields(&mut self, fields: &[Field<'_>]) -> Result<Vec<Typed>, PlanError> {
+        let mut values = Vec::with_capacity(fields.len());
+        for field in fields {
+            match field {
+                Field::Value(expr) => values.push(self.expr(expr)?),
+                Field::All(table) => values.extend(self.starred_fields(table)?),
+            }
+        }
+        Ok(values)
     }
 
     /// The comparison of two rows whose fields are at hand.
@@ -255,8 +282,13 @@ impl Resolver<'_> {
                 conditions.push(self.compare_rows("=", &fields, &items)?.expr);
             }
         } else {
-            let left = self.expr(operand)?;
+            let left = super::build::evaluated_once(self.expr(operand)?);
             let mut items = list.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
+            if self.lists_are_arrays
+                && let Some(shown) = self.list_as_array(&left, &mut items, negated, position)?
+            {
+                return Ok(shown);
+            }
             // All the items take part in choosing the type, so that an unknown one follows the others.
             let types: Vec<ScalarType> =
                 std::iter::once(&left).chain(&items).map(|item| item.scalar().clone()).collect();
@@ -284,16 +316,70 @@ impl Resolver<'_> {
     }
 }
 
+impl Resolver<'_> {
+    /// `IN (list)` as PostgreSQL keeps it: `= ANY (ARRAY[…])` of what is no column, if there are two and a type for all.
+    fn list_as_array(
+        &mut self,
+        left: &Typed,
+        items: &mut Vec<Typed>,
+        negated: bool,
+        position: Option<u32>,
+    ) -> Result<Option<Typed>, PlanError> {
+        let (columns, values): (Vec<Typed>, Vec<Typed>) =
+            std::mem::take(items).into_iter().partition(|item| has_column(&item.expr));
+        let types: Vec<ScalarType> = std::iter::once(left).chain(&values).map(|item| item.scalar().clone()).collect();
+        let common = crate::scalar::cast::select_common_type_for("IN", &types);
+        let (true, Ok(common)) = (values.len() > 1, common) else {
+            items.extend(values.into_iter().chain(columns));
+            return Ok(None);
+        };
+        let mut elements = Vec::with_capacity(values.len());
+        for value in values {
+            elements.push(self.coerce(value, &common)?.expr);
+        }
+        let symbol = if negated { "<>" } else { "=" };
+        let array = Typed::new(HirExpr::Array(elements, common.clone()), ScalarType::Array(Box::new(common)));
+        let mut parts = vec![self.quantified_array(symbol, left.clone(), array, negated, position)?.expr];
+        for column in columns {
+            parts.push(self.operate(symbol, left.clone(), column, position)?.expr);
+        }
+        let whole = match (parts.len(), negated) {
+            (1, _) => parts.remove(0),
+            (_, true) => HirExpr::And(parts),
+            (_, false) => HirExpr::Or(parts),
+        };
+        Ok(Some(Typed::boolean(whole)))
+    }
+}
+
 fn has_column(expr: &HirExpr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| found |= matches!(part, HirExpr::Column(_)));
     found
 }
 
+/// What is written at a field's place in a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field<'q> {
+    /// Its value.
+    Value(&'q Expr),
+    /// `table.*`: as many fields as the table has columns.
+    All(&'q ObjectName),
+}
+
+impl<'q> Field<'q> {
+    fn of(expr: &'q Expr) -> Self {
+        match expr {
+            Expr::QualifiedWildcard(table, _) => Field::All(table),
+            other => Field::Value(other),
+        }
+    }
+}
+
 /// The fields of a written row: `(a, b)` or `ROW(a, b)`.
-pub(super) fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
+pub(super) fn row_items(expr: &Expr) -> Option<Vec<Field<'_>>> {
     match expr {
-        Expr::Tuple(items) => Some(items.iter().collect()),
+        Expr::Tuple(items) => Some(items.iter().map(Field::of).collect()),
         Expr::Nested(inner) => match &**inner {
             Expr::Tuple(_) | Expr::Function(_) => row_items(inner),
             _ => None,
@@ -307,7 +393,8 @@ pub(super) fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
             list.args
                 .iter()
                 .map(|arg| match arg {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(Field::of(expr)),
+                    FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => Some(Field::All(table)),
                     FunctionArg::Unnamed(_) | FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => None,
                 })
                 .collect()

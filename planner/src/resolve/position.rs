@@ -1,30 +1,43 @@
 //! Where in the statement's text something stands, as PostgreSQL counts: characters from 1.
 
 use sqlparser::tokenizer::Span;
+use std::cell::OnceCell;
 
 /// The line starts of one statement's text.
 pub(super) struct Positions<'a> {
     text: &'a str,
+    /// Characters before each line, counted when one but the first is asked for.
+    starts: OnceCell<Vec<u32>>,
 }
 
 impl<'a> Positions<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Positions { text }
+        Positions { text, starts: OnceCell::new() }
     }
 
     /// The 1-based character position where `span` starts; none for spans that the parser left empty.
-    /// Only errors ask, so nothing is precomputed.
     pub(super) fn of(&self, span: Span) -> Option<u32> {
         let (line, column) = (span.start.line, span.start.column);
         if line == 0 || column == 0 || self.text.is_empty() {
             return None;
         }
-        let before: usize = self
-            .text
-            .split_inclusive('\n')
-            .take(usize::try_from(line - 1).ok()?)
-            .map(|part| part.chars().count())
-            .sum();
-        u32::try_from(before as u64 + column).ok()
+        let line = usize::try_from(line - 1).ok()?;
+        let before = if line == 0 {
+            0
+        } else {
+            let starts = self.starts.get_or_init(|| starts(self.text));
+            starts.get(line).or(starts.last()).copied().unwrap_or(0)
+        };
+        u32::try_from(u64::from(before) + column).ok()
     }
+}
+
+fn starts(text: &str) -> Vec<u32> {
+    let mut before = 0;
+    let mut starts = vec![0];
+    for line in text.split_inclusive('\n') {
+        before += u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
+        starts.push(before);
+    }
+    starts
 }

@@ -2,15 +2,17 @@
 
 use super::call::VIRTUAL;
 use super::from::plain_column;
+use super::row_lock::{refuse_sets, refuse_values};
 use super::scope::{Clause, Frame, fold};
+use super::ties::refuse_ties;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockWait, OutputColumn, RowLock};
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn};
 use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
-    Expr, LimitClause, LockClause, LockType, NonBlock, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query,
-    SetExpr, Value, ValueWithSpan, Values,
+    Expr, LimitClause, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Value, ValueWithSpan,
+    Values,
 };
 
 /// What becomes of output columns that no context has typed.
@@ -53,7 +55,7 @@ impl Resolver<'_> {
         self.nested(|resolver| {
             let mark = resolver.ctes.len();
             let result = resolver.query_inner(query, outputs);
-            resolver.ctes.truncate(mark);
+            resolver.leave_ctes(mark);
             result
         })
     }
@@ -66,6 +68,10 @@ impl Resolver<'_> {
         {
             return Err(PlanError::new("42601", "syntax error at the end of the query"));
         }
+        if let SetExpr::Query(inner) = &*query.body {
+            return self.query(&without_parentheses(query, inner)?, outputs);
+        }
+        let mark = self.ctes.len();
         let definitions = match &query.with {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
@@ -75,32 +81,37 @@ impl Resolver<'_> {
             SetExpr::Select(select) => {
                 let locked = !query.locks.is_empty();
                 let before = std::mem::replace(&mut self.with_row_keys, locked);
+                let around = std::mem::replace(&mut self.lock_clauses, query.locks.clone());
                 let result = self.select(select, order_by, outputs, &query.locks);
                 self.with_row_keys = before;
+                self.lock_clauses = around;
                 result?
             }
-            // A query in parentheses keeps its own ORDER BY and LIMIT below these.
-            SetExpr::Query(inner)
-                if order_by.is_empty()
-                    && query.limit_clause.is_none()
-                    && query.fetch.is_none()
-                    && query.locks.is_empty() =>
-            {
-                self.query(inner, outputs)?
-            }
             body => {
-                if !query.locks.is_empty() {
-                    return Err(PlanError::new("0A000", "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT"));
+                if matches!(body, SetExpr::Values(_)) {
+                    refuse_values(&query.locks)?;
                 }
+                refuse_sets(&query.locks)?;
                 let (relation, columns) = self.set_operand(body, &outputs)?;
                 let order_by = self.order_by_outputs(order_by, &columns)?;
                 let project = (0..relation.arity()).collect();
-                HirQuery { relation, order_by, limit: None, offset: None, project, columns, locks: Vec::new() }
+                HirQuery {
+                    relation,
+                    order_by,
+                    limit: None,
+                    offset: None,
+                    project,
+                    columns,
+                    locks: Vec::new(),
+                    locking: Vec::new(),
+                }
             }
         };
-        let (limit, offset) = self.limits(query)?;
-        resolved.limit = limit.or(resolved.limit);
-        resolved.offset = offset.or(resolved.offset);
+        (resolved.limit, resolved.offset) = self.limits(query)?;
+        if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties) {
+            resolved = self.with_ties(resolved)?;
+        }
+        self.leave_ctes(mark);
         for definition in definitions.into_iter().rev() {
             resolved.relation = definition.wrap(resolved.relation);
         }
@@ -118,14 +129,15 @@ impl Resolver<'_> {
         limits: Limits,
         outputs: Outputs<'_>,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
-        if !query.locks.is_empty() {
-            return Err(PlanError::unsupported("FOR UPDATE in a subquery")
-                .hint("Lock the rows in a query of their own, in the same transaction."));
-        }
         let row_keys = std::mem::replace(&mut self.with_row_keys, false);
+        if locks(query) {
+            let locked = self.locking_subquery(query, outputs);
+            self.with_row_keys = row_keys;
+            return locked;
+        }
         let resolved = self.query(query, outputs);
         self.with_row_keys = row_keys;
-        let HirQuery { relation, order_by, limit, offset, project, columns, locks: _ } = resolved?;
+        let HirQuery { relation, order_by, limit, offset, project, columns, .. } = resolved?;
         let ordered = !order_by.is_empty() && limits == Limits::Ordered;
         let relation = if limit.is_some() || offset.is_some() || ordered {
             relation.top_k(Vec::new(), order_by, limit, offset)
@@ -149,7 +161,10 @@ impl Resolver<'_> {
                 let resolved = resolved?;
                 Ok((resolved.relation.project(resolved.project), resolved.columns))
             }
-            SetExpr::Query(query) => self.subquery_with(query, Limits::Rows, *outputs),
+            SetExpr::Query(query) => {
+                refuse_sets(&query.locks)?;
+                self.subquery_with(query, Limits::Ordered, *outputs)
+            }
             SetExpr::SetOperation { .. } => self.nested(|resolver| resolver.set_operation(body)),
             SetExpr::Values(values) => self.values(values, outputs),
             // The parser has written out those that can stand where they do.
@@ -263,7 +278,7 @@ impl Resolver<'_> {
         let one = Expr::Value(Value::Number("1".to_owned(), false).into());
         if let Some(fetch) = &query.fetch {
             if fetch.with_ties {
-                return Err(PlanError::unsupported("FETCH FIRST … WITH TIES"));
+                refuse_ties(query)?;
             }
             if fetch.percent {
                 return Err(PlanError::new("42601", "syntax error at or near \"PERCENT\""));
@@ -313,62 +328,61 @@ impl Resolver<'_> {
             _ => Some(typed.expr),
         })
     }
+}
 
-    /// Row locks are of tables.
-    fn refuse_locked_view(&self, binding: &super::scope::Binding) -> Result<(), PlanError> {
-        let Some(table) = binding.relation.and_then(|relation| self.catalog.table(relation)) else { return Ok(()) };
-        match &table.view {
-            None => Ok(()),
-            Some(view) if view.materialized => {
-                Err(PlanError::new("42809", format!("cannot lock rows in materialized view \"{}\"", table.name)))
-            }
-            Some(_) => Err(PlanError::unsupported(format!("FOR UPDATE and FOR SHARE of view \"{}\"", table.name))
-                .hint("Lock the rows of the tables that it reads.")),
-        }
+/// Whether a query locks its rows, in parentheses or not.
+pub(super) fn locks(query: &Query) -> bool {
+    match &*query.body {
+        SetExpr::Query(inner) if query.locks.is_empty() => locks(inner),
+        _ => !query.locks.is_empty(),
     }
+}
 
-    /// FOR UPDATE and FOR SHARE of the tables of a plain SELECT.
-    pub(super) fn row_locks(&self, clauses: &[LockClause], frame: &Frame) -> Result<Vec<RowLock>, PlanError> {
-        let mut locks = Vec::new();
-        for clause in clauses {
-            let exclusive = match clause.lock_type {
-                LockType::Update => true,
-                LockType::Share => false,
-            };
-            let wait = match clause.nonblock {
-                None => LockWait::Wait,
-                Some(NonBlock::Nowait) => LockWait::NoWait,
-                Some(NonBlock::SkipLocked) => LockWait::SkipLocked,
-            };
-            let word = if exclusive { "FOR UPDATE" } else { "FOR SHARE" };
-            match &clause.of {
-                None => {
-                    for table in &frame.tables {
-                        self.refuse_locked_view(table)?;
-                        if let (Some(relation), Some(key_column)) = (table.relation, table.row_key) {
-                            locks.push(RowLock { table: relation, key_column, exclusive, wait });
-                        }
-                    }
-                }
-                Some(name) => {
-                    let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                    let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
-                        PlanError::new(
-                            "42P01",
-                            format!("relation \"{wanted}\" in {word} clause not found in FROM clause"),
-                        )
-                    })?;
-                    self.refuse_locked_view(table)?;
-                    match (table.relation, table.row_key) {
-                        (Some(relation), Some(key_column)) => {
-                            locks.push(RowLock { table: relation, key_column, exclusive, wait })
-                        }
-                        _ => return Err(PlanError::new("0A000", format!("{word} cannot be applied to \"{wanted}\""))),
-                    }
-                }
-            }
-        }
-        Ok(locks)
+/// A query around one in parentheses is one query with the clauses of both, as in PostgreSQL; none may be there twice.
+fn without_parentheses(outer: &Query, inner: &Query) -> Result<Query, PlanError> {
+    let twice = |clause: &str| Err(PlanError::new("42601", format!("multiple {clause} clauses not allowed")));
+    let (limits, inner_limits) = (LimitParts::of(outer), LimitParts::of(inner));
+    if outer.order_by.is_some() && inner.order_by.is_some() {
+        return twice("ORDER BY");
+    }
+    if limits.offset && inner_limits.offset {
+        return twice("OFFSET");
+    }
+    if limits.limit && inner_limits.limit {
+        return twice("LIMIT");
+    }
+    if outer.with.is_some() && inner.with.is_some() {
+        return twice("WITH");
+    }
+    let mut query = inner.clone();
+    query.with = query.with.or_else(|| outer.with.clone());
+    query.order_by = query.order_by.or_else(|| outer.order_by.clone());
+    query.limit_clause = match (query.limit_clause.take(), outer.limit_clause.clone()) {
+        (
+            Some(LimitClause::LimitOffset { limit, offset, limit_by }),
+            Some(LimitClause::LimitOffset { limit: outer_limit, offset: outer_offset, .. }),
+        ) => Some(LimitClause::LimitOffset { limit: limit.or(outer_limit), offset: offset.or(outer_offset), limit_by }),
+        (own, outer) => own.or(outer),
+    };
+    query.fetch = query.fetch.or_else(|| outer.fetch.clone());
+    query.locks.extend(outer.locks.iter().cloned());
+    Ok(query)
+}
+
+/// Which limits a query has, however they are written.
+struct LimitParts {
+    limit: bool,
+    offset: bool,
+}
+
+impl LimitParts {
+    fn of(query: &Query) -> LimitParts {
+        let (limit, offset) = match &query.limit_clause {
+            None => (false, false),
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit.is_some(), offset.is_some()),
+            Some(LimitClause::OffsetCommaLimit { .. }) => (true, true),
+        };
+        LimitParts { limit: limit || query.fetch.is_some(), offset }
     }
 }
 

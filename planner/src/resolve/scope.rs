@@ -5,7 +5,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
-use sqlparser::ast::Ident;
+use sqlparser::ast::{Ident, ObjectName};
 
 /// One row that expressions can refer to: a FROM clause, or the part of it that a LATERAL item may see.
 #[derive(Debug, Default)]
@@ -141,10 +141,22 @@ pub(super) struct Binding {
     pub(super) relation: Option<RelationId>,
     /// Its columns.
     pub(super) columns: Vec<Visible>,
-    /// The column with its row key, where rows are locked or written.
-    pub(super) row_key: Option<usize>,
+    /// The columns with the row keys of its tables, where rows are locked or written.
+    pub(super) row_keys: Vec<(RelationId, usize)>,
+    /// A subquery in FROM.
+    pub(super) is_subquery: bool,
     /// A function whose one result has a name of its own: the whole row is that value.
     pub(super) is_scalar: bool,
+    /// The column that is NULL just where an outer join found no row of it: there the whole row is NULL.
+    pub(super) presence: Option<Presence>,
+}
+
+/// A column that is never NULL in a relation's own rows.
+#[derive(Clone, Debug)]
+pub(super) struct Presence {
+    /// Where in the row.
+    pub(super) index: usize,
+    pub(super) column_type: ColumnType,
 }
 
 impl Binding {
@@ -156,8 +168,10 @@ impl Binding {
             hidden_name: None,
             relation: None,
             columns,
-            row_key: None,
+            row_keys: Vec::new(),
+            is_subquery: false,
             is_scalar: false,
+            presence: None,
         }
     }
 }
@@ -174,12 +188,20 @@ pub(super) struct Visible {
 }
 
 impl Binding {
+    /// Whether it has a column of that name.
+    pub(super) fn has_column(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
     /// Moves all columns `by` places to the right.
     pub(super) fn offset(&mut self, by: usize) {
         for column in &mut self.columns {
             column.index += by;
         }
-        self.row_key = self.row_key.map(|key| key + by);
+        self.row_keys.iter_mut().for_each(|(_, key)| *key += by);
+        if let Some(presence) = &mut self.presence {
+            presence.index += by;
+        }
     }
 }
 
@@ -262,6 +284,11 @@ impl Resolver<'_> {
     pub(super) fn resolve_name(&mut self, ident: &Ident) -> Result<Typed, PlanError> {
         let name = fold(ident);
         let position = self.at(ident.span);
+        // Words that name no column unless they are quoted.
+        if ident.quote_style.is_none() && matches!(name.as_str(), "current_schema" | "current_catalog" | "current_role")
+        {
+            return self.keyword(&name);
+        }
         if let Some(column) = self.find_column(&name, position)? {
             self.trace_column(ident, &name, &column, true);
             return Ok(column);
@@ -270,7 +297,7 @@ impl Resolver<'_> {
             frame.tables.iter().find(|table| table.name == name).map(|table| (level, table.clone()))
         });
         if let Some((level, table)) = whole {
-            return Ok(self.whole_row(level, &table, position));
+            return self.whole_row(level, &table, position);
         }
         if SYSTEM_COLUMNS.contains(&name.as_str()) {
             let only = self.frames.last().and_then(|frame| match frame.tables.as_slice() {
@@ -358,15 +385,62 @@ impl Resolver<'_> {
     }
 
     /// A relation's row as one composite value.
-    pub(super) fn whole_row(&mut self, level: usize, table: &Binding, position: Option<u32>) -> Typed {
+    pub(super) fn whole_row(
+        &mut self,
+        level: usize,
+        table: &Binding,
+        position: Option<u32>,
+    ) -> Result<Typed, PlanError> {
         if table.is_scalar {
-            return self.reference(level, &table.columns[0], position);
+            return Ok(self.reference(level, &table.columns[0], position));
         }
+        // A table's row has the table's names, whatever its columns are called here.
+        let own = table.relation.and_then(|relation| self.catalog.table(relation));
+        let name = |column: &Visible| match (own, column.origin) {
+            (Some(own), Some((relation, index))) if relation == own.id => own.columns[index].name.clone(),
+            _ => column.name.clone(),
+        };
         let fields: Vec<(String, ScalarType)> =
-            table.columns.iter().map(|column| (column.name.clone(), column.column_type.scalar.clone())).collect();
+            table.columns.iter().map(|column| (name(column), column.column_type.scalar.clone())).collect();
         let items = table.columns.iter().map(|column| self.reference(level, column, position).expr).collect();
         let scalar = ScalarType::Record(fields.into());
-        Typed::new(HirExpr::Record(items, scalar.clone()), scalar)
+        let record = HirExpr::Record(items, scalar.clone());
+        let Some(Presence { index, column_type }) = &table.presence else {
+            return Ok(Typed::new(record, scalar));
+        };
+        let column = HirExpr::Column(HirColumn::Column { level, index: *index });
+        let present = Typed { expr: column, column_type: column_type.clone() };
+        let present = self.call_named("IS NOT NULL", vec![present], position)?.expr;
+        let absent = Box::new(HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone())));
+        let row = HirExpr::Case { branches: vec![(present, record)], otherwise: absent, result: scalar.clone() };
+        Ok(Typed::new(row, scalar))
+    }
+
+    /// `table.*` as an operand: the whole row.
+    pub(super) fn starred_row(&mut self, name: &ObjectName) -> Result<Typed, PlanError> {
+        let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+        let position = parts.first().and_then(|ident| self.at(ident.span));
+        match self.find_table(&parts)? {
+            Some((level, table)) => self.whole_row(level, &table, position),
+            None => match parts.as_slice() {
+                [column] => match self.find_column(&fold(column), position)? {
+                    Some(value) if matches!(value.scalar(), ScalarType::Record(_)) => Ok(value),
+                    Some(_) | None => Err(self.missing_table(&parts)),
+                },
+                _ => Err(self.missing_table(&parts)),
+            },
+        }
+    }
+
+    /// `table.*` among the fields of a row: its columns.
+    pub(super) fn starred_fields(&mut self, name: &ObjectName) -> Result<Vec<Typed>, PlanError> {
+        let parts: Vec<Ident> = name.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
+        if self.find_table(&parts)?.is_some() {
+            return Ok(self.table_star(&parts)?.into_iter().map(|(_, typed)| typed).collect());
+        }
+        let value = self.starred_row(name)?;
+        let ScalarType::Record(fields) = value.scalar().clone() else { return Ok(vec![value]) };
+        (0..fields.len()).map(|index| self.field_at(value.clone(), index)).collect()
     }
 
     /// All columns of `*`, of the innermost frame.

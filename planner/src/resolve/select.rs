@@ -5,6 +5,7 @@ use super::expr::unnested;
 use super::from::FromItem;
 use super::group::{Calls, Grouping};
 use super::query::{Outputs, direction, is_source_column, ordinal};
+use super::row_lock::Unlockable;
 use super::scope::{Clause, Frame, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -53,22 +54,15 @@ impl Resolver<'_> {
         let (parts, mut frame) = self.with_frame(frame, |resolver| resolver.select_parts(select, order_by, outputs))?;
         let calls = Calls::new(std::mem::take(&mut frame.calls));
         let is_grouped = parts.grouping.is_some() || parts.having.is_some() || calls.has_aggregates();
-        if !locks.is_empty() {
-            let refused = if is_grouped {
-                Some("GROUP BY clause")
-            } else if matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))) {
-                Some("DISTINCT clause")
-            } else if calls.has_windows() {
-                Some("window functions")
-            } else if calls.has_sets() {
-                Some("set-returning functions in the target list")
-            } else {
-                None
-            };
-            if let Some(what) = refused {
-                return Err(PlanError::new("0A000", format!("FOR UPDATE is not allowed with {what}")));
-            }
-        }
+        let unlockable = Unlockable {
+            groups: parts.grouping.is_some(),
+            having: parts.having.is_some(),
+            aggregates: calls.has_aggregates(),
+            distinct: matches!(select.distinct, Some(Distinct::Distinct | Distinct::On(_))),
+            windows: calls.has_windows(),
+            sets: calls.has_sets(),
+        };
+        unlockable.refuse(locks)?;
         let locks = self.row_locks(locks, &frame)?;
         let mut query = self.build(hir, parts, &frame, calls, select, is_grouped)?;
         query.locks = locks;
@@ -148,6 +142,13 @@ impl Resolver<'_> {
         let mut targets: Vec<Target> = Vec::with_capacity(items.len());
         for item in items {
             match item {
+                // Parentheses do not keep a star from being all columns.
+                SelectItem::UnnamedExpr(expr) if matches!(unnested(expr), Expr::QualifiedWildcard(..)) => {
+                    if let Expr::QualifiedWildcard(name, star) = unnested(expr) {
+                        let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
+                        self.qualified_star(&kind, star.0.span, &mut targets)?;
+                    }
+                }
                 SelectItem::UnnamedExpr(expr) => {
                     let typed = self.expr(expr)?;
                     if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
@@ -509,7 +510,16 @@ impl Resolver<'_> {
             }
             (Some(Distinct::All | Distinct::On(_)) | None, None) => {}
         }
-        Ok(HirQuery { relation, order_by: order, limit: None, offset: None, project, columns, locks: Vec::new() })
+        Ok(HirQuery {
+            relation,
+            order_by: order,
+            limit: None,
+            offset: None,
+            project,
+            columns,
+            locks: Vec::new(),
+            locking: Vec::new(),
+        })
     }
 }
 
@@ -526,7 +536,7 @@ fn refuse_star_options(options: &WildcardAdditionalOptions) -> Result<(), PlanEr
 /// Clauses of other dialects that the parser lets through.
 fn refuse_foreign_clauses(select: &Select) -> Result<(), PlanError> {
     if select.into.is_some() {
-        return Err(PlanError::unsupported("SELECT INTO").hint("Use CREATE TABLE … AS."));
+        return Err(PlanError::new("42601", "SELECT ... INTO is not allowed here"));
     }
     let foreign = select.top.is_some()
         || select.exclude.is_some()

@@ -47,6 +47,7 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42601", "syntax error at or near \"BY\""));
             }
         };
+        let left_locking = self.locking.len();
         let (mut left_hir, left_columns, left_written) = match left {
             Operand::Made((hir, columns)) => (hir, columns, None),
             Operand::Written(body) => {
@@ -54,7 +55,9 @@ impl Resolver<'_> {
                 (hir, columns, Some(body))
             }
         };
+        let right_locking = self.locking.len();
         let (mut right_hir, _) = self.set_operand(right, &Outputs::Kept)?;
+        let all_locking = self.locking.len();
         if left_hir.arity() != right_hir.arity() {
             return Err(PlanError::new("42601", format!("each {name} query must have the same number of columns")));
         }
@@ -69,9 +72,11 @@ impl Resolver<'_> {
         if let Some(body) = left_written
             && has_unknown(&left_hir)
         {
+            self.unlock(left_locking, right_locking);
             left_hir = self.set_operand(body, &Outputs::Hinted(&types))?.0;
         }
         if has_unknown(&right_hir) {
+            self.unlock(right_locking, all_locking);
             right_hir = self.set_operand(right, &Outputs::Hinted(&types))?.0;
         }
         let left_hir = self.cast_columns(left_hir, &types)?;

@@ -107,6 +107,7 @@ impl Resolver<'_> {
         expr: &Expr,
         from: Option<&Expr>,
         length: Option<&Expr>,
+        as_call: bool,
     ) -> Result<Typed, PlanError> {
         let position = self.position_of(expr);
         let mut args = vec![self.expr(expr)?];
@@ -125,7 +126,7 @@ impl Resolver<'_> {
             }
             (None, None) => {}
         }
-        self.call_named("substring", args, position)
+        self.call_named(if as_call { "substring" } else { "SUBSTRING FROM" }, args, position)
     }
 
     pub(super) fn trim(
@@ -135,7 +136,7 @@ impl Resolver<'_> {
         expr: &Expr,
         characters: Option<&[Expr]>,
     ) -> Result<Typed, PlanError> {
-        let name = trim_name(side);
+        let name = trim_form(side);
         let mut args = vec![expr];
         args.extend(what);
         args.extend(characters.unwrap_or_default());
@@ -207,7 +208,7 @@ impl Resolver<'_> {
                         &repr::ColumnType::nullable(ScalarType::Int4),
                         crate::scalar::cast::CastContext::Assignment,
                     )
-                    .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))
+                    .map_err(|error| no_subscript(error).at(position))
                 }
                 None => Ok(Typed::literal(Datum::Null, ScalarType::Int4)),
             }
@@ -249,7 +250,7 @@ impl Resolver<'_> {
                         &repr::ColumnType::nullable(ScalarType::Int4),
                         crate::scalar::cast::CastContext::Assignment,
                     )
-                    .map_err(|_| PlanError::new("42804", "array subscript must have type integer").at(position))?;
+                    .map_err(|error| no_subscript(error).at(position))?;
                 self.call_named("name_subscript", vec![value, index], position)
             }
             others if others.iter().all(|subscript| matches!(subscript, Subscript::Index { .. })) => {
@@ -311,6 +312,23 @@ impl Resolver<'_> {
         }
         call.column_type.scalar = scalar;
         Ok(call)
+    }
+}
+
+/// The form of TRIM.
+fn trim_form(side: Option<TrimWhereField>) -> &'static str {
+    match side {
+        None | Some(TrimWhereField::Both) => "TRIM BOTH",
+        Some(TrimWhereField::Leading) => "TRIM LEADING",
+        Some(TrimWhereField::Trailing) => "TRIM TRAILING",
+    }
+}
+
+/// What is said of a subscript that cannot be cast; of a literal that is no integer its own error tells more.
+fn no_subscript(error: PlanError) -> PlanError {
+    match error.code {
+        "42846" => PlanError::new("42804", "array subscript must have type integer"),
+        _ => error,
     }
 }
 

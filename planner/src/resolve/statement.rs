@@ -91,6 +91,26 @@ pub enum Resolved {
     Other(Box<Statement>),
 }
 
+impl Resolved {
+    /// Adds the subqueries that are run before the statement.
+    fn run_first(&mut self, locking: Vec<(usize, HirQuery)>) -> Result<(), PlanError> {
+        if locking.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Resolved::Query(query) | Resolved::CreateTableAs { query, .. } => query.locking = locking,
+            Resolved::Write(write) => write.source_mut().locking = locking,
+            Resolved::CopyTo { what, .. } | Resolved::DeclareCursor { what, .. } | Resolved::Explain { what, .. } => {
+                what.run_first(locking)?;
+            }
+            Resolved::CopyFrom { .. } | Resolved::Subscribe { .. } | Resolved::Gdpr { .. } | Resolved::Other(_) => {
+                return Err(PlanError::unsupported("FOR UPDATE in a subquery of this statement"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What a subject request asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GdprRequest {
@@ -125,11 +145,17 @@ pub(crate) fn resolve_reads(
     session: &SessionInfo,
     param_types: &[Option<ScalarType>],
 ) -> Result<(Resolved, ParamTypes, BTreeSet<RelationId>), PlanError> {
-    let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
-    let result = resolver.statement(&parsed.statement).and_then(|resolved| Ok((resolved, resolver.finish_params()?)));
+    let bulk = parsed.bulk.as_deref();
+    let mut resolver = Resolver::new(catalog, session, bulk.map_or(&parsed.text, |bulk| &bulk.head), param_types);
+    resolver.bulk = bulk;
+    let result = resolver.statement(&parsed.statement).and_then(|mut resolved| {
+        resolved.run_first(resolver.take_locking())?;
+        Ok((resolved, resolver.finish_params()?))
+    });
     let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.maintained)));
     result.map_err(|mut error| {
-        error.position = error.position.map(|position| position + parsed.offset);
+        let in_text = |position| bulk.map_or(position, |bulk| bulk.position(&parsed.text, position));
+        error.position = error.position.map(|position| in_text(position) + parsed.offset);
         error
     })
 }
@@ -155,7 +181,11 @@ pub fn resolve_arguments(
         for (number, (argument, wanted)) in arguments.iter().zip(types).enumerate() {
             let typed = resolver.expr(argument)?;
             let given = resolver.type_label(typed.scalar());
-            let cast = resolver.cast(typed, wanted, CastContext::Assignment).map_err(|_| {
+            let cast = resolver.cast(typed, wanted, CastContext::Assignment).map_err(|error| {
+                // A literal that is no value of the type says so itself.
+                if error.code != "42846" {
+                    return error;
+                }
                 PlanError::new(
                     "42804",
                     format!(
@@ -344,14 +374,10 @@ impl Resolver<'_> {
             None => Vec::new(),
         };
         let resolved = self.sql(inner);
-        self.ctes.truncate(mark);
+        self.leave_ctes(mark);
         let mut resolved = resolved?;
         if let Resolved::Write(write) = &mut resolved {
-            let source = match &mut **write {
-                WriteHir::Insert(insert) => &mut insert.source,
-                WriteHir::Update(update) => &mut update.source,
-                WriteHir::Delete(delete) => &mut delete.source,
-            };
+            let source = write.source_mut();
             for definition in definitions.into_iter().rev() {
                 let relation = std::mem::replace(&mut source.relation, crate::hir::Hir::unit());
                 source.relation = definition.wrap(relation);
@@ -486,6 +512,7 @@ impl Resolver<'_> {
             project: chosen.iter().map(|column| column.index).collect(),
             columns,
             locks: Vec::new(),
+            locking: Vec::new(),
         })
     }
 

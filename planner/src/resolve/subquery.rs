@@ -1,23 +1,30 @@
 //! Subqueries inside expressions: EXISTS, IN, ANY and ALL, scalar ones, ARRAY(…).
 
 use super::levels::shift_expr;
-use super::operator::{row_items, symbol};
+use super::operator::{Field, row_items, symbol};
 use super::query::Limits;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirColumn, HirExpr};
+use crate::hir::{Hir, HirColumn, HirExpr, OutputColumn};
 use repr::ScalarType;
 use sqlparser::ast::{BinaryOperator, Expr, Query};
 
 impl Resolver<'_> {
+    fn sublink(&mut self, query: &Query, limits: Limits) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        self.sublinks += 1;
+        let resolved = self.subquery(query, limits);
+        self.sublinks -= 1;
+        resolved
+    }
+
     pub(super) fn exists(&mut self, query: &Query, negated: bool) -> Result<Typed, PlanError> {
-        let (relation, _) = self.subquery(query, Limits::Rows)?;
+        let (relation, _) = self.sublink(query, Limits::Rows)?;
         let exists = HirExpr::Column(HirColumn::Exists(Box::new(relation)));
         if negated { self.negate(exists) } else { Ok(Typed::boolean(exists)) }
     }
 
     pub(super) fn scalar_subquery(&mut self, query: &Query) -> Result<Typed, PlanError> {
-        let (relation, columns) = self.subquery(query, Limits::Rows)?;
+        let (relation, columns) = self.sublink(query, Limits::Rows)?;
         if columns.len() != 1 {
             return Err(PlanError::new("42601", "subquery must return only one column"));
         }
@@ -26,7 +33,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn array_subquery(&mut self, query: &Query) -> Result<Typed, PlanError> {
-        let (relation, columns) = self.subquery(query, Limits::Ordered)?;
+        let (relation, columns) = self.sublink(query, Limits::Ordered)?;
         if columns.len() != 1 {
             return Err(PlanError::new("42601", "subquery must return only one column"));
         }
@@ -69,12 +76,16 @@ impl Resolver<'_> {
         all: bool,
         negated: bool,
     ) -> Result<Typed, PlanError> {
+        if all && matches!(symbol, "<>" | "!=") {
+            // Different from all is what NOT IN says.
+            return self.any_subquery(operand, "=", query, false, !negated);
+        }
         let position = self.position_of(operand);
         let lefts = match row_items(operand) {
-            Some(items) => items.into_iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?,
+            Some(fields) => self.fields(&fields)?,
             None => vec![self.expr(operand)?],
         };
-        let (relation, columns) = self.subquery(query, Limits::Rows)?;
+        let (relation, columns) = self.sublink(query, Limits::Rows)?;
         if columns.len() != lefts.len() {
             let which = if columns.len() > lefts.len() { "many" } else { "few" };
             return Err(PlanError::new("42601", format!("subquery has too {which} columns")).at(position));
@@ -110,11 +121,11 @@ impl Resolver<'_> {
     pub(super) fn row_equals_subquery(
         &mut self,
         symbol: &str,
-        left: &[&Expr],
+        left: &[Field<'_>],
         query: &Query,
     ) -> Result<Typed, PlanError> {
-        let lefts = left.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
-        let (relation, columns) = self.subquery(query, Limits::Rows)?;
+        let lefts = self.fields(left)?;
+        let (relation, columns) = self.sublink(query, Limits::Rows)?;
         if columns.len() != lefts.len() {
             let which = if columns.len() > lefts.len() { "many" } else { "few" };
             return Err(PlanError::new("42601", format!("subquery has too {which} columns")));

@@ -57,7 +57,7 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
     if let Some(number) = resolver.params.iter().position(Option::is_some) {
         return Err(PlanError::new("42P02", format!("there is no parameter ${}", number + 1)));
     }
-    if !resolved.locks.is_empty() {
+    if !resolved.locks.is_empty() || !resolver.take_locking().is_empty() {
         return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
     }
     Ok((resolved, resolver.trace.unwrap_or_default()))

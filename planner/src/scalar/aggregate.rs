@@ -11,7 +11,7 @@ mod statistics;
 mod sum;
 
 use super::EvalContext;
-use repr::{Datum, ScalarType, ValueError};
+use repr::{Datum, ScalarType, ValueError, poll};
 
 /// One overload of an aggregate.
 pub struct Aggregate {
@@ -85,6 +85,28 @@ impl Definition {
     const fn sees_nulls(mut self) -> Self {
         self.skips_nulls = false;
         self
+    }
+}
+
+impl Aggregate {
+    /// The value over a group, given up when the statement ends.
+    ///
+    /// # Errors
+    /// The aggregate's own, and why the statement ends.
+    pub fn evaluate(
+        &self,
+        ctx: &EvalContext,
+        rows: &mut dyn Iterator<Item = (&[Datum], u64)>,
+        result: &ScalarType,
+    ) -> Result<Datum, ValueError> {
+        // An aggregate that hears of no more rows ends, and what it gives then is not looked at.
+        let mut ended = Ok(());
+        let mut heard = rows.map_while(|row| {
+            ended = poll::step();
+            ended.is_ok().then_some(row)
+        });
+        let value = (self.evaluate)(ctx, &mut heard, result);
+        ended.and(value)
     }
 }
 

@@ -41,8 +41,6 @@ pub enum CastMethod {
     Json,
     /// Each element of an array.
     Elements(Box<Cast>),
-    /// Each field of a record.
-    Fields(Vec<Option<Cast>>),
     /// As `to_json` (not parsing text); to json or jsonb.
     ToJson,
     /// The OID of the type itself: `pg_typeof`.

@@ -2,13 +2,14 @@
 
 pub(crate) mod names;
 
+use super::table_func::LockedRows;
 use crate::catalog::Catalog;
 use names::CatalogNames;
 use repr::datetime::Zone;
 use repr::datetime::parse::DateOrder;
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
-use repr::{Datum, SequenceId, ValueError};
+use repr::{Datum, ScalarType, SequenceId, ValueError};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,29 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
+    /// The session's prepared statements, where there is a session.
+    fn prepared_statements(&self) -> Vec<ListedStatement> {
+        Vec::new()
+    }
+}
+
+/// A prepared statement, for `pg_prepared_statements`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedStatement {
+    /// Its name.
+    pub name: String,
+    /// What the client sent to have it prepared.
+    pub text: String,
+    /// When, in microseconds since 2000-01-01 UTC.
+    pub made_at: i64,
+    /// The types of its parameters.
+    pub parameter_types: Vec<ScalarType>,
+    /// The types of its result's columns, if it has rows.
+    pub result_types: Option<Vec<ScalarType>>,
+    /// By PREPARE, rather than the protocol.
+    pub from_sql: bool,
+    /// How often it was executed. No plan is made for the values of parameters.
+    pub executions: i64,
 }
 
 /// What every evaluation gets.
@@ -56,6 +80,8 @@ pub trait Environment: Send + Sync {
 pub struct EvalContext {
     /// Values of `$1`, `$2`, …, already of the planned types.
     pub params: Arc<[Datum]>,
+    /// What the statement's subqueries that lock rows have given.
+    pub locked: LockedRows,
     /// The rest of the world.
     pub environment: Arc<dyn Environment>,
 }
@@ -133,7 +159,11 @@ impl EvalContext {
     /// For what is the same for every session, such as the rows of a maintained view: this catalog, default
     /// settings, and no clock, user or sequence (planning has refused what asks for one).
     pub fn without_session(catalog: Arc<Catalog>) -> EvalContext {
-        EvalContext { params: Arc::from([]), environment: Arc::new(NoEnvironment { catalog }) }
+        EvalContext {
+            params: Arc::from([]),
+            locked: LockedRows::default(),
+            environment: Arc::new(NoEnvironment { catalog }),
+        }
     }
 }
 

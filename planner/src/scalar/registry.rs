@@ -199,7 +199,8 @@ pub fn resolve_table_function(name: &str, arg_types: &[ScalarType]) -> Result<Ta
 
 /// Every function's signature, for `pg_proc` and `\df`: (name, argument types as written, result).
 pub fn function_signatures() -> impl Iterator<Item = (&'static str, String, String)> {
-    REGISTRY.functions.values().flatten().map(|overload| {
+    let named = REGISTRY.functions.iter().filter(|(name, _)| !FORMS.iter().any(|(form, _)| form == *name));
+    named.flat_map(|(_, overloads)| overloads).map(|overload| {
         (overload.signature.name, overload.signature.written_args(), overload.signature.written_result())
     })
 }
@@ -286,7 +287,22 @@ fn assumed_same<'a>(left: &'a ScalarType, right: &'a ScalarType) -> Option<&'a S
     }
 }
 
+/// Functions that SQL calls by forms of its own, which are shown as they were written.
+const FORMS: [(&str, &str); 10] = [
+    ("AT TIME ZONE", "timezone"),
+    ("TRIM BOTH", "btrim"),
+    ("TRIM LEADING", "ltrim"),
+    ("TRIM TRAILING", "rtrim"),
+    ("SUBSTRING FROM", "substring"),
+    ("OVERLAY PLACING", "overlay"),
+    ("CURRENT_ROLE", "current_user"),
+    ("USER", "current_user"),
+    ("CURRENT_CATALOG", "current_database"),
+    ("CURRENT_SCHEMA", "current_schema"),
+];
+
 fn function_error(name: &str, arg_types: &[ScalarType], failure: Failure) -> PlanError {
+    let name = FORMS.iter().find(|(form, _)| *form == name).map_or(name, |(_, plain)| plain);
     let types: Vec<String> = arg_types.iter().map(type_name).collect();
     let call = format!("function {name}({})", types.join(", "));
     match failure {
@@ -331,6 +347,17 @@ impl Registry {
         for definition in func::function_families().into_iter().flatten() {
             add_function(&mut registry.functions, definition);
         }
+        for (form, name) in FORMS {
+            let plain = registry.functions.get(name).into_iter().flatten();
+            let written: Vec<Overload<Function>> = plain
+                .map(|overload| Overload {
+                    signature: overload.signature.clone(),
+                    function: leak(Function { written: Some((form, overload.function)), ..*overload.function }),
+                    spread: None,
+                })
+                .collect();
+            registry.functions.insert(form, written);
+        }
         for definition in func::operator_families().into_iter().flatten() {
             add_function(&mut registry.operators, definition);
         }
@@ -359,7 +386,7 @@ impl Registry {
 }
 
 fn copied(function: &Function) -> Function {
-    Function { name: function.name, strict: function.strict, volatility: function.volatility, kind: function.kind }
+    Function { written: None, ..*function }
 }
 
 fn add_function(overloads: &mut Overloads<Function>, definition: &Definition) {
@@ -369,6 +396,7 @@ fn add_function(overloads: &mut Overloads<Function>, definition: &Definition) {
         strict: definition.strict,
         volatility: definition.volatility,
         kind: definition.kind,
+        written: None,
     });
     let spread = signature
         .variadic

@@ -1,8 +1,11 @@
 //! Set-returning functions.
 
 mod documents;
+mod locked;
 mod series;
 mod sets;
+
+pub use locked::{LOCKED_ROWS, LockedRows};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};

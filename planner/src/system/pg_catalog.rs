@@ -200,7 +200,7 @@ pub(super) const RELATIONS: &[(&str, u32, &str)] = &[
         "pg_prepared_statements",
         12095,
         "name text, statement text, prepare_time timestamptz, parameter_types _regtype, \
-     from_sql bool, generic_plans int8, custom_plans int8",
+     result_types _regtype, from_sql bool, generic_plans int8, custom_plans int8",
     ),
     ("pg_prepared_xacts", 12090, "transaction xid, gid text, prepared timestamptz, owner name, database name"),
     (

@@ -25,6 +25,8 @@ pub(super) const DATABASE: u32 = 5;
 pub(super) const HEAP: u32 = 2;
 /// OID of the access method that indexes are shown with, `btree`.
 pub(super) const BTREE: u32 = 403;
+/// OID of the access method `hash`, which some indexes are declared with.
+pub(super) const HASH: u32 = 405;
 
 /// All rows of a catalog relation, in no particular order; none for an unknown one.
 pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environment) -> Vec<Row> {
@@ -36,6 +38,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_attribute") => source.attributes(&mut table),
         ("pg_catalog", "pg_attrdef") => source.defaults(&mut table),
         ("pg_catalog", "pg_index") => source.indexes(&mut table),
+        ("pg_catalog", "pg_opclass") => source.operator_classes(&mut table),
         ("pg_catalog", "pg_sequence") => source.sequences(&mut table),
         ("pg_catalog", "pg_description") => source.descriptions(&mut table),
         ("pg_catalog", "pg_depend") => source.dependencies(&mut table),
@@ -57,6 +60,7 @@ pub fn rows(relation: RelationId, catalog: &Catalog, environment: &dyn Environme
         ("pg_catalog", "pg_language") => source.languages(&mut table),
         ("pg_catalog", "pg_settings") => source.settings(&mut table),
         ("pg_catalog", "pg_proc") => source.functions(&mut table),
+        ("pg_catalog", "pg_prepared_statements") => source.prepared_statements(&mut table),
         ("pg_catalog", "pg_stat_activity") => source.activity(&mut table),
         ("pg_catalog", "pg_tables") => source.tables_view(&mut table),
         ("pg_catalog", "pg_indexes") => source.indexes_view(&mut table),

@@ -5,7 +5,10 @@
 use crate::error::PlanError;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::Comparison;
-use crate::scalar::{Aggregate, Function, ScalarExpr, TableFunction, registry};
+use crate::scalar::{
+    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, ScalarExpr, TableFunction, WindowCall, WindowKind,
+    registry,
+};
 use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -171,6 +174,19 @@ pub fn not_distinct(left: usize, right: usize, scalar: &ScalarType) -> Result<Sc
 /// array_agg over elements of a type.
 pub fn array_agg(element: &ScalarType) -> Result<&'static Aggregate, PlanError> {
     Ok(registry::resolve_aggregate("array_agg", std::slice::from_ref(element))?.function)
+}
+
+/// row_number() over all rows.
+pub fn row_number() -> Result<WindowCall, PlanError> {
+    let found = registry::resolve_window("row_number", &[])?;
+    let frame = Frame {
+        unit: FrameUnit::Rows,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::CurrentRow,
+        exclude: FrameExclusion::NoOthers,
+    };
+    let function = WindowKind::Function(found.function);
+    Ok(WindowCall { function, args: Vec::new(), filter: None, frame, result: found.result })
 }
 
 /// unnest of an array of that type.

@@ -177,3 +177,30 @@ SELECT id FROM shelves WHERE user_id = 1 AND story_id = 2 AND comment_id > 5
 SELECT id FROM shelves WHERE user_id IN (1, 2) AND story_id IN (1, 2) AND comment_id > 0
 SELECT id FROM shelves WHERE story_id = 2 AND comment_id = 5 AND user_id = 2 AND id = 10
 SELECT id FROM shelves WHERE user_id = nullif(1, 1) AND story_id = 1 AND comment_id = 1
+SELECT id, (id, karma) IN (SELECT author, score FROM stories) FROM users
+SELECT id, (karma, name) NOT IN (SELECT score, title FROM stories) FROM users
+SELECT id, karma IN (SELECT score FROM stories s WHERE s.author = u.id) FROM users u
+SELECT id, score IN (SELECT karma FROM users u WHERE u.id = s.author OR u.id = 2) FROM stories s
+SELECT id FROM users WHERE karma IN (SELECT score FROM stories) OR id IN (SELECT story_id FROM taggings)
+SELECT count(*) FILTER (WHERE karma IN (SELECT score FROM stories)), count(*) FILTER (WHERE karma NOT IN (SELECT score FROM stories)) FROM users
+SELECT id, CASE WHEN karma > 3 THEN karma IN (SELECT score FROM stories) WHEN id > 2 THEN EXISTS (SELECT FROM votes v WHERE v.user_id = u.id) END FROM users u
+SELECT id, CASE WHEN karma <> 3 THEN 30 / (karma - 3) IN (SELECT score FROM stories) END FROM users
+SELECT id, (SELECT max(score) FROM stories s WHERE s.author = u.id) IN (SELECT karma FROM users) FROM users u
+SELECT id, karma NOT IN (SELECT score FROM stories s WHERE s.author = u.id ORDER BY id LIMIT 1) FROM users u
+SELECT id FROM users u WHERE karma NOT IN (SELECT score FROM stories s WHERE s.author = u.id ORDER BY id LIMIT 1)
+SELECT id, NULL IN (SELECT score FROM stories s WHERE s.author = u.id) FROM users u
+SELECT id, weight IN (SELECT karma FROM users) FROM stories
+SELECT u.id, s.id FROM users u JOIN stories s ON u.karma BETWEEN s.score AND s.score + 3
+SELECT u.id, s.id FROM users u LEFT JOIN stories s ON s.score < u.karma AND s.score > u.karma - 4
+SELECT id FROM users u WHERE EXISTS (SELECT FROM stories s WHERE s.score > u.karma)
+SELECT id FROM users u WHERE NOT EXISTS (SELECT FROM stories s WHERE s.score > u.karma AND s.author = u.id)
+SELECT id, (SELECT max(score) FROM stories s WHERE s.score < u.karma) FROM users u
+SELECT id, (SELECT min(score) FROM stories s WHERE s.score >= u.karma AND s.author = u.id) FROM users u
+SELECT id, (SELECT s.title FROM stories s WHERE s.score <= u.karma ORDER BY s.score DESC, s.id LIMIT 1) FROM users u
+SELECT id, (SELECT s.title FROM stories s WHERE s.id > u.id ORDER BY s.id LIMIT 1 OFFSET 1) FROM users u
+SELECT id, (SELECT max(s.score) FROM stories s JOIN users w ON w.id = s.author WHERE s.score < u.karma) FROM users u
+SELECT id, (SELECT count(*) FROM stories s WHERE s.score < u.karma) FROM users u
+SELECT id, karma <> ALL (SELECT score FROM stories) FROM users
+SELECT id FROM users u WHERE karma <> ALL (SELECT score FROM stories s WHERE s.author = u.id)
+SELECT id FROM users u WHERE (id, karma) <> ALL (SELECT author, score FROM stories WHERE score IS NOT NULL)
+SELECT id FROM users u WHERE (SELECT max(score) FROM stories s WHERE s.author = u.id) IN (SELECT score FROM stories)

@@ -30,6 +30,7 @@ fn key(id: u32, table: &str, columns: Vec<usize>, primary: bool) -> Index {
             id: id + 500,
         }),
         nulls: true,
+        declared: planner::catalog::IndexDeclaration::default(),
     }
 }
 
@@ -130,6 +131,8 @@ pub fn catalog() -> Catalog {
             max_value: i64::MAX,
             cycle: false,
             owned_by: None,
+            generation: 0,
+            first: None,
         };
         catalog.sequence_names.insert(name.to_owned(), sequence.id);
         catalog.sequences.insert(sequence.id, Arc::new(sequence));

@@ -236,7 +236,7 @@ pub fn query(query: &HirQuery, depth: usize, out: &mut String) {
         }
     }
     for lock in &query.locks {
-        let word = if lock.exclusive { "update" } else { "share" };
+        let word = lock.strength.words();
         line(out, depth, &format!("lock {} for {word} key #{} {:?}", lock.table, lock.key_column, lock.wait));
     }
     hir(&query.relation, depth, out);

@@ -107,6 +107,7 @@ pub fn catalog() -> Catalog {
                 automatic: false,
                 constraint: Some(constraint(format!("{name}_pkey"), id.0 + 51)),
                 nulls: true,
+                declared: planner::catalog::IndexDeclaration::default(),
             });
         }
         for (number, (own, unique)) in indexes.iter().enumerate() {
@@ -119,6 +120,7 @@ pub fn catalog() -> Catalog {
                 automatic: false,
                 constraint: None,
                 nulls: true,
+                declared: planner::catalog::IndexDeclaration::default(),
             });
         }
         let table = Table {

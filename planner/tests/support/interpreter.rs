@@ -156,7 +156,7 @@ impl Run<'_> {
                 })?;
                 self.mfp(joined, mfp)?
             }
-            Plan::Join { left, right, left_key, right_key, null_safe, kind, mfp } => {
+            Plan::Join { left, right, left_key, right_key, null_safe, kind, range: _, mfp } => {
                 let left = self.plan(left)?;
                 let right = consolidated(self.plan(right)?);
                 let width = mfp.input_arity.saturating_sub(left.first().map_or(0, |(row, _)| row.len()));

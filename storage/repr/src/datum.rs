@@ -63,6 +63,44 @@ pub enum Datum {
 }
 
 impl Datum {
+    /// About how much it holds beside itself, without looking into what is nested: nothing for what stands in place.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Datum::Text(text) | Datum::Bpchar(text) => text.len(),
+            Datum::Bytea(bytes) => bytes.len(),
+            Datum::Numeric(Numeric::Finite { unscaled, .. }) => unscaled.bits() as usize / 8,
+            Datum::Array(array) => array.elements.len() * size_of::<Datum>(),
+            Datum::Jsonb(Jsonb::String(text)) => text.len(),
+            Datum::Jsonb(Jsonb::Array(elements)) => elements.len() * size_of::<Jsonb>(),
+            Datum::Jsonb(Jsonb::Object(pairs)) => pairs.len() * size_of::<(Arc<str>, Jsonb)>(),
+            Datum::Record(fields) => fields.len() * size_of::<Datum>(),
+            Datum::Null
+            | Datum::Bool(_)
+            | Datum::Int2(_)
+            | Datum::Int4(_)
+            | Datum::Int8(_)
+            | Datum::Oid(_)
+            | Datum::Float4(_)
+            | Datum::Float8(_)
+            | Datum::Numeric(_)
+            | Datum::Date(_)
+            | Datum::Time(_)
+            | Datum::Timestamp(_)
+            | Datum::Timestamptz(_)
+            | Datum::Interval(_)
+            | Datum::Uuid(_)
+            | Datum::Jsonb(_)
+            | Datum::Enum { .. } => 0,
+        }
+    }
+
+    /// Whether values stand within it.
+    #[inline]
+    pub fn is_nested(&self) -> bool {
+        matches!(self, Datum::Array(_) | Datum::Jsonb(_) | Datum::Record(_))
+    }
+
     /// A text datum.
     pub fn text(text: impl AsRef<str>) -> Datum {
         Datum::Text(Arc::from(text.as_ref()))

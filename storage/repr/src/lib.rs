@@ -13,6 +13,7 @@ pub mod interval;
 pub mod jsonb;
 pub mod key;
 pub mod numeric;
+pub mod poll;
 pub mod row;
 pub mod text;
 pub mod to_char;

@@ -38,12 +38,19 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// The log before its first record.
+    pub(crate) fn empty(database: &[u8; 16], signing: &SigningKey) -> Log {
+        let name = log_name(database, &signing.public());
+        Log { name, sequence: 0, receipts: 0, hash: name }
+    }
+
     /// Reads the head and checks its signature.
     pub(crate) fn open(db: &DB, database: &[u8; 16], signing: &SigningKey) -> Result<Log, StorageError> {
-        let name = log_name(database, &signing.public());
+        let empty = Log::empty(database, signing);
+        let name = empty.name;
         let found = db.get_cf(Family::Audit.handle(db), HEAD).map_err(rocks::failed("read the audit log's head"))?;
         let Some(bytes) = found else {
-            return Ok(Log { name, sequence: 0, receipts: 0, hash: name });
+            return Ok(empty);
         };
         let head: &[u8; HEAD_BYTES] =
             bytes.as_slice().try_into().map_err(|_| StorageError::Malformed { entry: Entry::Audit })?;

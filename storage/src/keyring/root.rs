@@ -1,6 +1,6 @@
 //! The root key's file: 64 hexadecimal digits, readable by its owner alone.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -10,21 +10,22 @@ use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::StorageError;
 use crate::keyring::{refuse_exposed, sync_folder};
 
-/// Makes the file with a random key.
+/// Makes the file with a random key. It appears whole or not at all. There must be none.
 pub(crate) fn create(path: &Path) -> Result<(), StorageError> {
     let mut key: [u8; KEY_BYTES] = sodium::random_array();
     let mut text = hex::encode(&key).into_bytes();
     sodium::wipe(&mut key);
     text.push(b'\n');
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(StorageError::io("create root key", path))?;
-    let written = file.write_all(&text).and_then(|()| file.sync_all());
+    let staged = path.with_extension("new");
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&staged)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&staged, path)
+    };
+    let written = write();
     sodium::wipe(&mut text);
-    written.map_err(StorageError::io("write root key", path))?;
+    written.map_err(StorageError::io("create root key", path))?;
     sync_folder(path)
 }
 

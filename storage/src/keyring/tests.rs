@@ -22,7 +22,7 @@ impl Folder {
     }
 
     fn open(&self) -> Result<Keyring, StorageError> {
-        Keyring::open(&self.keyring(), &ROOT, &self.0.join("root.key"))
+        Keyring::open(&self.keyring(), &ROOT, &self.0.join("root.key"), true, None)
     }
 
     fn file(&self) -> File {

@@ -1,20 +1,39 @@
-//! The data folder's own files: format, lock, keys. Made once, in an order that a crash may cut anywhere.
+//! The data folder's own files: format, lock, witness, keys. What a folder is, is decided here, before anything is written.
 //!
-//! FORMAT comes first. A folder with FORMAT and no `rocks` is a creation that was cut short and is finished; one with `rocks` and
-//! without a keyring or root key has lost them, and nothing is made anew over it.
+//! ```text
+//! nothing of ours                    a new folder: it becomes a database
+//! witness that is not live           a creation that was cut short: it is finished
+//! witness that is live, FORMAT 2     a database: nothing is made anew, and what is missing is refused by its name
+//! no witness, FORMAT 1               a database of before there were witnesses: it gets one when it is plausible
+//! anything else                      refused
+//! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::config::StoreOptions;
+use crate::config::{Mode, StoreOptions};
 use crate::crypto::{hex, sodium};
 use crate::error::StorageError;
 use crate::keyring::{Keyring, root, sync_folder};
+use crate::witness::{self, Found, Testimony};
 
 const FORMAT: &str = "dogwood data format ";
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
+/// Of before there were witnesses.
+const FORMAT_FORMER: u32 = 1;
+
+/// What a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// New, or half made.
+    New,
+    /// A database without a witness, by its format or, when it is salvaged, because it is lost.
+    Unwitnessed,
+    /// A database. Whether a copy of its witness is damaged, and whether its format is a former one.
+    Witnessed { testimony: Testimony, damaged: bool, former: bool },
+}
 
 pub(super) fn keyring(options: &StoreOptions) -> PathBuf {
     options.file("keyring")
@@ -24,34 +43,98 @@ pub(super) fn rocks(options: &StoreOptions) -> PathBuf {
     options.file("rocks")
 }
 
-/// Locks the folder and checks or makes what must be there before the keyring is opened.
-pub(super) fn prepare(options: &StoreOptions) -> Result<File, StorageError> {
+pub(super) fn witness(options: &StoreOptions) -> PathBuf {
+    options.file("witness")
+}
+
+/// Locks the folder and says what it is. A new one gets what must be there before the keyring is opened.
+pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, State), StorageError> {
     let folder = &options.path;
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(StorageError::io("create data folder", folder))?;
-    let lock = lock(&options.file("dogwood.lock"))?;
-    let format = options.file("FORMAT");
-    match fs::read_to_string(&format) {
-        Ok(text) => check_format(&format, &text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            for foreign in ["rocks", "keyring", "PG_VERSION"] {
-                if exists(&options.file(foreign))? {
-                    return Err(StorageError::NotADatabase { path: folder.clone() });
+    if options.mode == Mode::Serve {
+        // Before the lock, whose file would be the first of ours in somebody else's folder.
+        refuse_foreign(options)?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(StorageError::io("create data folder", folder))?;
+    }
+    let lock = lock(&options.file("dogwood.lock"), options.mode)?;
+    let state = look(options)?;
+    match (state, options.mode) {
+        (State::New, Mode::Serve) => create(options)?,
+        (State::New, Mode::Check | Mode::Salvage) => return Err(StorageError::NoDatabase { path: folder.clone() }),
+        (State::Unwitnessed | State::Witnessed { .. }, _) => {
+            for path in [keyring(options), rocks(options)] {
+                if !exists(&path)? {
+                    return Err(StorageError::FileMissing { path });
                 }
             }
-            write_whole(&format, &format!("{FORMAT}{FORMAT_VERSION}\n"))?;
         }
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => check_format(&format, "")?,
-        Err(error) => return Err(StorageError::io("read format file", &format)(error)),
     }
-    let keyring = keyring(options);
-    let root_path = options.root_key_path();
+    Ok((lock, state))
+}
+
+fn refuse_foreign(options: &StoreOptions) -> Result<(), StorageError> {
+    if exists(&options.file("FORMAT"))? || exists(&witness(options))? {
+        return Ok(());
+    }
+    for ours in ["keyring", "public.key", "rocks"] {
+        if exists(&options.file(ours))? {
+            return Err(StorageError::FileMissing { path: options.file("FORMAT") });
+        }
+    }
+    match exists(&options.file("PG_VERSION"))? {
+        true => Err(StorageError::NotADatabase { path: options.path.clone() }),
+        false => Ok(()),
+    }
+}
+
+fn look(options: &StoreOptions) -> Result<State, StorageError> {
+    refuse_foreign(options)?;
+    let path = witness(options);
+    let found = witness::read(&path)?;
+    let format = format(&options.file("FORMAT"))?;
+    match (format, found) {
+        (None, Found::Missing) => Ok(State::New),
+        (None | Some(FORMAT_VERSION), Found::Said(Testimony { live: false, .. }, _)) => Ok(State::New),
+        (None, Found::Said(..) | Found::Damaged) => Err(StorageError::FileMissing { path: options.file("FORMAT") }),
+        (Some(version), Found::Said(testimony, damaged)) => {
+            Ok(State::Witnessed { testimony, damaged, former: version == FORMAT_FORMER })
+        }
+        (Some(FORMAT_FORMER), Found::Missing) => Ok(State::Unwitnessed),
+        (Some(_), Found::Missing | Found::Damaged) if options.mode == Mode::Salvage => Ok(State::Unwitnessed),
+        (Some(_), Found::Missing) => Err(StorageError::FileMissing { path }),
+        (Some(_), Found::Damaged) => Err(StorageError::FileDamaged { path, what: "neither copy holds" }),
+    }
+}
+
+/// What the format file says, if it is there. Refuses what is not known.
+fn format(path: &Path) -> Result<Option<u32>, StorageError> {
+    let unknown = |found| StorageError::UnknownFormat { path: path.to_owned(), found, known: FORMAT_VERSION };
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(unknown(None)),
+        Err(error) => return Err(StorageError::io("read format file", path)(error)),
+    };
+    let version = text.strip_prefix(FORMAT).and_then(|version| version.strip_suffix('\n')?.parse().ok());
+    match version {
+        Some(FORMAT_FORMER | FORMAT_VERSION) => Ok(version),
+        Some(_) | None => Err(unknown(version)),
+    }
+}
+
+/// Makes the files of a new database, or those that a crash has left to be made.
+fn create(options: &StoreOptions) -> Result<(), StorageError> {
+    // First, so that whatever stands beside it is known to be half made.
+    if witness::read(&witness(options))? == Found::Missing {
+        witness::create(&witness(options), &Testimony::default())?;
+    }
+    write_format(options)?;
+    let (keyring, root_path) = (keyring(options), options.root_key_path());
     if exists(&keyring)? {
-        return Ok(lock);
+        return Ok(());
     }
     if exists(&rocks(options))? {
-        let what = "the file is missing";
-        return Err(StorageError::KeyringDamaged { path: keyring, what });
+        return Err(StorageError::FileMissing { path: keyring });
     }
     if !exists(&root_path)? {
         root::create(&root_path)?;
@@ -59,40 +142,52 @@ pub(super) fn prepare(options: &StoreOptions) -> Result<File, StorageError> {
     let mut root = root::read(&root_path)?;
     let created = Keyring::create(&keyring, &root);
     sodium::wipe(&mut root);
-    created?;
-    Ok(lock)
+    created
 }
 
-fn lock(path: &Path) -> Result<File, StorageError> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(StorageError::io("open lock file", path))?;
+/// Notes that the folder has the present format.
+pub(super) fn write_format(options: &StoreOptions) -> Result<(), StorageError> {
+    write_whole(&options.file("FORMAT"), &format!("{FORMAT}{FORMAT_VERSION}\n"))
+}
+
+/// Locks the folder. Who writes nothing makes no lock file either: where there is none, no server is.
+fn lock(path: &Path, mode: Mode) -> Result<Option<File>, StorageError> {
+    let mut how = OpenOptions::new();
+    match mode {
+        Mode::Serve => how.write(true).create(true).truncate(false).mode(0o600),
+        Mode::Check | Mode::Salvage => how.read(true),
+    };
+    let file = match how.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && mode != Mode::Serve => return Ok(None),
+        Err(error) => return Err(StorageError::io("open lock file", path)(error)),
+    };
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(StorageError::AlreadyOpen { path: path.to_owned() }),
         Err(TryLockError::Error(error)) => Err(StorageError::io("lock", path)(error)),
     }
 }
 
-fn check_format(path: &Path, text: &str) -> Result<(), StorageError> {
-    let found = text.strip_prefix(FORMAT).and_then(|version| version.trim_end().parse().ok());
-    if found == Some(FORMAT_VERSION) {
-        return Ok(());
+/// Refuses a public key that stands beside the data and is not the database's: receipts would not verify against it.
+/// Whether there is one.
+pub(super) fn check_public_key(options: &StoreOptions, key: &[u8; 32]) -> Result<bool, StorageError> {
+    let path = options.file("public.key");
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(StorageError::io("read", &path)(error)),
+    };
+    if text.trim_ascii_end() == hex::encode(key).as_bytes() {
+        return Ok(true);
     }
-    Err(StorageError::UnknownFormat { path: path.to_owned(), found, known: FORMAT_VERSION })
+    let what = "it does not hold this database's public key";
+    Err(StorageError::FileDamaged { path, what })
 }
 
-/// Writes the public key beside the data where it is not there yet. What stands there is the operator's and not touched.
+/// Writes the public key beside the data.
 pub(super) fn publish_key(options: &StoreOptions, key: &[u8; 32]) -> Result<(), StorageError> {
-    let path = options.file("public.key");
-    if exists(&path)? {
-        return Ok(());
-    }
-    write_whole(&path, &format!("{}\n", hex::encode(key)))
+    write_whole(&options.file("public.key"), &format!("{}\n", hex::encode(key)))
 }
 
 fn exists(path: &Path) -> Result<bool, StorageError> {
@@ -100,7 +195,7 @@ fn exists(path: &Path) -> Result<bool, StorageError> {
 }
 
 /// Writes a small file that appears whole or not at all.
-fn write_whole(path: &Path, text: &str) -> Result<(), StorageError> {
+pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), StorageError> {
     let staged = path.with_extension("new");
     let write = || {
         let mut file = File::create(&staged)?;

@@ -12,6 +12,7 @@ use engine::SqlError;
 use engine::protocol::{CopyFormat, CopyIn, RowStream};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
+use repr::poll;
 use std::time::Duration;
 
 pub(super) const TEXT: i8 = 0;
@@ -24,7 +25,7 @@ impl Handler<'_> {
         let formats = vec![0; copy.columns().len()];
         let columns = column_count(formats.len())?;
         self.connection.feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
-        self.connection.flush().await?;
+        self.flush().await?;
         let context = self.session.text_context();
         let mut decoder = CopyDecoder::new(copy.table(), copy.columns(), copy.format());
         loop {
@@ -72,10 +73,14 @@ impl Handler<'_> {
         finished: bool,
         context: &TextContext,
     ) -> Result<(), SqlError> {
-        while let Some(row) = decoder.row(finished, context)? {
-            copy.push(&mut self.session, row).map_err(|error| decoder.at_line(error))?;
-        }
-        Ok(())
+        let _overseen = self.session.oversee();
+        poll::unwinds_to(|| {
+            while let Some(row) = decoder.row(finished, context)? {
+                poll::step()?;
+                copy.push(&mut self.session, row).map_err(|error| decoder.at_line(error))?;
+            }
+            Ok(())
+        })
     }
 
     /// Sends the rows as lines; gives the command tag.
@@ -96,7 +101,7 @@ impl Handler<'_> {
                 break;
             }
             if self.is_due(&mut pace) {
-                self.connection.flush().await?;
+                self.flush().await?;
             }
         }
         self.connection.feed(PgWireBackendMessage::CopyDone(CopyDone::new()))?;

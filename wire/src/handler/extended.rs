@@ -3,64 +3,29 @@
 //! A portal that was not read to its end keeps the engine's iterator. Numbers that the client sends only ever bound a
 //! loop. Portals die with their transaction; statements live until closed.
 
+use super::again::Run;
+use super::portals::{Portal, PortalState, charge};
 use super::{Handler, Stop};
 use crate::encode::{self, Bare, command_tag, row_description};
 use crate::error::{WireError, error_response, protocol_violation};
 use crate::types::{Format, Formats, binary, format_of, formats, text};
 use engine::SqlError;
-use engine::protocol::{OutputColumn, Prepared, Response, RowStream, RowTag, TransactionStatus};
+use engine::protocol::{Prepared, Response, ResultColumns, RowStream, TransactionStatus, differ, result_changed};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::ParameterDescription;
 use pgwire::messages::extendedquery::{Bind, Close, Describe, Execute, Parse};
 use repr::{Datum, ScalarType};
-use std::sync::{Arc, OnceLock};
-
-/// How many statements, and how many portals, one connection may keep.
-const KEPT_MAX: usize = 10_000;
-
-/// A prepared statement; the empty string is one too.
-pub(super) struct Stored {
-    prepared: Option<Arc<Prepared>>,
-    /// Its RowDescription, if all columns are text, and if all are binary: most clients ask for it with every execution.
-    described: [OnceLock<Box<[u8]>>; 2],
-}
-
-/// A statement with its parameters, and how far it has run.
-pub(super) struct Portal {
-    stored: Arc<Stored>,
-    parameters: Arc<[Datum]>,
-    // What Bind asked for, for statements whose columns are known only when they run (FETCH).
-    codes: Vec<i16>,
-    formats: Formats,
-    state: PortalState,
-}
-
-enum PortalState {
-    Ready,
-    Suspended(RowStream),
-    // With the tag that an empty rest of rows has; `None` if the statement gave no rows.
-    Done(Option<RowTag>),
-}
-
-impl Stored {
-    fn prepared(&self) -> Option<&Arc<Prepared>> {
-        self.prepared.as_ref()
-    }
-
-    fn columns(&self) -> Option<&Arc<[OutputColumn]>> {
-        self.prepared().and_then(|prepared| prepared.columns.as_ref())
-    }
-}
+use std::sync::Arc;
 
 impl Handler<'_> {
     pub(super) fn parse(&mut self, message: Parse) -> Result<(), Stop> {
         let name = message.name.unwrap_or_default();
         if name.is_empty() {
-            self.statements.remove("");
-        } else if self.statements.contains_key(&name) {
-            return Err(SqlError::new("42P05", format!("prepared statement \"{name}\" already exists")).into());
+            self.session.close_statement("");
         }
-        room(self.statements.len(), "prepared statements")?;
+        if !name.is_empty() {
+            self.session.may_keep()?;
+        }
         let mut statements = self.session.parse(&message.query)?;
         if statements.len() > 1 {
             return Err(SqlError::new("42601", "cannot insert multiple commands into a prepared statement").into());
@@ -70,10 +35,11 @@ impl Handler<'_> {
             Some(statement) => {
                 let types =
                     message.type_oids.iter().map(|&oid| self.parameter_type(oid)).collect::<Result<Vec<_>, _>>()?;
-                Some(self.session.prepare(statement, &types)?)
+                let source = (!name.is_empty()).then_some(&*message.query);
+                Some(self.session.prepare_to_keep(statement, &types, source)?)
             }
         };
-        self.statements.insert(name, Arc::new(Stored { prepared, described: Default::default() }));
+        self.session.keep_statement(&name, prepared)?;
         self.feed_bare(Bare::Parsed);
         Ok(())
     }
@@ -91,14 +57,12 @@ impl Handler<'_> {
     pub(super) fn bind(&mut self, message: Bind) -> Result<(), Stop> {
         let name = message.portal_name.unwrap_or_default();
         let statement_name = message.statement_name.unwrap_or_default();
-        let stored = Arc::clone(self.statement(&statement_name)?);
-        if name.is_empty() {
-            self.portals.remove("");
-        } else if self.portals.contains_key(&name) {
-            return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")).into());
+        let stored = self.session.stored_statement(&statement_name)?;
+        self.portals.make_way(&name)?;
+        let types = stored.param_types();
+        if !name.is_empty() {
+            self.session.may_keep()?;
         }
-        room(self.portals.len(), "portals")?;
-        let types = stored.prepared().map_or(&[][..], |prepared| &prepared.param_types);
         let codes = &message.parameter_format_codes;
         let values = &message.parameters;
         if codes.len() > 1 && codes.len() != values.len() {
@@ -117,6 +81,8 @@ impl Handler<'_> {
             ))
             .into());
         }
+        let columns = self.session.bind_columns(&stored)?;
+        let overseen = self.session.oversee();
         let context = self.session.text_context();
         let mut parameters = Vec::with_capacity(values.len());
         for (index, (value, scalar)) in values.iter().zip(types).enumerate() {
@@ -136,14 +102,17 @@ impl Handler<'_> {
                 },
             });
         }
+        drop(overseen);
         let codes = message.result_column_format_codes;
-        let formats = match stored.columns() {
-            Some(columns) => formats(columns.len(), &codes)?,
+        let formats = match &columns {
+            Some(columns) => formats(columns.list.len(), &codes)?,
             // None yet.
             None => Formats::Each(Arc::from([])),
         };
-        let parameters = parameters.into();
-        self.portals.insert(name, Portal { stored, parameters, codes, formats, state: PortalState::Ready });
+        let bytes = values.iter().flatten().map(|value| value.len()).sum();
+        let (parameters, bytes) = (parameters.into(), charge(values.len(), bytes));
+        let (state, described) = (PortalState::Ready, false);
+        self.portals.insert(&name, Portal { stored, parameters, codes, formats, state, columns, described, bytes })?;
         self.feed_bare(Bare::Bound);
         Ok(())
     }
@@ -151,16 +120,33 @@ impl Handler<'_> {
     pub(super) fn describe(&mut self, message: &Describe) -> Result<(), Stop> {
         let name = message.name.as_deref().unwrap_or_default();
         if message.target_type == b'S' {
-            let stored = Arc::clone(self.statement(name)?);
-            let types = stored.prepared().map_or(&[][..], |prepared| &prepared.param_types);
-            let oids = types.iter().map(ScalarType::oid).collect();
+            let stored = self.session.stored_statement(name)?;
+            if stored.prepared.as_ref().is_some_and(|prepared| prepared.columns.is_some()) {
+                self.session.refuse_failed_block()?;
+            }
+            let oids = stored.param_types().iter().map(ScalarType::oid).collect();
             self.connection.feed(PgWireBackendMessage::ParameterDescription(ParameterDescription::new(oids)))?;
-            self.describe_columns(&stored, &Formats::All(Format::Text))?;
+            let columns = match &stored.prepared {
+                Some(prepared) => self.session.result_columns(prepared)?,
+                None => None,
+            };
+            if stored.is_late() {
+                stored.tell(columns.as_ref().map(|columns| columns.list.clone()));
+            }
+            self.describe_columns(columns.as_deref(), &Formats::All(Format::Text))?;
         } else {
-            match self.portals.get(name) {
+            match self.portals.get_mut(name) {
                 Some(portal) => {
-                    let (stored, formats) = (Arc::clone(&portal.stored), portal.formats.clone());
-                    self.describe_columns(&stored, &formats)?;
+                    portal.described = true;
+                    let (columns, formats) = (portal.columns.clone(), portal.formats.clone());
+                    if columns.is_some() {
+                        self.session.refuse_failed_block()?;
+                    }
+                    // Some drivers keep it for all that they bind of the statement.
+                    if portal.stored.is_late() {
+                        portal.stored.tell(columns.as_ref().map(|columns| columns.list.clone()));
+                    }
+                    self.describe_columns(columns.as_deref(), &formats)?;
                 }
                 // A cursor of SQL's is a portal too: psycopg looks at its columns in this way.
                 None => {
@@ -172,19 +158,21 @@ impl Handler<'_> {
         Ok(())
     }
 
-    fn describe_columns(&mut self, stored: &Stored, formats: &Formats) -> Result<(), WireError> {
-        let Some(columns) = stored.columns() else {
+    fn describe_columns(&mut self, columns: Option<&ResultColumns>, formats: &Formats) -> Result<(), WireError> {
+        let Some(columns) = columns else {
             self.feed_bare(Bare::NoData);
             return Ok(());
         };
-        let Formats::All(format) = formats else { return self.connection.feed(row_description(columns, formats)) };
-        let described = &stored.described[usize::from(format.code() == 1)];
+        let Formats::All(format) = formats else {
+            return self.connection.feed(row_description(&columns.list, formats));
+        };
+        let described = &columns.described[usize::from(format.code() == 1)];
         if let Some(described) = described.get() {
             self.connection.append(|out| out.extend_from_slice(described));
             return Ok(());
         }
         let start = self.connection.outgoing().len();
-        self.connection.feed(row_description(columns, formats))?;
+        self.connection.feed(row_description(&columns.list, formats))?;
         described.get_or_init(|| self.connection.outgoing()[start..].into());
         Ok(())
     }
@@ -192,9 +180,10 @@ impl Handler<'_> {
     pub(super) fn close(&mut self, message: &Close) -> Result<(), Stop> {
         let name = message.name.as_deref().unwrap_or_default();
         if message.target_type == b'S' {
-            self.statements.remove(name);
-        } else {
-            self.portals.remove(name);
+            self.session.close_statement(name);
+        } else if self.portals.remove(name).is_none() {
+            // One of SQL's, maybe.
+            self.session.close_cursor(name);
         }
         self.feed_bare(Bare::Closed);
         Ok(())
@@ -209,18 +198,21 @@ impl Handler<'_> {
         let ended = before != TransactionStatus::Idle && self.session.status() == TransactionStatus::Idle;
         self.leave_transaction(before);
         if !ended {
-            self.portals.insert(name.to_string(), portal);
+            self.portals.insert(name, portal)?;
         }
         Ok(())
     }
 
     async fn run_portal(&mut self, name: &str, portal: &mut Portal, max_rows: i32) -> Result<(), Stop> {
-        let Some(prepared) = portal.stored.prepared().cloned() else {
+        let Some(prepared) = portal.stored.prepared.clone() else {
             self.feed_bare(Bare::Empty);
             return Ok(());
         };
         let stream = match std::mem::replace(&mut portal.state, PortalState::Done(None)) {
-            PortalState::Suspended(stream) => stream,
+            PortalState::Suspended(stream) => {
+                self.session.check_not_ended()?;
+                stream
+            }
             PortalState::Done(Some(tag)) => {
                 self.feed_complete(&command_tag(&tag, 0))?;
                 portal.state = PortalState::Done(Some(tag));
@@ -232,7 +224,7 @@ impl Handler<'_> {
             PortalState::Ready => {
                 let mut runs = self.runs(&prepared, false);
                 loop {
-                    let outcome = self.start_portal(portal, &prepared, max_rows, runs.is_first()).await;
+                    let outcome = self.start_portal(portal, &prepared, max_rows, runs.next()).await;
                     if let Some(outcome) = self.outcome(&mut runs, outcome) {
                         return outcome;
                     }
@@ -248,13 +240,12 @@ impl Handler<'_> {
         portal: &mut Portal,
         prepared: &Arc<Prepared>,
         max_rows: i32,
-        first: bool,
+        run: Run,
     ) -> Result<(), Stop> {
-        let parameters = portal.parameters.clone();
-        let response = match first {
-            true => self.session.execute(prepared, parameters, false)?,
-            false => self.session.execute_again(prepared, parameters, false)?,
-        };
+        if portal.stored.is_late() {
+            self.check_told(portal, prepared)?;
+        }
+        let response = self.execute_run(prepared, portal.parameters.clone(), false, run)?;
         let tag = match response {
             Response::Rows(stream) => return self.send_portal(portal, stream, max_rows).await,
             Response::Empty => {
@@ -267,6 +258,23 @@ impl Handler<'_> {
             Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
         };
         Ok(self.feed_complete(&tag)?)
+    }
+
+    /// Before EXECUTE or FETCH runs: 0A000 if its rows are others than the client was told last, as the statement or cursor that it
+    /// names was made anew. PostgreSQL describes a portal as it was when it was bound, and sends the rows all the same.
+    fn check_told(&self, portal: &Portal, prepared: &Prepared) -> Result<(), SqlError> {
+        let told = match portal.described {
+            true => Some(portal.columns.as_ref().map(|columns| columns.list.clone())),
+            false => portal.stored.told(),
+        };
+        let Some(told) = told else { return Ok(()) };
+        let now = self.session.late_columns(&prepared.statement);
+        match (&told, &now) {
+            // What it names is gone: that is its own error.
+            (Some(_), None) => Ok(()),
+            _ if differ(told.as_deref(), now.as_deref()) => Err(result_changed()),
+            _ => Ok(()),
+        }
     }
 
     async fn send_portal(&mut self, portal: &mut Portal, mut stream: RowStream, max_rows: i32) -> Result<(), Stop> {
@@ -289,6 +297,7 @@ impl Handler<'_> {
 
     pub(super) async fn sync(&mut self) -> Result<(), WireError> {
         self.skipping = false;
+        self.session.ends_statement();
         if self.connection.can_hand_over() {
             match self.session.complete_apart() {
                 Ok(Some(apart)) => {
@@ -315,27 +324,8 @@ impl Handler<'_> {
         }
         self.ready().await
     }
-
-    fn statement(&self, name: &str) -> Result<&Arc<Stored>, SqlError> {
-        self.statements.get(name).ok_or_else(|| {
-            let message = if name.is_empty() {
-                "unnamed prepared statement does not exist".to_string()
-            } else {
-                format!("prepared statement \"{name}\" does not exist")
-            };
-            SqlError::new("26000", message)
-        })
-    }
 }
 
 fn no_portal(name: &str) -> SqlError {
     SqlError::new("34000", format!("portal \"{name}\" does not exist"))
-}
-
-fn room(kept: usize, what: &str) -> Result<(), SqlError> {
-    if kept < KEPT_MAX {
-        return Ok(());
-    }
-    Err(SqlError::new("53400", format!("more than {KEPT_MAX} {what} in one connection"))
-        .hint("Close those no longer needed."))
 }

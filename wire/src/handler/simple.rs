@@ -1,5 +1,6 @@
 //! The simple protocol: a string of statements, run one after the other as one implicit transaction.
 
+use super::again::Run;
 use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
@@ -20,7 +21,7 @@ impl Handler<'_> {
     /// Runs a query string. The last statement's work is committed before it is acknowledged.
     pub(super) async fn query(&mut self, text: &str) -> Result<(), Stop> {
         // As PostgreSQL: a simple query ends the unnamed statement and portal.
-        self.statements.remove("");
+        self.session.close_statement("");
         self.portals.remove("");
         let unlearned = match self.session.known(text) {
             Known::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
@@ -47,7 +48,7 @@ impl Handler<'_> {
         let before = self.session.status();
         let mut runs = self.runs(&prepared, more);
         let ran = loop {
-            let outcome = self.run_statement(&prepared, parameters.clone(), more, runs.is_first()).await;
+            let outcome = self.run_statement(&prepared, parameters.clone(), more, runs.next()).await;
             if let Some(outcome) = self.outcome(&mut runs, outcome) {
                 break outcome?;
             }
@@ -74,12 +75,9 @@ impl Handler<'_> {
         prepared: &Arc<Prepared>,
         parameters: Arc<[Datum]>,
         more: bool,
-        first: bool,
+        run: Run,
     ) -> Result<Ran, Stop> {
-        let response = match first {
-            true => self.session.execute(prepared, parameters, more)?,
-            false => self.session.execute_again(prepared, parameters, more)?,
-        };
+        let response = self.execute_run(prepared, parameters, more, run)?;
         let tag = match response {
             Response::Empty => None,
             Response::Complete(tag) => Some(tag),

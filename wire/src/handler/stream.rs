@@ -6,6 +6,7 @@ use crate::encode::data_row;
 use crate::types::Formats;
 use engine::SqlError;
 use engine::protocol::{AnswerRow, RowStream};
+use repr::poll;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ impl Handler<'_> {
                 return Ok(Sent { rows, ended: true });
             }
             if self.is_due(&mut pace) {
-                self.connection.flush().await?;
+                self.flush().await?;
             }
         }
     }
@@ -55,14 +56,25 @@ impl Handler<'_> {
         at_most: u64,
         mut write: impl FnMut(&AnswerRow<'_>, &mut Vec<u8>) -> Result<(), SqlError>,
     ) -> Result<Sent, SqlError> {
+        let _overseen = self.session.oversee();
         self.check_cancelled()?;
         let out = self.connection.outgoing();
         let (mut rows, mut written) = (0, Ok(()));
-        let shown = stream.rows.show(&mut |row| {
-            written = write(row, out);
+        let mut write = |row: &AnswerRow<'_>| {
+            let start = out.len();
+            // Read and written, and as much again if it is long.
+            written = poll::room(row.bytes().min(poll::VALUE_BYTES_MAX)).map_err(SqlError::from);
+            if written.is_ok() {
+                written = poll::unwinds_to(|| write(row, out));
+            }
+            if written.is_err() {
+                out.truncate(start);
+            }
             rows += u64::from(written.is_ok());
             written.is_ok() && rows < at_most && out.len() < FLUSH_BYTES
-        });
+        };
+        // What is computed only now may be planned only now, too.
+        let shown = poll::unwinds_to(|| stream.rows.show(&mut write));
         // Of one that cannot be written nothing remains, those before it are whole.
         self.connection.seal();
         written?;
@@ -80,8 +92,9 @@ impl Handler<'_> {
         flush
     }
 
+    /// 57014 if the statement was cancelled, unless that came too late: what was committed is told.
     pub(super) fn check_cancelled(&self) -> Result<(), SqlError> {
-        if self.registration.flag.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+        if self.registration.flag.is_cancelled() && !self.session.stands() { Err(cancelled()) } else { Ok(()) }
     }
 }
 

@@ -49,6 +49,7 @@ impl Handler<'_> {
                 Some(Told::Changed(changed)) => encoder.change(&changed, self.connection.outgoing())?,
                 None => {
                     self.connection.flush().await?;
+                    subscribed.sent();
                     self.connection.park().await?;
                     let readiness = poll_fn(|context| Poll::Ready(subscribed.ready(context.waker()))).await;
                     if let Readiness::Quiet { until } = readiness {
@@ -59,6 +60,7 @@ impl Handler<'_> {
             self.connection.seal();
             if self.connection.wants_flush() {
                 self.connection.flush().await?;
+                subscribed.sent();
                 if self.connection.line().place.is_parked() {
                     // Others share the thread.
                     tokio::task::yield_now().await;
@@ -97,9 +99,8 @@ impl<'a> ChangeEncoder<'a> {
             self.lines.row(&AnswerRow::Values(&row), &self.context, out)?;
         }
         if self.shareable {
-            let context = TextContext { catalog: None, ..self.context.clone() };
-            let bytes = out[start..].to_vec();
-            changed.leave(|| Lines { format: self.format.clone(), context, bytes });
+            let context = || TextContext { catalog: None, ..self.context.clone() };
+            changed.leave(|| Lines { format: self.format.clone(), context: context(), bytes: out[start..].to_vec() });
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ Why not a view: it reads a catalog relation
 EXPLAIN SELECT x FROM t WHERE g = 3 FOR UPDATE
 ----
 Finish output (#0)
-  Lock t exclusively by #1
+  Lock t for update by #1
   Scan t …
 Path: one-shot
 Why not a view: it locks rows

@@ -11,7 +11,7 @@ use crate::render::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};
 use planner::scalar::{EvalContext, Mfp};
-use repr::{Datum, RelationId, Row, RowKey, key};
+use repr::{Datum, RelationId, Row, RowKey, key, poll};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -147,10 +147,11 @@ impl<'r> Run<'r> {
         self.ticker.tick(self.watch)?;
         let Some((step, rest)) = steps.split_first() else {
             let row = Row::pack(row.iter());
-            self.changes.bytes += row.bytes().len() + size_of::<(Row, isize)>();
+            let row_bytes = row.bytes().len();
+            self.changes.bytes += row_bytes + size_of::<(Row, isize)>();
             self.changes.oks.push((row, diff));
             // What one feed brings is held here before the arrangements hear of it.
-            return self.watch.check_memory(self.changes.bytes);
+            return Ok(poll::bytes(row_bytes)?);
         };
         match step {
             Step::Mfp(mfp) => self.filtered(row, diff, mfp, rest),

@@ -2,6 +2,7 @@
 //! worker can look in between at how long it takes and what it holds.
 
 use super::Changes;
+use crate::SqlError;
 use crate::one_shot::watch::Watch;
 use crate::render::RenderTime;
 use repr::{Row, ValueError};
@@ -18,6 +19,7 @@ pub(super) struct Slices<T: RenderTime> {
     waiting: VecDeque<Waiting<T>>,
     activator: Activator,
     watch: Arc<Watch>,
+    waiting_bytes: usize,
 }
 
 struct Waiting<T: RenderTime> {
@@ -31,7 +33,7 @@ struct Waiting<T: RenderTime> {
 impl<T: RenderTime> Slices<T> {
     /// Nothing yet. The activator is the operator's own.
     pub(super) fn new(activator: Activator, watch: Arc<Watch>) -> Self {
-        Slices { waiting: VecDeque::new(), activator, watch }
+        Slices { waiting: VecDeque::new(), activator, watch, waiting_bytes: 0 }
     }
 
     /// To be given from now on. What waits counts as held, and ends the dataflow if that is too much.
@@ -39,7 +41,10 @@ impl<T: RenderTime> Slices<T> {
         let Changes { oks, errs, bytes } = changes;
         if !oks.is_empty() || !errs.is_empty() {
             // Whoever steps the worker hears of it.
-            let _heard = self.watch.charge(bytes);
+            self.waiting_bytes += bytes;
+            if self.waiting_bytes > self.watch.account().bytes_max() {
+                self.watch.fail(SqlError::new("53200", "out of memory"));
+            }
             self.waiting.push_back(Waiting { rows: oks.into_iter(), errors: errs.into_iter(), capabilities, bytes });
         }
     }
@@ -67,7 +72,7 @@ impl<T: RenderTime> Slices<T> {
                 give_errors(of_errors, &mut errs);
             }
             if rows.len() == 0 && errors.len() == 0 {
-                self.watch.release(*bytes);
+                self.waiting_bytes -= *bytes;
                 self.waiting.pop_front();
             }
         }

@@ -7,6 +7,7 @@ use super::super::arrangement::Key;
 use super::super::context::{Bundle, Context};
 use super::super::ordered::{Grouping, reduce_in_order};
 use super::super::told::Told;
+use super::extreme::is_extreme;
 use super::totals::Totals;
 use crate::SqlError;
 use crate::one_shot::OneShot;
@@ -16,9 +17,20 @@ use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::Contribution;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::write_datum;
-use repr::{Datum, Row, ValueError, key};
+use repr::{Datum, Row, ValueError, key, poll};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+
+/// The best argument of a `min` or `max` so far: its code and bytes.
+type Best = Option<(Vec<u8>, Vec<u8>)>;
+
+/// A group that is folded.
+struct Folded {
+    group_row: Vec<u8>,
+    totals: Totals,
+    /// One for each `min` and `max`.
+    best: Vec<Best>,
+}
 
 /// The node's expressions, and buffers that are reused from row to row.
 struct Accumulator {
@@ -69,6 +81,29 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Keeps the arguments of `min` and `max` of the row that was read, if they are the best.
+    fn keep(&self, best: &mut [Best], eval: &EvalContext) -> Result<(), ValueError> {
+        for (call, best) in self.calls.iter().filter(|call| is_extreme(call)).zip(best) {
+            let passes = call.filter.as_ref().map_or(Ok(true), |filter| filter.holds(&self.datums, eval))?;
+            let Some(argument) = call.args.first().filter(|_| passes) else { continue };
+            let value = argument.operand(&self.datums, eval)?;
+            if value.is_null() {
+                continue;
+            }
+            let (mut code, mut bytes) = (Vec::new(), Vec::new());
+            let descending = call.function.prefers_greater == Some(true);
+            key::encode_ordered(&mut code, &value, descending, false);
+            write_datum(&mut bytes, &value);
+            // Of several writings of a value the least, whichever came first.
+            let found = (code, bytes);
+            if best.as_ref().is_none_or(|best| found < *best) {
+                poll::bytes(found.1.len())?;
+                *best = Some(found);
+            }
+        }
+        Ok(())
+    }
+
     /// The key of the row that was read, and what stands for its key columns there.
     fn key(&self, told: &Told, eval: &EvalContext) -> Result<(Key, Row), ValueError> {
         let (mut bytes, mut columns) = (Vec::with_capacity(self.keys.len() * 12), Vec::with_capacity(self.keys.len()));
@@ -114,6 +149,7 @@ pub fn render<'s, T: RenderTime>(
     let told = Rc::new(Told::new((0..keys.len()).collect()));
     let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
+        let _joined = watch.join();
         for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
                 return;
@@ -188,11 +224,11 @@ fn finish(rows: impl Iterator<Item = (Row, Totals)>, calls: &[AggregateCall]) ->
         }
     }
     let group_row = group_row.map_or_else(Row::default, |(_, row)| row);
-    group(group_row.bytes(), total, calls)
+    group(group_row.bytes(), total, &[], calls)
 }
 
-/// The group's row of what it adds up to.
-fn group(group_row: &[u8], total: Totals, calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
+/// The group's row of what it adds up to; `best` are the values of `min` and `max`, in order.
+fn group(group_row: &[u8], total: Totals, best: &[Best], calls: &[AggregateCall]) -> Result<Option<Row>, ValueError> {
     if total.rows <= 0 && total.phantoms <= 0 {
         return Ok(None);
     }
@@ -201,15 +237,22 @@ fn group(group_row: &[u8], total: Totals, calls: &[AggregateCall]) -> Result<Opt
     }
     let mut bytes = Vec::with_capacity(group_row.len() + calls.len() * 10);
     bytes.extend_from_slice(group_row);
+    let mut best = best.iter();
     for (call, (count, sum)) in calls.iter().zip(total.sums) {
-        let Some(accumulable) = &call.function.accumulable else { continue };
+        let Some(accumulable) = &call.function.accumulable else {
+            match best.next() {
+                Some(Some((_, value))) => bytes.extend_from_slice(value),
+                Some(None) | None => write_datum(&mut bytes, &Datum::Null),
+            }
+            continue;
+        };
         let value = (accumulable.finish)(Contribution { count, sum }, &call.result)?;
         write_datum(&mut bytes, &value);
     }
     Ok(Some(Row::from_bytes(bytes.into_boxed_slice())))
 }
 
-/// The groups of rows that are pulled, by key.
+/// The groups of rows that are pulled, by key. Beside what is accumulable there may be `min` and `max`.
 pub fn fold(
     input: &mut dyn Pull,
     keys: &[ScalarExpr],
@@ -224,38 +267,37 @@ pub fn fold(
         args: Vec::new(),
         group_row: Vec::new(),
     };
-    let mut groups: BTreeMap<Vec<u8>, (Vec<u8>, Totals)> = BTreeMap::new();
+    let extremes = aggregates.iter().filter(|call| is_extreme(call)).count();
+    let mut groups: BTreeMap<Vec<u8>, Folded> = BTreeMap::new();
     if scalar {
-        groups.insert(Vec::new(), (Vec::new(), Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) }));
+        let totals = Totals { phantoms: 1, ..Totals::zeros(aggregates.len()) };
+        groups.insert(Vec::new(), Folded { group_row: Vec::new(), totals, best: vec![None; extremes] });
     }
-    let (mut ticker, mut key, mut held) = (Ticker::default(), Vec::new(), 0);
+    let (mut ticker, mut key) = (Ticker::default(), Vec::new());
     while input.next(&mut accumulator.datums)? {
         ticker.tick(&shot.watch)?;
         accumulator.read_datums(&shot.eval)?;
         key.clear();
         accumulator.encode_key(&mut key, &shot.eval)?;
-        if let Some((group_row, totals)) = groups.get_mut(&key) {
-            if accumulator.group_row < *group_row {
-                group_row.clone_from(&accumulator.group_row);
+        if let Some(group) = groups.get_mut(&key) {
+            if accumulator.group_row < group.group_row {
+                group.group_row.clone_from(&accumulator.group_row);
             }
-            accumulator.add(1, totals, &shot.eval)?;
-            continue;
+            accumulator.add(1, &mut group.totals, &shot.eval)?;
+            if extremes > 0 {
+                accumulator.keep(&mut group.best, &shot.eval)?;
+            }
+        } else {
+            let (mut totals, mut best) = (Totals::zeros(aggregates.len()), vec![None; extremes]);
+            accumulator.add(1, &mut totals, &shot.eval)?;
+            accumulator.keep(&mut best, &shot.eval)?;
+            groups.insert(key.clone(), Folded { group_row: accumulator.group_row.clone(), totals, best });
         }
-        let mut totals = Totals::zeros(aggregates.len());
-        accumulator.add(1, &mut totals, &shot.eval)?;
-        let bytes = key.len()
-            + accumulator.group_row.len()
-            + size_of::<(Vec<u8>, (Vec<u8>, Totals))>()
-            + size_of_val(totals.sums.as_slice())
-            + 32;
-        held += bytes;
-        shot.watch.charge(bytes)?;
-        groups.insert(key.clone(), (accumulator.group_row.clone(), totals));
     }
     let mut rows = Vec::with_capacity(groups.len());
-    for (group_row, total) in groups.into_values() {
-        rows.extend(group(&group_row, total, aggregates)?);
+    for Folded { group_row, totals, best } in groups.into_values() {
+        poll::step()?;
+        rows.extend(group(&group_row, totals, &best, aggregates)?);
     }
-    shot.watch.release(held);
     Ok(rows)
 }

@@ -8,13 +8,12 @@ use super::super::arrangement::{Bytes, Group, Key, arrange, metered, reduce};
 use super::super::context::{Bundle, Context, split_operator};
 use crate::SqlError;
 use crate::one_shot::OneShot;
-use crate::one_shot::rounds::held_bytes;
 use crate::one_shot::stream::Pull;
 use crate::one_shot::watch::Ticker;
 use differential_dataflow::AsCollection;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};
 use repr::row::RowIter;
-use repr::{Datum, Row, ValueError, key};
+use repr::{Datum, Row, ValueError, key, poll};
 use std::collections::BTreeMap;
 use timely::dataflow::operators::ToStream;
 
@@ -32,6 +31,7 @@ pub fn render<'s, T: RenderTime>(
     let mut ticker = Ticker::default();
     let (mut datums, mut value) = (Vec::new(), Vec::new());
     let split = split_operator(input.oks, "GroupKey", move |updates, oks, errs| {
+        let _joined = watch.join();
         for (row, time, diff) in updates.drain(..) {
             if ticker.stops(&watch) {
                 return;
@@ -58,6 +58,7 @@ pub fn render<'s, T: RenderTime>(
         if watch.is_stopped() {
             return;
         }
+        let _joined = watch.join();
         if let Some(outcome) = evaluate(rows, key_count, &calls, &eval).transpose() {
             output.push((outcome, 1));
         }
@@ -108,6 +109,7 @@ fn evaluate(
     for (bytes, diff) in rows {
         let Some(copies) = u64::try_from(*diff).ok().filter(|copies| *copies > 0) else { continue };
         exists = true;
+        poll::bytes(bytes.0.len())?;
         let mut datums = RowIter::over(bytes.0);
         if datums.next() == Some(Datum::Bool(true)) {
             group.push((datums.collect(), copies));
@@ -146,12 +148,13 @@ fn evaluate_call(
         group.iter().filter(|(datums, _)| passes(datums)).map(|(datums, copies)| (datums.as_slice(), *copies));
     if !call.distinct && call.order_by.is_empty() {
         let mut members = members.map(|(datums, copies)| (&datums[args.clone()], copies));
-        return (call.function.evaluate)(eval, &mut members, &call.result);
+        return call.function.evaluate(eval, &mut members, &call.result);
     }
     // Sorted by the ORDER BY, then (for DISTINCT) by the arguments; equal arguments are then neighbours,
     // since ORDER BY of a DISTINCT call names arguments only.
     let mut sorted: Vec<(Vec<u8>, &[Datum], u64)> = Vec::with_capacity(group.len());
     for (datums, copies) in &mut members {
+        poll::step()?;
         let mut code = Vec::with_capacity((call.order_by.len() + call.args.len()) * 10);
         for (value, (_, descending, nulls_first)) in datums[args.end..].iter().zip(&call.order_by) {
             key::encode_ordered(&mut code, value, *descending, *nulls_first);
@@ -163,12 +166,12 @@ fn evaluate_call(
         }
         sorted.push((code, &datums[args.clone()], if call.distinct { 1 } else { copies }));
     }
-    sorted.sort_by(|(left, _, _), (right, _, _)| left.cmp(right));
+    poll::sort_by(&mut sorted, |(left, _, _), (right, _, _)| left.cmp(right))?;
     if call.distinct {
         sorted.dedup_by(|(left, _, _), (right, _, _)| left == right);
     }
     let mut members = sorted.iter().map(|(_, args, copies)| (*args, *copies));
-    (call.function.evaluate)(eval, &mut members, &call.result)
+    call.function.evaluate(eval, &mut members, &call.result)
 }
 
 /// The groups of rows that are pulled, by key. Within a group rows stand in the order of an arrangement.
@@ -183,23 +186,22 @@ pub fn fold(
     if scalar {
         groups.insert(Vec::new(), vec![Row::pack(&[Datum::Null])]);
     }
-    let (mut ticker, mut datums, mut value, mut held) = (Ticker::default(), Vec::new(), Vec::new(), 0);
+    let (mut ticker, mut datums, mut value) = (Ticker::default(), Vec::new(), Vec::new());
     while input.next(&mut datums)? {
         ticker.tick(&shot.watch)?;
         extract(keys, aggregates, &datums, &mut value, &shot.eval)?;
         let key = key::encode_all(&value[1..=keys.len()]);
         let row = Row::pack(&value);
-        let bytes = key.len() + held_bytes(&row) + 32;
-        held += bytes;
-        shot.watch.charge(bytes)?;
+        poll::bytes(row.bytes().len())?;
         groups.entry(key).or_default().push(row);
     }
     let mut rows = Vec::with_capacity(groups.len());
     for mut members in groups.into_values() {
         ticker.tick(&shot.watch)?;
-        members.sort_unstable_by(|left, right| left.bytes().cmp(right.bytes()));
+        poll::sort_by(&mut members, |left, right| left.bytes().cmp(right.bytes()))?;
         let mut counted: Vec<(Bytes<'_>, isize)> = Vec::with_capacity(members.len());
         for member in &members {
+            poll::step()?;
             match counted.last_mut() {
                 Some((last, copies)) if last.0 == member.bytes() => *copies += 1,
                 Some(_) | None => counted.push((Bytes(member.bytes()), 1)),
@@ -207,6 +209,5 @@ pub fn fold(
         }
         rows.extend(evaluate(&counted, keys.len(), aggregates, &shot.eval)?);
     }
-    shot.watch.release(held);
     Ok(rows)
 }

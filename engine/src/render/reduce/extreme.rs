@@ -35,6 +35,7 @@ pub fn render<'s, T: RenderTime>(
     });
     let (keys, call) = (keys.to_vec(), call.clone());
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
+        let _joined = watch.join();
         for (row, time, diff) in rows.drain(..) {
             if ticker.stops(&watch) {
                 return;

@@ -67,7 +67,7 @@ impl Session {
         timing: bool,
     ) -> Result<Duration, SqlError> {
         let profile = Profile::new(&query.plan, timing);
-        if !query.locks.is_empty() {
+        if query.locks_rows() {
             self.transaction();
         }
         let started = Instant::now();

@@ -99,6 +99,7 @@ impl Change<'_> {
             kind,
             timing: constraint.timing,
             not_valid: false,
+            include: Vec::new(),
             position: name.position,
         };
         let has_source = new.default.is_some() || new.generated.is_some() || new.sequence.is_some();

@@ -3,7 +3,9 @@
 use super::change::{Change, public_name};
 use super::names::{constraint_name, has_constraint};
 use super::{DdlEffect, ExpressionPurpose, rewrite};
-use crate::catalog::{Check, ConstraintName, EdgeRef, EdgeSource, ForeignKey, Index, ReferentialAction, Table};
+use crate::catalog::{
+    Check, ConstraintName, EdgeRef, EdgeSource, ForeignKey, Index, IndexDeclaration, ReferentialAction, Table,
+};
 use crate::error::PlanError;
 use crate::parse::definition::{References, TableConstraint, TableConstraintKind, Timing};
 use crate::parse::statement::{Identifier, SqlText};
@@ -34,8 +36,12 @@ impl Change<'_> {
         }
         let name = constraint.name.as_ref();
         match &constraint.kind {
-            TableConstraintKind::PrimaryKey(columns) => self.add_key(id, name, columns, true, constraint.timing, fresh),
-            TableConstraintKind::Unique(columns) => self.add_key(id, name, columns, false, constraint.timing, fresh),
+            TableConstraintKind::PrimaryKey(columns) => {
+                self.add_key(id, name, (columns, &constraint.include), true, constraint.timing, fresh)
+            }
+            TableConstraintKind::Unique(columns) => {
+                self.add_key(id, name, (columns, &constraint.include), false, constraint.timing, fresh)
+            }
             TableConstraintKind::UsingIndex(primary, index) => {
                 self.add_key_using_index(id, name, *primary, index, constraint.timing)
             }
@@ -76,11 +82,31 @@ impl Change<'_> {
         Ok(indexes)
     }
 
+    /// The columns of INCLUDE, which an index only carries.
+    pub(super) fn included_columns(
+        &self,
+        id: RelationId,
+        keys: &[ColumnIndex],
+        include: &[Identifier],
+    ) -> Result<Vec<ColumnIndex>, PlanError> {
+        if keys.len() + include.len() > KEY_COLUMNS_MAX {
+            return Err(PlanError::new("54011", format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index")));
+        }
+        let table = self.get(id);
+        let find =
+            |column: &Identifier| match table.column_by_name(&column.name) {
+                Some((index, _)) => Ok(index),
+                None => Err(PlanError::new("42703", format!("column \"{}\" does not exist", column.name))
+                    .at(Some(column.position))),
+            };
+        include.iter().map(find).collect()
+    }
+
     fn add_key(
         &mut self,
         id: RelationId,
         name: Option<&Identifier>,
-        columns: &[Identifier],
+        (columns, include): (&[Identifier], &[Identifier]),
         primary: bool,
         timing: Timing,
         fresh: bool,
@@ -93,6 +119,7 @@ impl Change<'_> {
             );
         }
         let columns = self.key_columns(id, columns, what)?;
+        let include = self.included_columns(id, &columns, include)?;
         let table = Arc::clone(self.get(id));
         require_indexable(&table, &columns)?;
         if primary {
@@ -110,7 +137,10 @@ impl Change<'_> {
                 name.name.clone()
             }
             None if primary => self.relation_name(&table.name, "", "pkey", &table),
-            None => self.relation_name(&table.name, &column_list(&table, &columns), "key", &table),
+            None => {
+                let all: Vec<ColumnIndex> = columns.iter().chain(&include).copied().collect();
+                self.relation_name(&table.name, &column_list(&table, &all), "key", &table)
+            }
         };
         let constraint = self.constraint(constraint_name.clone(), timing);
         if primary {
@@ -126,6 +156,7 @@ impl Change<'_> {
                 automatic: false,
                 constraint: Some(constraint),
                 nulls: true,
+                declared: IndexDeclaration { include, ..IndexDeclaration::default() },
             },
             primary,
             fresh,
@@ -435,6 +466,7 @@ impl Change<'_> {
                 automatic: true,
                 constraint: None,
                 nulls: true,
+                declared: IndexDeclaration::default(),
             },
             false,
             fresh,

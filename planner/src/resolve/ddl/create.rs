@@ -32,11 +32,13 @@ impl Change<'_> {
             return Err(PlanError::new("42710", format!("type \"{name}\" already exists"))
                 .hint("A relation has an associated type of the same name, so you must use a name that doesn't conflict with any existing type."));
         }
-        if create.columns.len() > COLUMNS_MAX {
+        let models = self.models(create)?;
+        let columns = self.columns_with_models(create, &models)?;
+        if columns.len() > COLUMNS_MAX {
             return Err(PlanError::new("54011", format!("tables can have at most {COLUMNS_MAX} columns")));
         }
         let mut names = BTreeSet::new();
-        for column in &create.columns {
+        for column in &columns {
             if !names.insert(column.name.name.as_str()) {
                 return Err(PlanError::new(
                     "42701",
@@ -53,7 +55,7 @@ impl Change<'_> {
 
         let mut constraints: Vec<TableConstraint> = Vec::new();
         let mut new_columns = Vec::new();
-        for definition in &create.columns {
+        for definition in &columns {
             let new = self.new_column(id, definition)?;
             self.edit(id).columns.push(new.column.clone());
             constraints.extend(new.constraints.iter().cloned());
@@ -62,11 +64,15 @@ impl Change<'_> {
         for (index, new) in new_columns.iter().enumerate() {
             self.give_value_source(id, index, new)?;
         }
+        self.copy_indexes(id, &models)?;
+        constraints.extend(self.checks_like(&models));
         constraints.extend(create.constraints.iter().cloned());
         self.add_constraints(id, &constraints, true)?;
         for rule in &create.rules {
             self.add_rule(id, rule)?;
         }
+        self.copy_comments(id, &models)?;
+        self.require_owner_like(id, &models)?;
         Ok("CREATE TABLE")
     }
 

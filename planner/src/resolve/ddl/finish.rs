@@ -4,7 +4,7 @@ use super::change::Change;
 use super::{DdlEffect, DdlPlan};
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form};
+use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
 use repr::RelationId;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,8 @@ impl Change<'_> {
 
     /// `Table::pending` says why INSERT must be refused.
     fn mark_pending(&mut self) {
-        let waiting = incomplete(&self.catalog);
+        let mut waiting = malformed(&self.catalog);
+        waiting.extend(incomplete(&self.catalog));
         let tables: Vec<RelationId> = self.catalog.relations.keys().copied().collect();
         for id in tables {
             let reason = waiting.iter().find(|found| found.table == id).map(|found| match &found.error.detail {

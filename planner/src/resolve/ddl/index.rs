@@ -2,8 +2,8 @@
 
 use super::DdlEffect;
 use super::change::{Change, public_name};
-use super::constraint::{KEY_COLUMNS_MAX, column_list, require_indexable};
-use crate::catalog::{Index, Table};
+use super::constraint::{column_list, require_indexable};
+use crate::catalog::{Index, IndexDeclaration, Table};
 use crate::error::PlanError;
 use crate::parse::definition::{CreateIndex, IndexKey};
 use crate::parse::statement::ObjectName;
@@ -21,6 +21,20 @@ fn refuse_index_of_view(view: &Table, create: &CreateIndex) -> Result<(), PlanEr
             .hint("leave UNIQUE out: the view's rows are what its query says"));
     }
     Ok(())
+}
+
+/// What PostgreSQL's hash indexes cannot do, though these could.
+fn refuse_of_hash(create: &CreateIndex) -> Result<(), PlanError> {
+    let what = if create.unique {
+        "unique indexes"
+    } else if !create.include.is_empty() {
+        "included columns"
+    } else if create.elements.len() > 1 {
+        "multicolumn indexes"
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::new("0A000", format!("access method \"hash\" does not support {what}")))
 }
 
 impl Change<'_> {
@@ -62,15 +76,14 @@ impl Change<'_> {
             };
             columns.push(index);
         }
-        if columns.len() + create.include.len() > KEY_COLUMNS_MAX {
-            return Err(PlanError::new("54011", format!("cannot use more than {KEY_COLUMNS_MAX} columns in an index")));
+        let hash = create.method.as_deref() == Some("hash");
+        if hash {
+            refuse_of_hash(create)?;
         }
-        for column in &create.include {
-            if table.column_by_name(&column.name).is_none() {
-                return Err(PlanError::new("42703", format!("column \"{}\" does not exist", column.name))
-                    .at(Some(column.position)));
-            }
-        }
+        let include = self.included_columns(id, &columns, &create.include)?;
+        let declared = columns.iter().zip(&create.elements);
+        let declared = declared.map(|(&column, element)| self.index_column(&table, column, element, hash));
+        let declared = IndexDeclaration { hash, columns: declared.collect::<Result<_, _>>()?, include };
         require_indexable(&table, &columns)?;
         let name = match &create.name {
             Some(name) => {
@@ -81,7 +94,10 @@ impl Change<'_> {
                 self.require_free(&name.name)?;
                 name.name.clone()
             }
-            None => self.relation_name(&table.name, &column_list(&table, &columns), "idx", &table),
+            None => {
+                let named = column_list(&table, &declared.all_columns(&columns));
+                self.relation_name(&table.name, &named, "idx", &table)
+            }
         };
         // An automatic index on the same columns is the index asked for: it only gets a name.
         if !create.unique
@@ -90,6 +106,7 @@ impl Change<'_> {
         {
             found.automatic = false;
             found.name = name;
+            found.declared = declared;
             return Ok(TAG);
         }
         let index = Index {
@@ -100,6 +117,7 @@ impl Change<'_> {
             automatic: false,
             constraint: None,
             nulls: table.is_stored(),
+            declared,
         };
         if !table.is_stored() {
             // Each is a copy of all rows: what is asked for stands in the place of the guess.
@@ -160,6 +178,7 @@ impl Change<'_> {
             if let Some(entry) = self.edit(table).indexes.iter_mut().find(|found| found.id == index) {
                 entry.automatic = true;
                 entry.name = name;
+                entry.declared = IndexDeclaration::default();
             }
             return;
         }

@@ -112,6 +112,8 @@ impl Change<'_> {
             max_value,
             cycle: options.cycle.unwrap_or(false),
             owned_by,
+            generation: 0,
+            first: None,
         };
         check_sequence(&sequence, options)?;
         self.catalog.sequence_names.insert(name, id);

@@ -1,7 +1,7 @@
 //! CREATE VIEW and CREATE MATERIALIZED VIEW, DROP of both, and what renaming does to the texts of views.
 
 use super::change::{Change, public_name};
-use crate::catalog::{Catalog, Column, Index, Table, View};
+use crate::catalog::{Catalog, Column, Index, IndexDeclaration, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
 use crate::parse::definition::CreateView;
@@ -102,7 +102,16 @@ impl Change<'_> {
         let columns = arrangement_columns(&self.catalog, &query);
         let index = IndexId(self.next_id());
         let name = format!("dogwood_view_{}", index.0);
-        let index = Index { id: index, name, columns, unique: false, automatic: true, constraint: None, nulls: false };
+        let index = Index {
+            id: index,
+            name,
+            columns,
+            unique: false,
+            automatic: true,
+            constraint: None,
+            nulls: false,
+            declared: IndexDeclaration::default(),
+        };
         self.edit(view).indexes.push(index);
         Ok(())
     }

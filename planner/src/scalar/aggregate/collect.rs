@@ -4,7 +4,7 @@ use super::{Definition, Rows, plain};
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::append_json_string;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
-use repr::{Datum, Jsonb, ValueError};
+use repr::{Datum, Jsonb, ValueError, poll};
 
 type Answer = Result<Datum, ValueError>;
 
@@ -22,6 +22,7 @@ fn string_agg(rows: Rows<'_, '_>) -> Answer {
             continue;
         }
         for _ in 0..times {
+            poll::bytes(args[0].bytes())?;
             match &mut joined {
                 None => joined = Some(text(&args[0])?.to_owned()),
                 Some(joined) => {
@@ -46,6 +47,7 @@ fn bytes_agg(rows: Rows<'_, '_>) -> Answer {
             continue;
         }
         for _ in 0..times {
+            poll::bytes(args[0].bytes())?;
             match &mut joined {
                 None => joined = Some(bytea(&args[0])?.to_vec()),
                 Some(joined) => {
@@ -70,6 +72,7 @@ fn all_values(rows: Rows<'_, '_>) -> Result<Vec<Datum>, ValueError> {
             if values.len() >= BYTES_MAX / 16 {
                 return Err(too_large());
             }
+            poll::step()?;
             values.push(args[0].clone());
         }
     }
@@ -81,6 +84,7 @@ fn json_agg(rows: Rows<'_, '_>) -> Answer {
     for (args, times) in rows {
         for _ in 0..times {
             let element = if args[0].is_null() { "null" } else { text(&args[0])? };
+            poll::bytes(element.len())?;
             match &mut shown {
                 None => shown = Some(format!("[{element}")),
                 Some(shown) => {
@@ -120,6 +124,7 @@ fn json_object_agg(rows: Rows<'_, '_>) -> Answer {
             if args[0].is_null() {
                 return Err(null_key());
             }
+            poll::bytes(args[0].bytes() + args[1].bytes())?;
             let mut object = shown.take().map_or_else(|| "{ ".to_owned(), |shown| shown + ", ");
             append_json_string(&mut object, text(&args[0])?);
             object.push_str(" : ");
@@ -139,6 +144,7 @@ fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
         if args[0].is_null() {
             return Err(null_key());
         }
+        poll::bytes(args[0].bytes())?;
         entries.push((text(&args[0])?.into(), jsonb_or_null(&args[1])?));
     }
     Ok(if entries.is_empty() { Datum::Null } else { Datum::Jsonb(Jsonb::object(entries)) })

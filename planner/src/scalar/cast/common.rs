@@ -19,6 +19,9 @@ pub fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<S
     }
     let mut known = types.iter().filter(|candidate| **candidate != ScalarType::Unknown);
     let Some(mut common) = known.next() else { return Ok(ScalarType::Text) };
+    if let Some(record) = common_record(types) {
+        return Ok(record);
+    }
     for candidate in known {
         if candidate == common {
             continue;
@@ -45,4 +48,31 @@ pub fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<S
         }
     }
     Ok(common.clone())
+}
+
+/// Rows are of one type, whatever their fields: none is converted. Where fields differ nothing is said of them but that their
+/// values say it themselves.
+fn common_record(types: &[ScalarType]) -> Option<ScalarType> {
+    let mut common: Option<Vec<(String, ScalarType)>> = None;
+    for given in types.iter().filter(|given| **given != ScalarType::Unknown) {
+        let ScalarType::Record(fields) = given else { return None };
+        let Some(common) = &mut common else {
+            common = Some(fields.to_vec());
+            continue;
+        };
+        for (place, (name, scalar)) in fields.iter().enumerate() {
+            match common.get_mut(place) {
+                None => common.push((name.clone(), scalar.clone())),
+                Some((known, field)) => {
+                    if known != name {
+                        *known = format!("f{}", place + 1);
+                    }
+                    if field != scalar {
+                        *field = ScalarType::Text;
+                    }
+                }
+            }
+        }
+    }
+    common.map(|fields| ScalarType::Record(fields.into()))
 }

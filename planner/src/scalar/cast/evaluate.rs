@@ -6,7 +6,7 @@ use crate::scalar::func::{append_json, to_jsonb};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
 use repr::datetime::{self, DAY_MICROS, round_to_precision};
 use repr::text::{self, TextContext};
-use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError};
+use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
 use std::sync::{Arc, LazyLock};
 
 type Answer = Result<Datum, ValueError>;
@@ -20,6 +20,15 @@ impl Cast {
         if value.is_null() {
             return Ok(Datum::Null);
         }
+        poll::room(value.bytes().min(poll::VALUE_BYTES_MAX))?;
+        if value.is_nested() {
+            // It is written by what can give no error.
+            return poll::unwinds_to(|| self.evaluate_value(value, to, ctx));
+        }
+        self.evaluate_value(value, to, ctx)
+    }
+
+    fn evaluate_value(&self, value: Datum, to: &ColumnType, ctx: &EvalContext) -> Answer {
         match &self.method {
             CastMethod::Relabel => self.relabel(value, to),
             CastMethod::Number => self.number(&value, to),
@@ -48,16 +57,6 @@ impl Cast {
                 let elements = array.elements.iter().map(|item| cast.evaluate(item.clone(), &element, ctx));
                 let elements = elements.collect::<Result<Vec<_>, _>>()?;
                 Ok(Datum::Array(Arc::new(Array { dimensions: array.dimensions.clone(), elements })))
-            }
-            CastMethod::Fields(casts) => {
-                let (Datum::Record(fields), ScalarType::Record(wanted)) = (&value, &to.scalar) else {
-                    return mismatch();
-                };
-                let cast = |((field, cast), (_, scalar)): ((&Datum, &Option<Cast>), &(String, ScalarType))| match cast {
-                    Some(cast) => cast.evaluate(field.clone(), &ColumnType::nullable(scalar.clone()), ctx),
-                    None => Ok(field.clone()),
-                };
-                Ok(Datum::Record(fields.iter().zip(casts).zip(wanted.iter()).map(cast).collect::<Result<_, _>>()?))
             }
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)

@@ -119,20 +119,9 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
         let cast = Cast { from: (**inner).clone(), method: element, explicit: context == CastContext::Explicit };
         return Some(CastMethod::Elements(Box::new(cast)));
     }
-    if let (ScalarType::Record(fields), ScalarType::Record(wanted)) = (from, to) {
-        if fields.len() != wanted.len() {
-            return None;
-        }
-        let mut casts = Vec::with_capacity(fields.len());
-        for ((_, have), (_, want)) in fields.iter().zip(wanted.iter()) {
-            if have == want {
-                casts.push(None);
-            } else {
-                let method = cast_method(have, want, context)?;
-                casts.push(Some(Cast { from: have.clone(), method, explicit: context == CastContext::Explicit }));
-            }
-        }
-        return Some(CastMethod::Fields(casts));
+    // Rows are of one type: their fields stay as they are.
+    if let (ScalarType::Record(_), ScalarType::Record(_)) = (from, to) {
+        return Some(CastMethod::Relabel);
     }
     // Through the text form: to strings when assigned, from strings only where written.
     if type_category(to) == 'S' && context >= CastContext::Assignment {

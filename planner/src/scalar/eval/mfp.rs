@@ -1,6 +1,6 @@
 //! Map, filter, project: evaluation and algebra.
 
-use crate::scalar::{EvalContext, Mfp, ScalarExpr};
+use crate::scalar::{EvalContext, Mfp, ScalarExpr, Volatility};
 use repr::{Datum, ValueError};
 
 impl Mfp {
@@ -128,6 +128,65 @@ impl Mfp {
         for column in &mut self.project {
             *column = renumber(*column);
         }
+    }
+
+    /// Takes off what is volatile, unless a filter or a `needed` output depends on it. Gives it as expressions over the
+    /// outputs that are left (inputs of those expressions among them) and one another, and where each output then
+    /// is among both. `None` if there is nothing to take off.
+    pub fn defer_volatile(&mut self, needed: &[usize]) -> Option<(Vec<ScalarExpr>, Vec<usize>)> {
+        if !self.map.iter().any(|expr| expr.volatility() == Volatility::Volatile) {
+            return None;
+        }
+        let base = self.input_arity;
+        let mut early = vec![false; self.map.len()];
+        let mut open: Vec<usize> = needed.iter().map(|output| self.project[*output]).collect();
+        open.extend(self.filter.iter().flat_map(|(_, predicate)| predicate.columns()));
+        while let Some(column) = open.pop() {
+            if let Some(index) = column.checked_sub(base).filter(|index| !early[*index]) {
+                early[index] = true;
+                open.extend(self.map[index].columns());
+            }
+        }
+        let mut late: Vec<usize> = Vec::new();
+        for (index, expr) in self.map.iter().enumerate() {
+            let depends = || expr.columns().iter().any(|column| late.contains(column));
+            if !early[index] && (expr.volatility() == Volatility::Volatile || depends()) {
+                late.push(base + index);
+            }
+        }
+        if late.is_empty() {
+            return None;
+        }
+        let read = late.iter().flat_map(|column| self.map[*column - base].columns());
+        let mut kept: Vec<usize> = Vec::new();
+        for column in self.project.iter().copied().chain(read) {
+            if !late.contains(&column) && !kept.contains(&column) {
+                kept.push(column);
+            }
+        }
+        let place = |column: usize| match late.iter().position(|other| *other == column) {
+            Some(index) => kept.len() + index,
+            None => kept.iter().position(|other| *other == column).unwrap_or(column),
+        };
+        let places = self.project.iter().map(|column| place(*column)).collect();
+        let exprs = late.iter().map(|column| self.map[*column - base].clone().permute(&place)).collect();
+        let stays = |column: usize| column - late.iter().filter(|other| **other < column).count();
+        let map = std::mem::take(&mut self.map).into_iter().enumerate();
+        self.map = map
+            .filter(|(index, _)| !late.contains(&(base + index)))
+            .map(|(_, expr)| expr.permute(&stays))
+            .collect();
+        for (_, predicate) in std::mem::take(&mut self.filter) {
+            self.push_filter(predicate.permute(&stays));
+        }
+        self.project = kept.into_iter().map(stays).collect();
+        Some((exprs, places))
+    }
+
+    /// Whether an expression is volatile: of a row that comes several times, each copy has a value of its own.
+    pub fn is_volatile(&self) -> bool {
+        let mut exprs = self.map.iter().chain(self.filter.iter().map(|(_, predicate)| predicate));
+        exprs.any(|expr| expr.volatility() == Volatility::Volatile)
     }
 
     /// Filters stay sorted by how early they can run, in the order given among equals.

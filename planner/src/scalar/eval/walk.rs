@@ -3,7 +3,7 @@
 use crate::scalar::ScalarExpr;
 use crate::scalar::cast::Cast;
 use crate::scalar::func::Volatility;
-use repr::ScalarType;
+use repr::{ScalarType, poll};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
@@ -24,6 +24,7 @@ impl<C> ScalarExpr<C> {
 
     /// The direct parts.
     pub fn children(&self) -> Vec<&ScalarExpr<C>> {
+        poll::step_or_unwind();
         match self {
             ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
             ScalarExpr::Call { args, .. }
@@ -42,6 +43,7 @@ impl<C> ScalarExpr<C> {
 
     /// The direct parts, to be changed.
     pub fn children_mut(&mut self) -> Vec<&mut ScalarExpr<C>> {
+        poll::step_or_unwind();
         match self {
             ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
             ScalarExpr::Call { args, .. }
@@ -87,6 +89,7 @@ impl<C> ScalarExpr<C> {
         self,
         map: &mut impl FnMut(C) -> Result<ScalarExpr<D>, E>,
     ) -> Result<ScalarExpr<D>, E> {
+        poll::step_or_unwind();
         Ok(match self {
             ScalarExpr::Column(column) => map(column)?,
             ScalarExpr::Literal(value, literal) => ScalarExpr::Literal(value, literal),

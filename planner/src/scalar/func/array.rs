@@ -6,7 +6,7 @@ mod subscript;
 use super::arguments::{array, int4, integer, string, truth, vector};
 use super::{Definition, Function, lenient, strict};
 use crate::scalar::EvalContext;
-use repr::{Array, Datum, ScalarType, ValueError};
+use repr::{Array, Datum, ScalarType, ValueError, poll};
 use std::sync::Arc;
 
 type Answer = Result<Datum, ValueError>;
@@ -50,12 +50,35 @@ fn dimensions_text(array: &Array) -> Answer {
 }
 
 /// Whether every element of `inner` equals one of `outer`; NULL equals nothing.
-fn contains(outer: &Array, inner: &Array) -> bool {
-    inner.elements.iter().all(|wanted| !wanted.is_null() && outer.elements.iter().any(|element| element.sql_eq(wanted)))
+fn contains(outer: &Array, inner: &Array) -> Result<bool, ValueError> {
+    for wanted in &inner.elements {
+        if !has(outer, wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-fn overlaps(left: &Array, right: &Array) -> bool {
-    left.elements.iter().any(|wanted| !wanted.is_null() && right.elements.iter().any(|element| element.sql_eq(wanted)))
+fn overlaps(left: &Array, right: &Array) -> Result<bool, ValueError> {
+    for wanted in &left.elements {
+        if has(right, wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has(array: &Array, wanted: &Datum) -> Result<bool, ValueError> {
+    if wanted.is_null() {
+        return Ok(false);
+    }
+    for element in &array.elements {
+        poll::step()?;
+        if element.sql_eq(wanted) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn one_dimension(array: &Array, what: &str) -> Result<(), ValueError> {
@@ -145,9 +168,9 @@ pub(crate) const OPERATORS: &[Definition] = &[
     }),
     lenient("||(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| change::append(&a[0], &a[1])),
     lenient("||(anycompatible, anycompatiblearray) anycompatiblearray", |_, a, _| change::prepend(&a[0], &a[1])),
-    strict("@>(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[0])?, array(&a[1])?))),
-    strict("<@(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[1])?, array(&a[0])?))),
-    strict("&&(anyarray, anyarray) bool", |_, a, _| truth(overlaps(array(&a[0])?, array(&a[1])?))),
+    strict("@>(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[0])?, array(&a[1])?)?)),
+    strict("<@(anyarray, anyarray) bool", |_, a, _| truth(contains(array(&a[1])?, array(&a[0])?)?)),
+    strict("&&(anyarray, anyarray) bool", |_, a, _| truth(overlaps(array(&a[0])?, array(&a[1])?)?)),
 ];
 
 /// `left op ANY (array)` (`any`) and `left op ALL (array)`: three-valued OR and AND over the elements.
@@ -164,6 +187,7 @@ pub(super) fn quantified(
     let mut unknown = false;
     let mut pair = [args[0].clone(), Datum::Null];
     for element in elements {
+        poll::step()?;
         let outcome = match operator.kind {
             super::FunctionKind::Compare(comparison) => {
                 if operator.strict && (pair[0].is_null() || element.is_null()) {

@@ -4,7 +4,7 @@ use super::arguments::{bytea, int4, integer, string, text};
 use super::text::{BYTES_MAX, too_long};
 use super::{Definition, strict};
 use md5::{Digest, Md5};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 type Answer = Result<Datum, ValueError>;
@@ -21,6 +21,16 @@ fn hex(value: &[u8]) -> String {
         shown.push(DIGITS[usize::from(byte & 15)] as char);
     }
     shown
+}
+
+/// A piece at a time: a large value takes a while.
+fn digest<D: Digest>(value: &[u8]) -> Result<Vec<u8>, ValueError> {
+    let mut digest = D::new();
+    for piece in value.chunks(64 << 10) {
+        poll::bytes(piece.len())?;
+        digest.update(piece);
+    }
+    Ok(digest.finalize().to_vec())
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -141,6 +151,8 @@ fn encode(value: &[u8], format: &str) -> Answer {
     if value.len() > BYTES_MAX / 4 {
         return Err(too_long());
     }
+    // Four characters a byte at most, as a text and as the value that it becomes.
+    poll::room((8 * value.len()).min(poll::VALUE_BYTES_MAX))?;
     string(match format.to_ascii_lowercase().as_str() {
         "hex" => hex(value),
         "base64" => to_base64(value),
@@ -182,12 +194,12 @@ fn utf8(value: Vec<u8>) -> Answer {
 }
 
 pub(crate) const FUNCTIONS: &[Definition] = &[
-    strict("md5(text) text", |_, a, _| string(hex(&Md5::digest(text(&a[0])?.as_bytes())))),
-    strict("md5(bytea) text", |_, a, _| string(hex(&Md5::digest(bytea(&a[0])?)))),
-    strict("sha224(bytea) bytea", |_, a, _| bytes(&Sha224::digest(bytea(&a[0])?))),
-    strict("sha256(bytea) bytea", |_, a, _| bytes(&Sha256::digest(bytea(&a[0])?))),
-    strict("sha384(bytea) bytea", |_, a, _| bytes(&Sha384::digest(bytea(&a[0])?))),
-    strict("sha512(bytea) bytea", |_, a, _| bytes(&Sha512::digest(bytea(&a[0])?))),
+    strict("md5(text) text", |_, a, _| string(hex(&digest::<Md5>(text(&a[0])?.as_bytes())?))),
+    strict("md5(bytea) text", |_, a, _| string(hex(&digest::<Md5>(bytea(&a[0])?)?))),
+    strict("sha224(bytea) bytea", |_, a, _| bytes(&digest::<Sha224>(bytea(&a[0])?)?)),
+    strict("sha256(bytea) bytea", |_, a, _| bytes(&digest::<Sha256>(bytea(&a[0])?)?)),
+    strict("sha384(bytea) bytea", |_, a, _| bytes(&digest::<Sha384>(bytea(&a[0])?)?)),
+    strict("sha512(bytea) bytea", |_, a, _| bytes(&digest::<Sha512>(bytea(&a[0])?)?)),
     strict("encode(bytea, text) text", |_, a, _| encode(bytea(&a[0])?, text(&a[1])?)),
     strict("decode(text, text) bytea", |_, a, _| decode(text(&a[0])?, text(&a[1])?)),
     strict("length(bytea) int4", |_, a, _| Ok(Datum::Int4(i32::try_from(bytea(&a[0])?.len()).unwrap_or(i32::MAX)))),
@@ -210,11 +222,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
     strict("position(bytea, bytea) int4", |_, a, _| {
         let (haystack, needle) = (bytea(&a[0])?, bytea(&a[1])?);
-        let place = if needle.is_empty() {
-            1
-        } else {
-            haystack.windows(needle.len()).position(|window| window == needle).map_or(0, |at| at + 1)
-        };
+        let place = if needle.is_empty() { 1 } else { found_at(haystack, needle)? };
         Ok(Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX)))
     }),
     strict("get_byte(bytea, int4) int4", |_, a, _| {
@@ -237,6 +245,19 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         bytes(text(&a[0])?.as_bytes())
     }),
 ];
+
+/// From 1; 0 if it is not there. The needle has a byte at least.
+fn found_at(haystack: &[u8], needle: &[u8]) -> Result<usize, ValueError> {
+    for (at, window) in haystack.windows(needle.len()).enumerate() {
+        if window[0] == needle[0] {
+            poll::bytes(needle.len())?;
+            if window == needle {
+                return Ok(at + 1);
+            }
+        }
+    }
+    Ok(0)
+}
 
 fn encoding_known(name: &str) -> Result<(), ValueError> {
     if matches!(name.to_ascii_lowercase().replace(['-', '_'], "").as_str(), "utf8" | "unicode" | "sqlascii") {

@@ -2,7 +2,7 @@
 
 use super::arguments::{float, int4, integer, numeric};
 use super::arithmetic::checked_float;
-use super::{Definition, strict};
+use super::{Definition, lenient, strict};
 use repr::{Datum, Numeric, ValueError};
 
 type Answer = Result<Datum, ValueError>;
@@ -190,7 +190,17 @@ fn width_bucket_numeric(operand: &Numeric, low: &Numeric, high: &Numeric, count:
     Ok(Datum::Int4(share.to_i32()?.saturating_add(1)))
 }
 
+/// The count of FETCH FIRST … WITH TIES; a parameter that is NULL bounds nothing.
+fn rows_with_ties(count: &Datum) -> Answer {
+    match count {
+        Datum::Null => Ok(Datum::Int8(i64::MAX)),
+        Datum::Int8(count) if *count < 0 => Err(ValueError::new("2201W", "LIMIT must not be negative")),
+        count => Ok(count.clone()),
+    }
+}
+
 pub(crate) const FUNCTIONS: &[Definition] = &[
+    lenient("rows_with_ties(int8) int8", |_, a, _| rows_with_ties(&a[0])),
     strict("abs(float4) float4", |_, a, _| match a[0] {
         Datum::Float4(value) => Ok(Datum::Float4(value.abs())),
         _ => float(&a[0]).map(|value| Datum::Float8(value.abs())),

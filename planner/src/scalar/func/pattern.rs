@@ -5,8 +5,9 @@ pub(crate) mod regular;
 
 use super::arguments::{int4, string, text, truth, vector};
 use super::{Definition, lenient, strict};
-use regular::{Options, compile};
-use repr::{Datum, ValueError};
+use regular::{Found, Options, Regular, Text, compile};
+use repr::{Datum, ValueError, poll};
+use std::rc::Rc;
 
 type Answer = Result<Datum, ValueError>;
 
@@ -15,8 +16,7 @@ fn flags(args: &[Datum], place: usize) -> Result<Options, ValueError> {
 }
 
 fn matches(args: &[Datum], insensitive: bool) -> Result<bool, ValueError> {
-    let options = Options { insensitive, ..Options::default() };
-    Ok(compile(text(&args[1])?, options)?.is_match(text(&args[0])?))
+    compile(text(&args[1])?, Options::case(insensitive))?.is_match(text(&args[0])?)
 }
 
 /// The options that a text of flags means.
@@ -39,47 +39,87 @@ fn no_global(options: Options, function: &str, instead: Option<&str>) -> Result<
     Ok(options)
 }
 
-/// The groups of one match, or all of it if it has none.
-pub(crate) fn groups(found: &regex::Captures<'_>) -> Datum {
-    let group = |group: Option<regex::Match<'_>>| group.map_or(Datum::Null, |group| Datum::text(group.as_str()));
-    let groups = if found.len() == 1 { vec![group(found.get(0))] } else { found.iter().skip(1).map(group).collect() };
-    Datum::Array(std::sync::Arc::new(repr::Array::vector(groups)))
+/// Matches in a text, one after the other; one that is empty may stand right behind another.
+struct Matches<'a> {
+    regular: Rc<Regular>,
+    text: Text<'a>,
+    from: usize,
+}
+
+impl<'a> Matches<'a> {
+    /// Those that begin at the character with this number, from one on, or behind it.
+    fn new(source: &'a str, pattern: &str, options: Options, start: usize) -> Result<Matches<'a>, ValueError> {
+        Ok(Matches { regular: compile(pattern, options)?, text: Text::new(source), from: start - 1 })
+    }
+
+    fn next(&mut self) -> Result<Option<Found>, ValueError> {
+        let found = self.regular.find(&self.text, self.from)?;
+        if let Some(found) = &found {
+            self.from = found.next();
+        }
+        Ok(found)
+    }
+
+    /// The groups of a match, or all of it if nothing captures.
+    fn groups(&self, found: &Found) -> Datum {
+        let shown =
+            |at: Option<(usize, usize)>| at.map_or(Datum::Null, |(from, to)| Datum::text(self.text.slice(from, to)));
+        let groups = if found.groups.is_empty() {
+            vec![shown(Some((found.begin, found.end)))]
+        } else {
+            found.groups.iter().map(|group| shown(*group)).collect()
+        };
+        Datum::Array(std::sync::Arc::new(repr::Array::vector(groups)))
+    }
+}
+
+/// The groups of the first match, or of each.
+pub(crate) fn all_groups(source: &str, pattern: &str, options: Options) -> Result<Vec<Datum>, ValueError> {
+    let mut matches = Matches::new(source, pattern, options, 1)?;
+    let mut all = Vec::new();
+    while let Some(found) = matches.next()? {
+        all.push(matches.groups(&found));
+        if !options.global {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 fn regexp_match(args: &[Datum]) -> Answer {
     let options = no_global(flags(args, 2)?, "regexp_match()", Some("regexp_matches"))?;
-    let regex = compile(text(&args[1])?, options)?;
-    Ok(regex.captures(text(&args[0])?).map_or(Datum::Null, |found| groups(&found)))
+    Ok(all_groups(text(&args[0])?, text(&args[1])?, options)?.pop().unwrap_or(Datum::Null))
 }
 
 fn regexp_replace(args: &[Datum], start: i32, nth: i32, options: Options) -> Answer {
     let (source, template) = (text(&args[0])?, text(&args[2])?);
-    let regex = compile(text(&args[1])?, options)?;
-    let (mut result, mut copied) = (String::with_capacity(source.len()), 0);
-    let from = byte_offset(source, positive(start, "start")?);
-    let mut seen = 0;
-    for found in regex.captures_iter(source) {
-        let whole = found.get(0).expect("group 0 always takes part");
-        if whole.start() < from {
-            continue;
-        }
+    let mut matches = Matches::new(source, text(&args[1])?, options, positive(start, "start")?)?;
+    let (mut result, mut copied, mut seen) = (String::with_capacity(source.len()), 0, 0);
+    while let Some(found) = matches.next()? {
         seen += 1;
         if nth != 0 && seen < nth {
             continue;
         }
-        result.push_str(&source[copied..whole.start()]);
-        expand(template, &found, &mut result);
-        copied = whole.end();
+        result.push_str(matches.text.slice(copied, found.begin));
+        expand(template, &found, &matches.text, &mut result);
+        copied = found.end;
+        poll::bytes(template.len())?;
+        if result.len() > super::text::BYTES_MAX {
+            return Err(super::text::too_long());
+        }
         if nth != 0 {
             break;
         }
     }
-    result.push_str(&source[copied..]);
+    if copied == 0 && result.is_empty() {
+        return string(source.to_owned());
+    }
+    result.push_str(matches.text.slice(copied, matches.text.length()));
     string(result)
 }
 
 /// `\1` … `\9` are groups, `\&` is the whole match, `\\` a backslash.
-fn expand(template: &str, found: &regex::Captures<'_>, result: &mut String) {
+fn expand(template: &str, found: &Found, text: &Text<'_>, result: &mut String) {
     let mut characters = template.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
@@ -87,11 +127,12 @@ fn expand(template: &str, found: &regex::Captures<'_>, result: &mut String) {
             continue;
         }
         match characters.next() {
-            Some('&') => result.push_str(&found[0]),
+            Some('&') => result.push_str(text.slice(found.begin, found.end)),
             Some('\\') => result.push('\\'),
             Some(digit @ '1'..='9') => {
-                let group = digit.to_digit(10).map_or(0, |digit| digit as usize);
-                result.push_str(found.get(group).map_or("", |group| group.as_str()));
+                let group =
+                    digit.to_digit(10).and_then(|digit| found.groups.get(digit as usize - 1)).copied().flatten();
+                result.push_str(group.map_or("", |(from, to)| text.slice(from, to)));
             }
             Some(other) => result.extend(['\\', other]),
             None => result.push('\\'),
@@ -106,60 +147,68 @@ fn positive(value: i32, name: &str) -> Result<usize, ValueError> {
         .ok_or_else(|| ValueError::new("22023", format!("invalid value for parameter \"{name}\": {value}")))
 }
 
-fn byte_offset(source: &str, start: usize) -> usize {
-    source
-        .char_indices()
-        .nth(start - 1)
-        .map_or(source.len() + usize::from(source.chars().count() < start - 1), |at| at.0)
-}
-
 /// Pieces between matches; an empty match at the ends or after a match splits nothing.
 pub(crate) fn split_pieces(args: &[Datum]) -> Result<Vec<Datum>, ValueError> {
     let options = no_global(flags(args, 2)?, "regexp_split_to_array()", None)?;
-    let source = text(&args[0])?;
-    let regex = compile(text(&args[1])?, options)?;
+    let mut matches = Matches::new(text(&args[0])?, text(&args[1])?, options, 1)?;
     let (mut pieces, mut from, mut last_end) = (Vec::new(), 0, 0);
-    for found in regex.find_iter(source) {
-        if found.is_empty() && (found.start() == last_end && found.start() == from && from != 0 || found.start() == 0) {
-            continue;
+    while let Some(found) = matches.next()? {
+        if found.begin < matches.text.length() && found.end > last_end {
+            pieces.push(Datum::text(matches.text.slice(from, found.begin)));
+            from = found.end;
         }
-        if found.is_empty() && found.start() == source.len() {
-            continue;
-        }
-        pieces.push(Datum::text(&source[from..found.start()]));
-        from = found.end();
-        last_end = found.end();
+        poll::step()?;
+        last_end = found.end;
     }
-    pieces.push(Datum::text(&source[from..]));
+    pieces.push(Datum::text(matches.text.slice(from, matches.text.length())));
     Ok(pieces)
 }
 
 fn substring_matching(source: &str, pattern: &str, options: Options) -> Answer {
-    let regex = compile(pattern, options)?;
-    let Some(found) = regex.captures(source) else { return Ok(Datum::Null) };
-    let group = if found.len() > 1 { found.get(1) } else { found.get(0) };
-    Ok(group.map_or(Datum::Null, |group| Datum::text(group.as_str())))
+    let mut matches = Matches::new(source, pattern, options, 1)?;
+    let Some(found) = matches.next()? else { return Ok(Datum::Null) };
+    let group = found.groups.first().copied().unwrap_or(Some((found.begin, found.end)));
+    Ok(group.map_or(Datum::Null, |(from, to)| Datum::text(matches.text.slice(from, to))))
 }
 
 fn count_matches(args: &[Datum]) -> Answer {
     let start = args.get(2).map_or(Ok(1), int4)?;
     let options = no_global(flags(args, 3)?, "regexp_count()", None)?;
-    let source = text(&args[0])?;
-    let from = byte_offset(source, positive(start, "start")?);
-    let count = compile(text(&args[1])?, options)?.find_iter(source).filter(|found| found.start() >= from).count();
-    Ok(Datum::Int4(i32::try_from(count).unwrap_or(i32::MAX)))
+    let mut matches = Matches::new(text(&args[0])?, text(&args[1])?, options, positive(start, "start")?)?;
+    let mut count = 0;
+    while matches.next()?.is_some() {
+        count += 1;
+    }
+    Ok(Datum::Int4(count))
 }
 
-/// The n-th match from a position on, and a group of it.
-fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Option<regex::Match<'a>>, ValueError> {
-    let source = text(&args[0])?;
-    let from = byte_offset(source, positive(args.get(2).map_or(Ok(1), int4)?, "start")?);
+/// The n-th match from a position on, or a group of it, and its text.
+fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Option<Part<'a>>, ValueError> {
+    let start = positive(args.get(2).map_or(Ok(1), int4)?, "start")?;
     let nth = positive(args.get(3).map_or(Ok(1), int4)?, "n")?;
     let group = usize::try_from(group)
         .map_err(|_| ValueError::new("22023", format!("invalid value for parameter \"subexpr\": {group}")))?;
-    let regex = compile(text(&args[1])?, options)?;
-    let mut found = regex.captures_iter(source).filter(|found| found.get(0).is_some_and(|all| all.start() >= from));
-    Ok(found.nth(nth - 1).and_then(|found| found.get(group)))
+    let mut matches = Matches::new(text(&args[0])?, text(&args[1])?, options, start)?;
+    for _ in 1..nth {
+        if matches.next()?.is_none() {
+            return Ok(None);
+        }
+    }
+    let Some(found) = matches.next()? else { return Ok(None) };
+    // Where nothing captures, the whole match is the first group.
+    let at = match group {
+        0 => Some((found.begin, found.end)),
+        1 if found.groups.is_empty() => Some((found.begin, found.end)),
+        group => found.groups.get(group - 1).copied().flatten(),
+    };
+    Ok(at.map(|(begin, end)| Part { text: matches.text, begin, end }))
+}
+
+/// A part of a text, in characters.
+struct Part<'a> {
+    text: Text<'a>,
+    begin: usize,
+    end: usize,
 }
 
 fn regexp_instr(args: &[Datum]) -> Answer {
@@ -170,18 +219,14 @@ fn regexp_instr(args: &[Datum]) -> Answer {
     };
     let options = no_global(flags(args, 5)?, "regexp_instr()", None)?;
     let group = args.get(6).map_or(Ok(0), int4)?;
-    let source = text(&args[0])?;
-    let place = nth_match(args, options, group)?.map_or(0, |found| {
-        let at = if end { found.end() } else { found.start() };
-        source[..at].chars().count() + 1
-    });
+    let place = nth_match(args, options, group)?.map_or(0, |part| if end { part.end } else { part.begin } + 1);
     Ok(Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX)))
 }
 
 fn regexp_substr(args: &[Datum]) -> Answer {
     let options = no_global(flags(args, 4)?, "regexp_substr()", None)?;
     let group = args.get(5).map_or(Ok(0), int4)?;
-    Ok(nth_match(args, options, group)?.map_or(Datum::Null, |found| Datum::text(found.as_str())))
+    Ok(nth_match(args, options, group)?.map_or(Datum::Null, |part| Datum::text(part.text.slice(part.begin, part.end))))
 }
 
 pub(crate) const FUNCTIONS: &[Definition] = &[
@@ -192,7 +237,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("regexp_match(text, text, text?) text[]", |_, a, _| regexp_match(a)),
     strict("regexp_like(text, text, text?) bool", |_, a, _| {
         let options = no_global(flags(a, 2)?, "regexp_like()", None)?;
-        truth(compile(text(&a[1])?, options)?.is_match(text(&a[0])?))
+        truth(compile(text(&a[1])?, options)?.is_match(text(&a[0])?)?)
     }),
     strict("regexp_count(text, text, int4?, text?) int4", |_, a, _| count_matches(a)),
     strict("regexp_instr(text, text, int4?, int4?, int4?, text?, int4?) int4", |_, a, _| regexp_instr(a)),

@@ -7,7 +7,7 @@ mod quote;
 
 use super::arguments::{boolean, int4, integer, string, text, text_array, truth, vector};
 use super::{Definition, lenient, strict};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 
 pub(crate) use quote::{parse_identifier, quote_identifier};
 
@@ -15,6 +15,9 @@ type Answer = Result<Datum, ValueError>;
 
 /// PostgreSQL's largest allocation.
 pub(super) const BYTES_MAX: usize = 0x3fff_ffff;
+
+/// A long text is made in pieces of about this size.
+const PIECE_BYTES: usize = 64 << 10;
 
 pub(super) fn too_long() -> ValueError {
     ValueError::new("54000", "requested length too large")
@@ -63,8 +66,35 @@ fn pad(source: &str, length: i32, fill: &str, at_left: bool) -> Answer {
     if count >= length || fill.is_empty() {
         return string(characters(source, 0, length));
     }
-    let padding: String = fill.chars().cycle().take(length - count).collect();
-    string(if at_left { padding + source } else { source.to_owned() + &padding })
+    // As often as it fits, and what is left of it.
+    let (missing, fill_count) = (length - count, fill.chars().count());
+    let rest = characters(fill, 0, missing % fill_count);
+    poll::room(2 * (source.len() + fill.len() * (missing / fill_count) + rest.len()))?;
+    let mut padded = String::with_capacity(source.len() + fill.len() * (missing / fill_count) + rest.len());
+    if !at_left {
+        padded.push_str(source);
+    }
+    push_repeated(&mut padded, fill, missing / fill_count)?;
+    padded.push_str(rest);
+    if at_left {
+        padded.push_str(source);
+    }
+    string(padded)
+}
+
+/// Appends a text so many times, some thousand bytes between two steps.
+fn push_repeated(result: &mut String, source: &str, times: usize) -> Result<(), ValueError> {
+    if source.is_empty() || times == 0 {
+        return Ok(());
+    }
+    let some = (PIECE_BYTES / source.len()).clamp(1, times);
+    let piece = source.repeat(some);
+    for _ in 0..times / some {
+        poll::bytes(piece.len())?;
+        result.push_str(&piece);
+    }
+    result.push_str(&piece[..source.len() * (times % some)]);
+    Ok(())
 }
 
 fn repeat(source: &str, times: i32) -> Answer {
@@ -72,7 +102,12 @@ fn repeat(source: &str, times: i32) -> Answer {
     if source.len().saturating_mul(times) > BYTES_MAX {
         return Err(too_long());
     }
-    string(source.repeat(times))
+    // The text, and the value that it becomes.
+    poll::room(source.len() * times)?;
+    poll::room((2 * source.len() * times).min(poll::VALUE_BYTES_MAX))?;
+    let mut repeated = String::with_capacity(source.len() * times);
+    push_repeated(&mut repeated, source, times)?;
+    string(repeated)
 }
 
 /// 1-based, 0 if absent.
@@ -92,10 +127,11 @@ fn trim_args(args: &[Datum], start: bool, end: bool) -> Answer {
     string(trim(text(&args[0])?, set, start, end))
 }
 
-fn initcap(source: &str) -> String {
+fn initcap(source: &str) -> Answer {
     let mut inside_word = false;
     let mut result = String::with_capacity(source.len());
     for character in source.chars() {
+        poll::step()?;
         if inside_word {
             result.extend(character.to_lowercase());
         } else {
@@ -103,7 +139,7 @@ fn initcap(source: &str) -> String {
         }
         inside_word = character.is_alphanumeric();
     }
-    result
+    string(result)
 }
 
 fn overlay(args: &[Datum]) -> Answer {
@@ -120,16 +156,37 @@ fn overlay(args: &[Datum]) -> Answer {
     string(format!("{before}{replacement}{after}"))
 }
 
-fn translate(source: &str, from: &str, to: &str) -> String {
+fn translate(source: &str, from: &str, to: &str) -> Answer {
+    poll::room_for::<char>(to.len())?;
     let to: Vec<char> = to.chars().collect();
     let mut result = String::with_capacity(source.len());
     for character in source.chars() {
+        poll::bytes(from.len())?;
         match from.chars().position(|candidate| candidate == character) {
             Some(place) => result.extend(to.get(place)),
             None => result.push(character),
         }
     }
-    result
+    string(result)
+}
+
+fn replace(source: &str, from: &str, to: &str) -> Answer {
+    if from.is_empty() {
+        return string(source);
+    }
+    let mut result = String::new();
+    for (number, part) in source.split(from).enumerate() {
+        if number > 0 {
+            result.push_str(to);
+        }
+        result.push_str(part);
+        poll::bytes(part.len() + to.len())?;
+        if result.len() > BYTES_MAX {
+            return Err(too_long());
+        }
+    }
+    poll::room(result.len())?;
+    string(result)
 }
 
 fn split_part(source: &str, delimiter: &str, field: i32) -> Answer {
@@ -143,7 +200,11 @@ fn split_part(source: &str, delimiter: &str, field: i32) -> Answer {
     let found = if field > 0 {
         source.split(delimiter).nth(wanted)
     } else {
-        let parts: Vec<&str> = source.split(delimiter).collect();
+        let mut parts: Vec<&str> = Vec::new();
+        for part in source.split(delimiter) {
+            poll::step()?;
+            parts.push(part);
+        }
         parts.len().checked_sub(wanted + 1).map(|place| parts[place])
     };
     string(found.unwrap_or(""))
@@ -163,14 +224,24 @@ pub(crate) fn split(args: &[Datum]) -> Result<Option<Vec<Datum>>, ValueError> {
     if source.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    Ok(Some(if args[1].is_null() {
-        source.chars().map(|character| piece(character.encode_utf8(&mut [0; 4]))).collect()
+    let mut pieces = Vec::new();
+    if args[1].is_null() {
+        for character in source.chars() {
+            poll::step()?;
+            pieces.push(piece(character.encode_utf8(&mut [0; 4])));
+        }
     } else {
         match text(&args[1])? {
-            "" => vec![piece(source)],
-            delimiter => source.split(delimiter).map(piece).collect(),
+            "" => pieces.push(piece(source)),
+            delimiter => {
+                for part in source.split(delimiter) {
+                    poll::bytes(part.len())?;
+                    pieces.push(piece(part));
+                }
+            }
         }
-    }))
+    }
+    Ok(Some(pieces))
 }
 
 fn string_to_array(args: &[Datum]) -> Answer {
@@ -182,7 +253,16 @@ fn concat_ws(args: &[Datum]) -> Answer {
         return Ok(Datum::Null);
     }
     let pieces: Vec<&str> = args[1..].iter().filter(|arg| !arg.is_null()).map(text).collect::<Result<_, _>>()?;
-    string(pieces.join(text(&args[0])?))
+    joined(&pieces, text(&args[0])?)
+}
+
+fn joined(pieces: &[&str], between: &str) -> Answer {
+    let bytes = pieces.iter().map(|piece| piece.len() + between.len()).sum::<usize>();
+    if bytes > BYTES_MAX {
+        return Err(too_long());
+    }
+    poll::room(bytes)?;
+    string(pieces.join(between))
 }
 
 fn concat(args: &[Datum]) -> Answer {
@@ -223,7 +303,7 @@ fn array_to_string(args: &[Datum]) -> Answer {
     };
     let pieces = text_array(&args[0])?;
     let pieces: Vec<&str> = pieces.into_iter().filter_map(|piece| piece.or(null)).collect();
-    string(pieces.join(text(&args[1])?))
+    joined(&pieces, text(&args[1])?)
 }
 
 /// The comparison functions that `LIKE` patterns with wildcards only at the end need.
@@ -249,7 +329,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
         let source = text(&a[0])?;
         string(if source.is_ascii() { source.to_ascii_uppercase() } else { source.to_uppercase() })
     }),
-    strict("initcap(text) text", |_, a, _| string(initcap(text(&a[0])?))),
+    strict("initcap(text) text", |_, a, _| initcap(text(&a[0])?)),
     strict("btrim(text, text?) text", |_, a, _| trim_args(a, true, true)),
     strict("ltrim(text, text?) text", |_, a, _| trim_args(a, true, false)),
     strict("rtrim(text, text?) text", |_, a, _| trim_args(a, false, true)),
@@ -267,9 +347,9 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("overlay(text, text, int4, int4?) text", |_, a, _| overlay(a)),
     strict("replace(text, text, text) text", |_, a, _| {
         let (source, from) = (text(&a[0])?, text(&a[1])?);
-        string(if from.is_empty() { source.to_owned() } else { source.replace(from, text(&a[2])?) })
+        replace(source, from, text(&a[2])?)
     }),
-    strict("translate(text, text, text) text", |_, a, _| string(translate(text(&a[0])?, text(&a[1])?, text(&a[2])?))),
+    strict("translate(text, text, text) text", |_, a, _| translate(text(&a[0])?, text(&a[1])?, text(&a[2])?)),
     strict("repeat(text, int4) text", |_, a, _| repeat(text(&a[0])?, int4(&a[1])?)),
     strict("reverse(text) text", |_, a, _| string(text(&a[0])?.chars().rev().collect::<String>())),
     strict("left(text, int4) text", |_, a, _| string(left(text(&a[0])?, integer(&a[1])?))),

@@ -2,7 +2,7 @@
 
 use super::{Definition, TableRows, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
-use crate::scalar::func::{compile, find_sequence, groups, options, split, split_pieces};
+use crate::scalar::func::{all_groups, find_sequence, options, split, split_pieces};
 use repr::{Datum, ValueError};
 use sqlparser::keywords::ALL_KEYWORDS;
 use std::sync::Arc;
@@ -20,10 +20,7 @@ fn unnest(args: &[Datum]) -> Rows {
 
 fn matches(args: &[Datum]) -> Rows {
     let options = args.get(2).map_or_else(|| options(""), |flags| options(text(flags)?))?;
-    let regex = compile(text(&args[1])?, options)?;
-    let found = regex.captures_iter(text(&args[0])?);
-    let limit = if options.global { usize::MAX } else { 1 };
-    column(found.take(limit).map(|found| groups(&found)).collect())
+    column(all_groups(text(&args[0])?, text(&args[1])?, options)?)
 }
 
 /// An array's elements with their places: what information_schema's views are built on.

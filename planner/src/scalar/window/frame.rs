@@ -2,7 +2,7 @@
 
 use crate::scalar::func::shift_by;
 use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, Order};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 use std::ops::Range;
 
 /// A sorted partition and its groups of peers.
@@ -16,9 +16,10 @@ pub(super) struct Peers<'a> {
 }
 
 impl<'a> Peers<'a> {
-    pub(super) fn new(rows: &'a [Vec<Datum>], order: &'a [Order]) -> Peers<'a> {
+    pub(super) fn new(rows: &'a [Vec<Datum>], order: &'a [Order]) -> Result<Peers<'a>, ValueError> {
         let mut peers = Peers { rows, order, group_of: Vec::with_capacity(rows.len()), groups: Vec::new() };
         for index in 0..rows.len() {
+            poll::step()?;
             let same =
                 index > 0 && order.iter().all(|item| rows[index - 1][item.column].sql_eq(&rows[index][item.column]));
             if !same {
@@ -29,7 +30,7 @@ impl<'a> Peers<'a> {
                 group.end = index + 1;
             }
         }
-        peers
+        Ok(peers)
     }
 
     /// The rows of the frame of row `index`, in order, as disjoint ranges.
@@ -104,9 +105,10 @@ impl<'a> Peers<'a> {
             return Ok(if start { group.start } else { group.end });
         }
         let limit = shift_by(current, offset, following != order.descending)?;
-        let first = (0..self.rows.len()).position(|row| !key(row).is_null()).unwrap_or(0);
-        let nulls = self.rows.len() - self.rows.iter().filter(|row| !row[order.column].is_null()).count();
-        let last = if first > 0 { self.rows.len() } else { self.rows.len() - nulls };
+        // NULLs stand together, at one end.
+        let is_null = |row: &Vec<Datum>| row[order.column].is_null();
+        let first = if self.rows.first().is_some_and(is_null) { self.rows.partition_point(is_null) } else { 0 };
+        let last = first + self.rows[first..].partition_point(|row| !is_null(row));
         let before = |row: &Vec<Datum>| {
             let compared = row[order.column].sql_cmp(&limit);
             let compared = if order.descending { compared.reverse() } else { compared };

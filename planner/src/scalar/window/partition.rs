@@ -4,7 +4,7 @@ use super::WindowFunctionKind;
 use super::frame::Peers;
 use crate::scalar::aggregate::{Accumulable, Contribution};
 use crate::scalar::{Aggregate, EvalContext, Order, WindowCall, WindowKind};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 use std::ops::Range;
 
 /// The values of all calls for each row: one list per row, in the order of `calls`.
@@ -16,14 +16,16 @@ pub fn evaluate_partition(
     calls: &[WindowCall],
     ctx: &EvalContext,
 ) -> Result<Vec<Vec<Datum>>, ValueError> {
-    let peers = Peers::new(rows, order);
-    let mut values: Vec<Vec<Datum>> = vec![Vec::with_capacity(calls.len()); rows.len()];
+    let peers = Peers::new(rows, order)?;
+    poll::room(rows.len() * (size_of::<Vec<Datum>>() + calls.len() * size_of::<Datum>()))?;
+    let mut values: Vec<Vec<Datum>> = rows.iter().map(|_| Vec::with_capacity(calls.len())).collect();
     for call in calls {
         let column = match call.function {
             WindowKind::Function(function) => proper(function.kind, rows, &peers, call, ctx)?,
             WindowKind::Aggregate(aggregate) => over_frames(aggregate, rows, &peers, call, ctx)?,
         };
         for (row, value) in values.iter_mut().zip(column) {
+            poll::step()?;
             row.push(value);
         }
     }
@@ -45,7 +47,9 @@ fn proper(
     };
     let group = |row: usize| &peers.groups[peers.group_of[row]];
     let share = |part: usize, of: usize| Datum::Float8(if of == 0 { 0.0 } else { part as f64 / of as f64 });
-    let each = |value: &dyn Fn(usize) -> Result<Datum, ValueError>| (0..count).map(value).collect();
+    let each = |value: &dyn Fn(usize) -> Result<Datum, ValueError>| {
+        (0..count).map(|row| poll::step().and_then(|()| value(row))).collect()
+    };
     match kind {
         WindowFunctionKind::RowNumber => each(&|row| Ok(Datum::Int8(row as i64 + 1))),
         WindowFunctionKind::Rank => each(&|row| Ok(Datum::Int8(group(row).start as i64 + 1))),
@@ -116,6 +120,7 @@ fn over_frames(
     // What each row contributes; `None` for rows that are left out.
     let mut inputs: Vec<Option<Vec<Datum>>> = Vec::with_capacity(rows.len());
     for row in rows {
+        poll::step()?;
         let passes = call.filter.as_ref().map_or(Ok(true), |filter| filter.holds(row, ctx))?;
         let args = call.args.iter().map(|arg| arg.eval(row, ctx)).collect::<Result<Vec<_>, _>>()?;
         let left_out = !passes || (aggregate.skips_nulls && args.iter().any(Datum::is_null));
@@ -129,7 +134,7 @@ fn over_frames(
             .iter()
             .flat_map(|range| &inputs[range.clone()])
             .filter_map(|input| input.as_ref().map(|args| (args.as_slice(), 1)));
-        (aggregate.evaluate)(ctx, &mut items, &call.result)
+        aggregate.evaluate(ctx, &mut items, &call.result)
     };
     let mut values: Vec<Datum> = Vec::with_capacity(rows.len());
     let mut last: Option<Vec<Range<usize>>> = None;
@@ -149,10 +154,11 @@ fn over_frames(
             (Some(more), Some(value)) if composes(aggregate) => {
                 let parts = [[value.clone()], [over(std::slice::from_ref(&more))?]];
                 let mut items = parts.iter().filter(|part| !part[0].is_null()).map(|part| (part.as_slice(), 1));
-                (aggregate.evaluate)(ctx, &mut items, &call.result)?
+                aggregate.evaluate(ctx, &mut items, &call.result)?
             }
             _ => over(&frame)?,
         };
+        poll::bytes(value.bytes())?;
         values.push(value);
         last = Some(frame);
     }
@@ -176,6 +182,7 @@ fn by_prefix_sums(
     let mut total = Contribution::default();
     prefixes.push(total);
     for input in inputs {
+        poll::step()?;
         if let Some(args) = input {
             let one = (accumulable.contribution)(args)?;
             total.count += one.count;
@@ -185,6 +192,7 @@ fn by_prefix_sums(
     }
     (0..inputs.len())
         .map(|row| {
+            poll::step()?;
             let mut sum = Contribution::default();
             for range in peers.frame(&call.frame, row)? {
                 let (low, high) = (prefixes[range.start], prefixes[range.end]);

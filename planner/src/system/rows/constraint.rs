@@ -4,6 +4,7 @@ use super::{PUBLIC, Rows, Source, array, flag, small, text};
 use crate::catalog::{ConstraintName, ReferentialAction, Table};
 use crate::ownership::quote_identifier;
 use crate::resolve::ddl::security_labels;
+use crate::system::shown::Shown;
 use repr::{ColumnIndex, Datum};
 
 fn action(action: ReferentialAction) -> &'static str {
@@ -40,6 +41,7 @@ fn base(table: &Table, constraint: &ConstraintName, kind: &str) -> Vec<(&'static
 
 impl Source<'_> {
     pub(super) fn constraints(&self, rows: &mut Rows) {
+        let shown = Shown::new(self.environment);
         for table in self.catalog.relations.values() {
             for index in &table.indexes {
                 let Some(constraint) = &index.constraint else { continue };
@@ -51,7 +53,7 @@ impl Source<'_> {
             }
             for check in &table.checks {
                 let mut values = base(table, &check.constraint, "c");
-                values.push(("conbin", text(&check.expression)));
+                values.push(("conbin", text(&shown.expression(table, &check.expression, false))));
                 values.extend(NO_ACTIONS.map(|name| (name, text(" "))));
                 rows.add(&values);
             }

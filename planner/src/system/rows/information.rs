@@ -1,9 +1,9 @@
 //! information_schema: tables, columns, constraints, schemata, sequences.
 
-use super::object::default_text;
 use super::{Rows, Source, optional, text};
-use crate::catalog::{Column, DefaultValue, ReferentialAction, Table};
+use crate::catalog::{Check, Column, DefaultValue, ReferentialAction, Table};
 use crate::ownership::blanking;
+use crate::system::shown::Shown;
 use repr::{Datum, ScalarType};
 
 fn yes(value: bool) -> Datum {
@@ -41,10 +41,12 @@ impl Source<'_> {
             "tables" => self.information_tables(&database, rows),
             "columns" => {
                 let blanked = blanking::all_blanked(self.catalog);
+                let shown = Shown::new(self.environment);
                 for table in self.catalog.relations.values().filter(|table| !table.is_maintained()) {
                     for (ordinal, (place, column)) in table.live_columns().enumerate() {
                         let nullable = column.column_type.nullable || blanked.contains(&(table.id, place));
-                        self.information_column(&database, table, ordinal, (column, nullable), rows);
+                        let default = shown.default(table, column);
+                        self.information_column(&database, table, ordinal, (column, nullable, default), rows);
                     }
                 }
             }
@@ -145,7 +147,7 @@ impl Source<'_> {
         database: &str,
         table: &Table,
         ordinal: usize,
-        (column, nullable): (&Column, bool),
+        (column, nullable, default): (&Column, bool, Option<String>),
         rows: &mut Rows,
     ) {
         let scalar = &column.column_type.scalar;
@@ -166,15 +168,16 @@ impl Source<'_> {
             }
             other => (other.format_type(-1), "pg_catalog", other.type_name()),
         };
-        let generated = match &column.default {
-            Some(DefaultValue::Generated(expression)) => Some(expression.as_str()),
-            Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Identity { .. }) | None => None,
+        let (default, generated) = match &column.default {
+            Some(DefaultValue::Generated(_)) => (None, default),
+            Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Identity { .. }) | None => {
+                (default, None)
+            }
         };
         let identity = match &column.default {
             Some(DefaultValue::Identity { always, .. }) => Some(if *always { "ALWAYS" } else { "BY DEFAULT" }),
             Some(DefaultValue::Expr(_) | DefaultValue::Serial(_) | DefaultValue::Generated(_)) | None => None,
         };
-        let default = if generated.is_some() { None } else { default_text(self, column) };
         let length = match scalar {
             ScalarType::Varchar | ScalarType::Bpchar if modifier >= 4 => Datum::Int4(modifier - 4),
             _ => Datum::Null,
@@ -208,7 +211,7 @@ impl Source<'_> {
             ("is_identity", yes(identity.is_some())),
             ("identity_generation", optional(identity)),
             ("is_generated", text(if generated.is_some() { "ALWAYS" } else { "NEVER" })),
-            ("generation_expression", optional(generated)),
+            ("generation_expression", optional(generated.as_deref())),
             ("is_updatable", yes(table.is_stored())),
         ]);
     }
@@ -264,10 +267,15 @@ impl Source<'_> {
                 _ => {}
             }
         }
+        let shown = Shown::new(self.environment);
+        let shown_check =
+            |table: &Table, check: &Check| format!("({})", shown.expression(table, &check.expression, false));
         for check in &table.checks {
             match view {
                 "table_constraints" => row(rows, &check.constraint.name, &in_table("CHECK", false, false)),
-                "check_constraints" => row(rows, &check.constraint.name, &[("check_clause", text(&check.expression))]),
+                "check_constraints" => {
+                    row(rows, &check.constraint.name, &[("check_clause", text(&shown_check(table, check)))])
+                }
                 _ => {}
             }
         }

@@ -2,13 +2,12 @@
 
 use super::super::comments::comments;
 use super::super::schemas::{DOGWOOD, EXTENSION, INFORMATION_SCHEMA};
-use super::{BTREE, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, small, text, vector};
+use super::{BTREE, HASH, HEAP, OWNER, PG_CATALOG, PUBLIC, Rows, Source, flag, small, text, vector};
 use crate::catalog::{Column, DefaultValue, Index, Table};
 use crate::ownership::blanking;
-use crate::scalar::env::names::CatalogNames;
-use crate::system::{SystemRelation, relations};
+use crate::system::shown::Shown;
+use crate::system::{SystemRelation, opclass, relations};
 use repr::{ColumnType, Datum, ScalarType};
-use std::sync::Arc;
 
 /// OID of the relation pg_class, of things that hang on tables.
 const PG_CLASS: u32 = 1259;
@@ -34,20 +33,6 @@ pub(super) fn rule_id(view: &Table) -> u32 {
 fn default_id(table: &Table, column: usize) -> u32 {
     // Above all OIDs that are handed out one by one, and stable.
     0x8000_0000 | (table.id.0 << 11) | (column as u32 & 0x7ff)
-}
-
-/// What pg_get_expr shows of a column's default.
-pub(super) fn default_text(source: &Source<'_>, column: &Column) -> Option<String> {
-    match &column.default {
-        Some(DefaultValue::Expr(expression) | DefaultValue::Generated(expression)) => Some(expression.clone()),
-        Some(DefaultValue::Serial(sequence)) => {
-            let path = source.environment.setting("search_path");
-            let names = CatalogNames::new(Arc::clone(source.environment.catalog()), path.as_deref());
-            let name = source.catalog.sequences.get(sequence).map(|found| names.spelled(&found.name))?;
-            Some(format!("nextval('{name}'::regclass)"))
-        }
-        Some(DefaultValue::Identity { .. }) | None => None,
-    }
 }
 
 pub(super) fn schema_id(relation: &SystemRelation) -> u32 {
@@ -121,7 +106,9 @@ impl Source<'_> {
             ];
             class(rows, table.id.0, &table.name, PUBLIC, kind, &more);
             for index in shown_indexes(table) {
-                let more = [("relnatts", small(index.columns.len())), ("relam", Datum::Oid(BTREE))];
+                let columns = index.columns.len() + index.declared.include.len();
+                let method = if index.declared.hash { HASH } else { BTREE };
+                let more = [("relnatts", small(columns)), ("relam", Datum::Oid(method))];
                 class(rows, index.id.0, &index.name, PUBLIC, "i", &more);
             }
         }
@@ -131,6 +118,7 @@ impl Source<'_> {
     }
 
     pub(super) fn attributes(&self, rows: &mut Rows) {
+        let shown = Shown::new(self.environment);
         for relation in relations() {
             for (place, column) in relation.columns.iter().enumerate() {
                 attribute(rows, relation.id.0, place, column.name, &ColumnType::nullable(column.scalar.clone()), &[]);
@@ -152,17 +140,14 @@ impl Source<'_> {
                     Some(DefaultValue::Identity { always, .. }) => {
                         more.push(("attidentity", text(if *always { "a" } else { "d" })))
                     }
-                    Some(DefaultValue::Generated(_)) => {
-                        more.push(("attgenerated", text("s")));
-                        more.push(("atthasdef", flag(true)));
-                    }
-                    Some(DefaultValue::Expr(_) | DefaultValue::Serial(_)) => more.push(("atthasdef", flag(true))),
-                    None => {}
+                    Some(DefaultValue::Generated(_)) => more.push(("attgenerated", text("s"))),
+                    Some(DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => {}
                 }
+                more.push(("atthasdef", flag(shown.default(table, column).is_some())));
                 attribute(rows, table.id.0, place, &column.name, &column.column_type, &more);
             }
             for index in shown_indexes(table) {
-                for (place, &column) in index.columns.iter().enumerate() {
+                for (place, &column) in index.declared.all_columns(&index.columns).iter().enumerate() {
                     let column = &table.columns[column];
                     attribute(rows, index.id.0, place, &column.name, &column.column_type, &[]);
                 }
@@ -171,9 +156,10 @@ impl Source<'_> {
     }
 
     pub(super) fn defaults(&self, rows: &mut Rows) {
+        let shown = Shown::new(self.environment);
         for table in self.catalog.relations.values() {
             for (place, column) in table.live_columns() {
-                if let Some(expression) = default_text(self, column) {
+                if let Some(expression) = shown.default(table, column) {
                     rows.add(&[
                         ("oid", Datum::Oid(default_id(table, place))),
                         ("adrelid", Datum::Oid(table.id.0)),
@@ -190,10 +176,31 @@ impl Source<'_> {
             for index in shown_indexes(table) {
                 let primary = table.primary_key == Some(index.id);
                 let columns: Vec<&Column> = index.columns.iter().map(|&column| &table.columns[column]).collect();
+                let all = index.declared.all_columns(&index.columns);
+                let by_column = |value: &dyn Fn(usize, &Column) -> Datum| {
+                    vector(columns.iter().enumerate().map(|(place, column)| value(place, column)).collect())
+                };
+                let option = |place: usize, _: &Column| {
+                    let declared = index.declared.column(place);
+                    Datum::Int2(i16::from(declared.descending) + 2 * i16::from(declared.nulls_first))
+                };
+                let class = |place: usize, column: &Column| {
+                    let method = if index.declared.hash { "hash" } else { "btree" };
+                    let found = match &index.declared.column(place).class {
+                        Some(name) => opclass::find(method, name),
+                        None => opclass::default(method, &column.column_type.scalar),
+                    };
+                    Datum::Oid(found.map_or(0, |found| found.oid))
+                };
+                let collated = |place: usize, column: &Column| match index.declared.column(place).collation.as_deref() {
+                    Some("C") => Datum::Oid(950),
+                    Some("POSIX") => Datum::Oid(951),
+                    _ => Datum::Oid(collation(&column.column_type.scalar)),
+                };
                 rows.add(&[
                     ("indexrelid", Datum::Oid(index.id.0)),
                     ("indrelid", Datum::Oid(table.id.0)),
-                    ("indnatts", small(columns.len())),
+                    ("indnatts", small(all.len())),
                     ("indnkeyatts", small(columns.len())),
                     ("indisunique", flag(index.unique)),
                     ("indisprimary", flag(primary)),
@@ -201,17 +208,28 @@ impl Source<'_> {
                     ("indisvalid", flag(true)),
                     ("indisready", flag(true)),
                     ("indislive", flag(true)),
-                    ("indkey", vector(index.columns.iter().map(|&column| small(column + 1)).collect())),
-                    (
-                        "indcollation",
-                        vector(
-                            columns.iter().map(|column| Datum::Oid(collation(&column.column_type.scalar))).collect(),
-                        ),
-                    ),
-                    ("indclass", vector(columns.iter().map(|_| Datum::Oid(0)).collect())),
-                    ("indoption", vector(columns.iter().map(|_| Datum::Int2(0)).collect())),
+                    ("indkey", vector(all.iter().map(|&column| small(column + 1)).collect())),
+                    ("indcollation", by_column(&collated)),
+                    ("indclass", by_column(&class)),
+                    ("indoption", by_column(&option)),
                 ]);
             }
+        }
+    }
+
+    pub(super) fn operator_classes(&self, rows: &mut Rows) {
+        for class in opclass::CLASSES {
+            rows.add(&[
+                ("oid", Datum::Oid(class.oid)),
+                ("opcmethod", Datum::Oid(if class.method == "hash" { HASH } else { BTREE })),
+                ("opcname", text(class.name)),
+                ("opcnamespace", Datum::Oid(PG_CATALOG)),
+                ("opcowner", Datum::Oid(OWNER)),
+                ("opcfamily", Datum::Oid(class.family)),
+                ("opcintype", Datum::Oid(class.input)),
+                ("opcdefault", flag(class.is_default)),
+                ("opckeytype", Datum::Oid(class.key)),
+            ]);
         }
     }
 
@@ -316,9 +334,10 @@ impl Source<'_> {
 impl Source<'_> {
     /// A default hangs on its column, and needs its sequence: pg_dump makes the three in that order.
     fn default_dependencies(&self, rows: &mut Rows) {
+        let shown = Shown::new(self.environment);
         for table in self.catalog.relations.values() {
             for (place, column) in table.columns.iter().enumerate() {
-                if default_text(self, column).is_none() {
+                if shown.default(table, column).is_none() {
                     continue;
                 }
                 let mut row = |relation: u32, number: usize, kind: &str| {

@@ -1,10 +1,11 @@
 //! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
 
 use super::super::schemas::{DOGWOOD, EXTENSION};
-use super::{BTREE, DATABASE, HEAP, OWNER, PG_CATALOG, Rows, Source, flag, optional, small, text};
+use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, flag, optional, small, text};
 use crate::scalar::env::names::SCHEMAS;
 use crate::scalar::registry;
-use repr::Datum;
+use repr::{Array, Datum, ScalarType};
+use std::sync::Arc;
 
 /// Settings that pg_settings shows, if the session has them.
 const SETTINGS: [&str; 26] = [
@@ -54,7 +55,8 @@ impl Source<'_> {
     }
 
     pub(super) fn access_methods(&self, rows: &mut Rows) {
-        for (id, name, handler, kind) in [(HEAP, "heap", 3, "t"), (BTREE, "btree", 330, "i")] {
+        for (id, name, handler, kind) in [(HEAP, "heap", 3, "t"), (BTREE, "btree", 330, "i"), (HASH, "hash", 331, "i")]
+        {
             rows.add(&[
                 ("oid", Datum::Oid(id)),
                 ("amname", text(name)),
@@ -181,6 +183,26 @@ impl Source<'_> {
                 ("pronargs", small(0)),
                 ("proargtypes", super::vector(Vec::new())),
                 ("prosrc", text(name)),
+            ]);
+        }
+    }
+
+    /// This session's. PostgreSQL's generic plans are those that are made without values, as all are here.
+    pub(super) fn prepared_statements(&self, rows: &mut Rows) {
+        let types = |types: &[ScalarType]| {
+            let oids = types.iter().map(|scalar| Datum::Oid(scalar.oid())).collect();
+            Datum::Array(Arc::new(Array::vector(oids)))
+        };
+        for listed in self.environment.prepared_statements() {
+            rows.add(&[
+                ("name", text(&listed.name)),
+                ("statement", text(&listed.text)),
+                ("prepare_time", Datum::Timestamptz(listed.made_at)),
+                ("parameter_types", types(&listed.parameter_types)),
+                ("result_types", listed.result_types.as_deref().map_or(Datum::Null, types)),
+                ("from_sql", flag(listed.from_sql)),
+                ("generic_plans", Datum::Int8(listed.executions)),
+                ("custom_plans", Datum::Int8(0)),
             ]);
         }
     }

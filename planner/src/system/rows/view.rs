@@ -2,22 +2,8 @@
 
 use super::object::shown_indexes;
 use super::{Rows, Source, flag, text};
-use crate::catalog::{Index, Table};
-use crate::ownership::quote_identifier;
+use crate::system::shown::Shown;
 use repr::Datum;
-
-/// CREATE INDEX as pg_get_indexdef shows it.
-fn index_definition(table: &Table, index: &Index) -> String {
-    let unique = if index.unique { "UNIQUE " } else { "" };
-    let columns: Vec<String> =
-        index.columns.iter().map(|&column| quote_identifier(&table.columns[column].name)).collect();
-    format!(
-        "CREATE {unique}INDEX {} ON public.{} USING btree ({})",
-        quote_identifier(&index.name),
-        quote_identifier(&table.name),
-        columns.join(", ")
-    )
-}
 
 impl Source<'_> {
     pub(super) fn tables_view(&self, rows: &mut Rows) {
@@ -77,13 +63,14 @@ impl Source<'_> {
     }
 
     pub(super) fn indexes_view(&self, rows: &mut Rows) {
+        let shown = Shown::new(self.environment);
         for table in self.catalog.relations.values() {
             for index in shown_indexes(table) {
                 rows.add(&[
                     ("schemaname", text("public")),
                     ("tablename", text(&table.name)),
                     ("indexname", text(&index.name)),
-                    ("indexdef", text(&index_definition(table, index))),
+                    ("indexdef", text(&shown.index(table, index, false))),
                 ]);
             }
         }

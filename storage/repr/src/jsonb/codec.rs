@@ -3,7 +3,7 @@
 //! The reader refuses what PostgreSQL refuses, with its SQLSTATEs, and never recurses deeper than `MAX_DEPTH`.
 
 use super::{Jsonb, MAX_DEPTH};
-use crate::ValueError;
+use crate::{ValueError, poll};
 use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -100,6 +100,7 @@ impl Reader<'_> {
                 ..ValueError::new("54001", "stack depth limit exceeded")
             });
         }
+        poll::step()?;
         self.blanks();
         match self.peek() {
             Some(b'{') => self.object(depth),
@@ -355,6 +356,7 @@ impl Jsonb {
             Jsonb::Array(elements) => {
                 out.push('[');
                 for (place, element) in elements.iter().enumerate() {
+                    poll::step_or_unwind();
                     out.push_str(if place > 0 { ", " } else { "" });
                     element.write_text(out);
                 }
@@ -363,6 +365,7 @@ impl Jsonb {
             Jsonb::Object(pairs) => {
                 out.push('{');
                 for (place, (key, value)) in pairs.iter().enumerate() {
+                    poll::step_or_unwind();
                     out.push_str(if place > 0 { ", " } else { "" });
                     write_string(out, key);
                     out.push_str(": ");
@@ -389,6 +392,7 @@ impl Jsonb {
             Jsonb::Array(elements) => {
                 out.push('[');
                 for (place, element) in elements.iter().enumerate() {
+                    poll::step_or_unwind();
                     out.push_str(if place > 0 { "," } else { "" });
                     line(out, depth + 1);
                     element.write_pretty(out, depth + 1);
@@ -399,6 +403,7 @@ impl Jsonb {
             Jsonb::Object(pairs) => {
                 out.push('{');
                 for (place, (key, value)) in pairs.iter().enumerate() {
+                    poll::step_or_unwind();
                     out.push_str(if place > 0 { "," } else { "" });
                     line(out, depth + 1);
                     write_string(out, key);

@@ -1,7 +1,7 @@
 //! Sums, products and quotients of `numeric`, with the scales that PostgreSQL gives results.
 
 use super::{Numeric, digit_count, divide_rounding, power_of_ten, round_scaled};
-use crate::ValueError;
+use crate::{ValueError, poll};
 use num_bigint::BigInt;
 use num_traits::{ToPrimitive, Zero};
 
@@ -134,6 +134,7 @@ impl Numeric {
         }
         let mut product = BigInt::from(1);
         for factor in 2..=n {
+            poll::steps(16)?;
             product *= factor;
         }
         Numeric::new(product, 0)

@@ -87,6 +87,11 @@ impl FromStr for Numeric {
         if exponent.abs() >= i64::from(i32::MAX) / 2 {
             return Err(overflow());
         }
+        // More digits than a number can have, whatever the exponent makes of them, take long to read.
+        let digits = whole.trim_start_matches('0').len() + fraction.len();
+        if digits > 2 * (WEIGHT_DIGITS_MAX + SCALE_MAX) {
+            return Err(overflow());
+        }
         let unscaled = parse_digits(whole, fraction);
         let unscaled = if negative { -unscaled } else { unscaled };
         finish(unscaled, fraction.len() as i64 - exponent)

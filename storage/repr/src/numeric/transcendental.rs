@@ -5,7 +5,7 @@
 
 use super::arithmetic::{DISPLAY_SCALE_MAX, SIGNIFICANT_DIGITS_MIN, leading_digit, product, quotient};
 use super::{Numeric, digit_count, overflow, power_of_ten, round_scaled};
-use crate::ValueError;
+use crate::{ValueError, poll};
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
@@ -215,6 +215,7 @@ fn power_integer(base: (&BigInt, u16), exponent: i32) -> Result<Numeric, ValueEr
     let (mut square, mut square_scale) = (unscaled.clone(), scale);
     let (mut result, mut at) = (one.clone(), 0i64);
     loop {
+        poll::steps(64)?;
         if bits & 1 == 1 {
             (result, at) = shorten(&result * &square, at + square_scale);
         }

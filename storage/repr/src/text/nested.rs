@@ -1,7 +1,7 @@
 //! Text of arrays, vectors and composite values, with PostgreSQL's quoting.
 
 use super::{TextContext, parse, write_text};
-use crate::{Array, Datum, ScalarType, ValueError};
+use crate::{Array, Datum, ScalarType, ValueError, poll};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -233,6 +233,7 @@ impl ArrayReader<'_> {
         } else {
             parse(self.element, self.modifier, &text, self.context)?
         };
+        poll::bytes(text.len())?;
         self.elements.push(datum);
         Ok(())
     }
@@ -276,9 +277,12 @@ impl ArrayReader<'_> {
 pub(super) fn parse_vector(scalar: &ScalarType, text: &str) -> Result<Datum, ValueError> {
     let elements = text
         .split_ascii_whitespace()
-        .map(|word| match scalar {
-            ScalarType::Int2Vector => super::parse_int(word, "smallint").map(Datum::Int2),
-            _ => super::scalar::parse_oid(word, "oid").map(Datum::Oid),
+        .map(|word| {
+            poll::step()?;
+            match scalar {
+                ScalarType::Int2Vector => super::parse_int(word, "smallint").map(Datum::Int2),
+                _ => super::scalar::parse_oid(word, "oid").map(Datum::Oid),
+            }
         })
         .collect::<Result<Vec<Datum>, ValueError>>()?;
     let dimensions = vec![(elements.len(), 0)];
@@ -320,6 +324,7 @@ fn write_dimension(
     out.push('{');
     let length = array.dimensions.get(depth).map_or(0, |(length, _)| *length);
     for place in 0..length {
+        poll::step_or_unwind();
         out.push_str(if place > 0 { "," } else { "" });
         if depth + 1 < array.dimensions.len() {
             write_dimension(out, array, depth + 1, next, element, context);

@@ -2,7 +2,7 @@
 
 use super::super::arguments::{array, integer};
 use super::{Answer, made, one_dimension};
-use repr::{Array, Datum, ValueError};
+use repr::{Array, Datum, ValueError, poll};
 use std::sync::Arc;
 
 fn empty() -> Arc<Array> {
@@ -135,7 +135,13 @@ pub(super) fn fill(args: &[Datum]) -> Answer {
     if count == 0 {
         return Ok(Datum::Array(empty()));
     }
-    made(dimensions, vec![args[0].clone(); count])
+    poll::room_for::<Datum>(count)?;
+    let mut elements = Vec::with_capacity(count);
+    for _ in 0..count {
+        poll::step()?;
+        elements.push(args[0].clone());
+    }
+    made(dimensions, elements)
 }
 
 pub(super) fn trim(source: &Array, count: i64) -> Answer {

@@ -2,7 +2,7 @@
 //!
 //! The text was validated when it became json, so a surprise here is a bug and answers XX000.
 
-use repr::{Jsonb, ValueError};
+use repr::{Jsonb, ValueError, poll};
 
 /// What a JSON value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,7 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
         let found = self.source.get(start..self.at).map(str::trim).unwrap_or_default();
+        poll::bytes(found.len())?;
         if found.is_empty() { Err(broken()) } else { Ok(found) }
     }
 }

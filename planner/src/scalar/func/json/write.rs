@@ -1,7 +1,7 @@
 //! Any value as JSON: `to_json` and `to_jsonb`.
 
 use repr::text::{TextContext, format};
-use repr::{Array, Datum, Jsonb, Numeric, ScalarType, ValueError};
+use repr::{Array, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
 
 /// Appends a JSON string literal.
 pub(crate) fn append_json_string(shown: &mut String, text: &str) {
@@ -78,6 +78,7 @@ fn append_array(
     };
     shown.push('[');
     for index in 0..*length {
+        poll::step_or_unwind();
         if index > 0 {
             shown.push(',');
         }

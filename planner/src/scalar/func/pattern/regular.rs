@@ -1,42 +1,83 @@
-//! POSIX "advanced" regular expressions as PostgreSQL reads them, run by the `regex` crate.
+//! POSIX "advanced" regular expressions as PostgreSQL reads them, extended and basic ones too.
 //!
-//! Matching takes linear time. Refused with 0A000: back references and look-around, which that engine
-//! does not have. Alternatives are tried in order (first match), where POSIX takes the longest.
+//! ```text
+//! text ──lexer──▶ words ──parser──▶ syntax ──┬──▶ tree: which part prefers what      ──┐
+//!                                            ├──▶ automaton: where matches end        ─┼─▶ search: match and groups
+//!                                            └──▶ `regex` crate: where a match begins ─┘
+//! ```
+//! The first match is the one that begins first; of those, the longest, or the shortest where the expression prefers so. The `regex` crate
+//! prefers alternatives by their order instead, so only where a match begins, and whether there is one, is taken from it. An expression
+//! without back references takes time linear in the text for each match; with them, exponential at worst, ended as any other statement is.
+
+mod automaton;
+mod lexer;
+mod parser;
+mod search;
+mod set;
+mod syntax;
+mod tree;
+
+pub(crate) use search::Text;
 
 use regex::{Regex, RegexBuilder};
-use repr::ValueError;
+use regex_syntax::hir::{self, Class, ClassUnicode, Hir};
+use repr::{ValueError, poll};
+use set::CharSet;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::LazyLock;
+use syntax::{Node, Place};
+use tree::Part;
 
-/// Compiled programs may take this many bytes.
+/// Compiled programs of the `regex` crate may take this many bytes.
 const PROGRAM_BYTES_MAX: usize = 4 << 20;
 /// Expressions that each thread keeps compiled.
 const CACHED_MAX: usize = 64;
 
+/// Which characters of an expression are special.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Language {
+    #[default]
+    Advanced,
+    Extended,
+    Basic,
+    /// None is.
+    Literal,
+}
+
 /// The flags of the regexp_* functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Options {
+    /// b, e, q
+    language: Language,
     /// i
-    pub(crate) insensitive: bool,
+    insensitive: bool,
     /// g
     pub(crate) global: bool,
     /// `.` and `[^…]` do not match a newline: n, m, p.
-    pub(super) newline_stops: bool,
+    newline_stops: bool,
     /// `^` and `$` match at newlines: n, m, w.
-    pub(super) line_anchors: bool,
+    line_anchors: bool,
     /// x
-    pub(super) expanded: bool,
-    /// q
-    pub(super) quoted: bool,
+    expanded: bool,
 }
 
 impl Options {
+    /// No flag, or that cases do not matter.
+    pub(crate) fn case(insensitive: bool) -> Options {
+        Options { insensitive, ..Options::default() }
+    }
+
     /// Reads a string of flags.
     pub(crate) fn parse(flags: &str) -> Result<Options, ValueError> {
         let mut options = Options::default();
         for flag in flags.chars() {
             if flag == 'g' {
                 options.global = true;
+            } else if flag == 'e' {
+                // PostgreSQL's functions read this flag as they read "b", though not `(?e)`.
+                options.language = Language::Basic;
             } else if !options.set(flag) {
                 return Err(ValueError::new("22023", format!("invalid regular expression option: \"{flag}\"")));
             }
@@ -54,261 +95,261 @@ impl Options {
             'w' => (self.newline_stops, self.line_anchors) = (false, true),
             'x' => self.expanded = true,
             't' => self.expanded = false,
-            'q' => self.quoted = true,
-            'e' | 'b' => {}
+            'q' => self.language = Language::Literal,
+            'e' => self.language = Language::Extended,
+            'b' => self.language = Language::Basic,
             _ => return false,
         }
         true
     }
 }
 
+/// What is wrong with an expression, in PostgreSQL's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Invalid {
+    Argument,
+    Braces,
+    Brackets,
+    CharacterClass,
+    CollatingElement,
+    Complex,
+    Escape,
+    Operand,
+    Option,
+    Parentheses,
+    Range,
+    Reference,
+    Repetition,
+}
+
+impl From<Invalid> for ValueError {
+    fn from(invalid: Invalid) -> ValueError {
+        let reason = match invalid {
+            Invalid::Argument => "invalid argument to regex function",
+            Invalid::Braces => "braces {} not balanced",
+            Invalid::Brackets => "brackets [] not balanced",
+            Invalid::CharacterClass => "invalid character class",
+            Invalid::CollatingElement => "invalid collating element",
+            Invalid::Complex => "regular expression is too complex",
+            Invalid::Escape => "invalid escape \\ sequence",
+            Invalid::Operand => "quantifier operand invalid",
+            Invalid::Option => "invalid embedded option",
+            Invalid::Parentheses => "parentheses () not balanced",
+            Invalid::Range => "invalid character range",
+            Invalid::Reference => "invalid backreference number",
+            Invalid::Repetition => "invalid repetition count(s)",
+        };
+        ValueError::new("2201B", format!("invalid regular expression: {reason}"))
+    }
+}
+
+/// Why a search ended without an answer: the statement is to end, or the expression is too complex to be tried.
+type Stopped = ValueError;
+
+/// Where a group's characters begin and end; None if it took no part in the match.
+type Group = Option<(usize, usize)>;
+
+/// A match, in characters of its text.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    /// The groups that capture, from the first one on.
+    pub(crate) groups: Vec<Group>,
+}
+
+impl Found {
+    /// Where to go on after this match: an empty one would be found again.
+    pub(crate) fn next(&self) -> usize {
+        self.end + usize::from(self.end == self.begin)
+    }
+}
+
+/// A compiled expression.
+pub(crate) struct Regular {
+    part: Part,
+    groups: usize,
+    references: bool,
+    insensitive: bool,
+    /// Finds where matches begin, if it could be made. Without back references and looks, it finds that exactly.
+    quick: Option<Regex>,
+    exact: bool,
+}
+
 thread_local! {
     /// Patterns are few and compiling is slow; a full cache is emptied.
-    static COMPILED: RefCell<HashMap<(String, Options), Regex>> = RefCell::new(HashMap::new());
+    static COMPILED: RefCell<HashMap<(String, Options), Rc<Regular>>> = RefCell::default();
 }
 
 /// The compiled expression.
-pub(crate) fn compile(pattern: &str, options: Options) -> Result<Regex, ValueError> {
-    let options = Options { global: false, ..options };
+pub(crate) fn compile(pattern: &str, options: Options) -> Result<Rc<Regular>, ValueError> {
+    let key = (pattern.to_owned(), Options { global: false, ..options });
     COMPILED.with_borrow_mut(|compiled| {
-        if let Some(regex) = compiled.get(&(pattern.to_owned(), options)) {
-            return Ok(regex.clone());
+        if let Some(regular) = compiled.get(&key) {
+            return Ok(regular.clone());
         }
-        let regex = build(pattern, options)?;
+        let regular = Rc::new(Regular::new(pattern, key.1)?);
         if compiled.len() >= CACHED_MAX {
             compiled.clear();
         }
-        compiled.insert((pattern.to_owned(), options), regex.clone());
-        Ok(regex)
+        compiled.insert(key, regular.clone());
+        Ok(regular)
     })
 }
 
-fn build(pattern: &str, mut options: Options) -> Result<Regex, ValueError> {
-    let translated = if let Some(literal) = pattern.strip_prefix("***=") {
-        regex::escape(literal)
-    } else if options.quoted {
-        regex::escape(pattern)
-    } else {
-        let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
-        translate(embedded_options(pattern, &mut options)?, options)?
-    };
-    RegexBuilder::new(&translated)
-        .case_insensitive(options.insensitive)
-        .dot_matches_new_line(!options.newline_stops)
-        .multi_line(options.line_anchors)
-        .size_limit(PROGRAM_BYTES_MAX)
-        .dfa_size_limit(PROGRAM_BYTES_MAX)
-        .nest_limit(500)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => ValueError::new("54001", "regular expression is too complex"),
-            other => invalid(reason(&other.to_string())),
-        })
-}
-
-/// `(?imx)` at the very beginning.
-fn embedded_options<'a>(pattern: &'a str, options: &mut Options) -> Result<&'a str, ValueError> {
-    let Some(rest) = pattern.strip_prefix("(?") else { return Ok(pattern) };
-    let letters = rest.bytes().take_while(u8::is_ascii_lowercase).count();
-    if letters == 0 || rest.as_bytes().get(letters) != Some(&b')') {
-        return Ok(pattern);
-    }
-    for flag in rest[..letters].chars() {
-        if !options.set(flag) {
-            return Err(invalid("invalid embedded option"));
+impl Regular {
+    fn new(pattern: &str, mut options: Options) -> Result<Regular, Invalid> {
+        let pattern: Vec<char> = prefixed(pattern, &mut options)?.chars().collect();
+        if options.language == Language::Literal && (options.expanded || options.newline_stops || options.line_anchors)
+        {
+            return Err(Invalid::Argument);
         }
+        let (node, groups) = parser::parse(&pattern, options)?;
+        let part = Part::new(&node)?;
+        let mut quick = Quick { program: String::new(), exact: true, references: false };
+        quick.write(&node);
+        let made = RegexBuilder::new(&quick.program)
+            .size_limit(PROGRAM_BYTES_MAX)
+            .dfa_size_limit(PROGRAM_BYTES_MAX)
+            .nest_limit(1000)
+            .build()
+            .ok();
+        let Quick { exact, references, .. } = quick;
+        Ok(Regular { part, groups, references, insensitive: options.insensitive, quick: made, exact })
     }
-    Ok(&rest[letters + 1..])
-}
 
-fn invalid(reason: &str) -> ValueError {
-    ValueError::new("2201B", format!("invalid regular expression: {reason}"))
-}
+    /// Whether it matches anywhere in a text.
+    pub(crate) fn is_match(&self, source: &str) -> Result<bool, ValueError> {
+        if let (Some(quick), true) = (&self.quick, self.exact) {
+            return Ok(quick.is_match(source));
+        }
+        Ok(self.find(&Text::new(source), 0)?.is_some())
+    }
 
-fn refused(what: &str) -> ValueError {
-    ValueError {
-        hint: Some("Matching takes linear time; rewrite the expression without it.".to_owned()),
-        ..ValueError::new("0A000", format!("regular expression {what} is not supported"))
-    }
-}
-
-fn reason(error: &str) -> &'static str {
-    let known = [
-        ("unclosed group", "parentheses () not balanced"),
-        ("unopened group", "parentheses () not balanced"),
-        ("unclosed character class", "brackets [] not balanced"),
-        ("unclosed counted repetition", "braces {} not balanced"),
-        ("repetition operator missing", "quantifier operand invalid"),
-        ("invalid character class range", "invalid character range"),
-        ("invalid repetition count range", "invalid repetition count(s)"),
-        ("POSIX", "invalid character class"),
-        ("escape", "invalid escape \\ sequence"),
-    ];
-    known.iter().find(|(theirs, _)| error.contains(theirs)).map_or("invalid pattern", |(_, ours)| ours)
-}
-
-/// PostgreSQL's syntax in the `regex` crate's.
-fn translate(pattern: &str, options: Options) -> Result<String, ValueError> {
-    let characters: Vec<char> = pattern.chars().collect();
-    let mut result = String::with_capacity(pattern.len() + 8);
-    let mut at = 0;
-    while at < characters.len() {
-        let (character, next) = (characters[at], characters.get(at + 1).copied());
-        match character {
-            '\\' => at += escape(&characters[at + 1..], &mut result, false)?,
-            '[' => at += brackets(&characters[at..], &mut result, options)? - 1,
-            '(' if next == Some('?') => match characters.get(at + 2) {
-                Some(':') => {
-                    result.push_str("(?:");
-                    at += 2;
-                }
-                Some('#') => {
-                    let close = characters[at..].iter().position(|other| *other == ')');
-                    at += close.ok_or_else(|| invalid("parentheses () not balanced"))?;
-                }
-                Some('=' | '!' | '<') => return Err(refused("look-around")),
-                Some(_) | None => return Err(invalid("quantifier operand invalid")),
-            },
-            // A brace that starts no bound is itself.
-            '{' if !next.is_some_and(|next| next.is_ascii_digit()) => result.push_str("\\{"),
-            '}' => {
-                let opens = result.rfind('{').is_some_and(|open| {
-                    !result[..open].ends_with('\\')
-                        && result[open + 1..].bytes().all(|b| b.is_ascii_digit() || b == b',')
-                });
-                result.push_str(if opens { "}" } else { "\\}" });
-            }
-            '#' if options.expanded => {
-                let line = characters[at..].iter().position(|other| *other == '\n');
-                at += line.unwrap_or(characters.len() - at) - usize::from(line.is_none());
-            }
-            blank if options.expanded && blank.is_whitespace() => {}
-            other => result.push(other),
-        }
-        at += 1;
-    }
-    Ok(result)
-}
-
-/// One escape; says how many characters after the backslash it took.
-fn escape(after: &[char], result: &mut String, in_brackets: bool) -> Result<usize, ValueError> {
-    let Some(character) = after.first() else { return Err(invalid("invalid escape \\ sequence")) };
-    let hex = |count: usize| -> Result<u32, ValueError> {
-        let digits: String = after.iter().skip(1).take(count).collect();
-        u32::from_str_radix(&digits, 16)
-            .ok()
-            .filter(|_| digits.len() == count)
-            .ok_or_else(|| invalid("invalid escape \\ sequence"))
-    };
-    match character {
-        'm' if !in_brackets => result.push_str(r"\b{start}"),
-        'M' if !in_brackets => result.push_str(r"\b{end}"),
-        'y' if !in_brackets => result.push_str(r"\b"),
-        'Y' if !in_brackets => result.push_str(r"\B"),
-        'A' if !in_brackets => result.push_str(r"\A"),
-        'Z' if !in_brackets => result.push_str(r"\z"),
-        'b' => result.push_str(r"\x08"),
-        'B' => result.push_str(r"\\"),
-        'e' => result.push_str(r"\x1B"),
-        '0' => result.push_str(r"\x00"),
-        'd' | 'D' | 'w' | 'W' | 's' | 'S' | 'n' | 't' | 'r' | 'f' | 'v' | 'a' => result.extend(['\\', *character]),
-        'c' => {
-            let control = after.get(1).ok_or_else(|| invalid("invalid escape \\ sequence"))?;
-            result.push_str(&format!("\\x{:02X}", *control as u32 & 0x1f));
-            return Ok(2);
-        }
-        'u' => {
-            result.push_str(&format!("\\u{{{:X}}}", hex(4)?));
-            return Ok(5);
-        }
-        'U' => {
-            result.push_str(&format!("\\u{{{:X}}}", hex(8)?));
-            return Ok(9);
-        }
-        'x' => {
-            let count = after.iter().skip(1).take_while(|digit| digit.is_ascii_hexdigit()).take(8).count();
-            result.push_str(&format!("\\x{{{:X}}}", hex(count.max(1))?));
-            return Ok(1 + count);
-        }
-        '1'..='9' if !in_brackets => return Err(refused("back reference")),
-        letter if letter.is_ascii_alphanumeric() => return Err(invalid("invalid escape \\ sequence")),
-        other => result.push_str(&regex::escape(&other.to_string())),
-    }
-    Ok(1)
-}
-
-/// A bracket expression; says how many characters it took.
-fn brackets(source: &[char], result: &mut String, options: Options) -> Result<usize, ValueError> {
-    let unbalanced = || invalid("brackets [] not balanced");
-    let starts = |text: &str| text.chars().eq(source.iter().take(text.len()).copied());
-    if starts("[[:<:]]") {
-        result.push_str(r"\b{start}");
-        return Ok(7);
-    }
-    if starts("[[:>:]]") {
-        result.push_str(r"\b{end}");
-        return Ok(7);
-    }
-    let mut at = 1;
-    result.push('[');
-    if source.get(at) == Some(&'^') {
-        result.push('^');
-        if options.newline_stops {
-            result.push_str(r"\n");
-        }
-        at += 1;
-    }
-    let first = at;
-    loop {
-        match *source.get(at).ok_or_else(unbalanced)? {
-            ']' if at > first => {
-                result.push(']');
-                return Ok(at + 1);
-            }
-            '[' if matches!(source.get(at + 1), Some(':' | '.' | '=')) => {
-                let kind = source[at + 1];
-                let close = (at + 2..source.len().saturating_sub(1))
-                    .find(|place| source[*place] == kind && source[*place + 1] == ']')
-                    .ok_or_else(unbalanced)?;
-                let name: String = source[at + 2..close].iter().collect();
-                if kind == ':' {
-                    result.push_str(match name.as_str() {
-                        // Unicode's classes: the crate's POSIX names are ASCII only.
-                        "alpha" => r"\p{Alphabetic}",
-                        "alnum" => r"\p{Alphabetic}\p{Nd}",
-                        "digit" => r"\d",
-                        "lower" => r"\p{Lowercase}",
-                        "upper" => r"\p{Uppercase}",
-                        "space" => r"\s",
-                        "punct" => "[:punct:]",
-                        "blank" => "[:blank:]",
-                        "cntrl" => "[:cntrl:]",
-                        "graph" => "[:graph:]",
-                        "print" => "[:print:]",
-                        "xdigit" => "[:xdigit:]",
-                        "word" => r"\w",
-                        _ => return Err(invalid("invalid character class")),
-                    });
+    /// The first match that begins at a character or after it.
+    pub(crate) fn find(&self, text: &Text<'_>, from: usize) -> Result<Option<Found>, ValueError> {
+        let mut begin = from;
+        loop {
+            if let Some(quick) = &self.quick {
+                let byte = if begin == 0 {
+                    0
+                } else if begin > text.length() {
+                    return Ok(None);
                 } else {
-                    result.push_str(&regex::escape(&name));
+                    text.byte(begin)
+                };
+                match quick.find_at(text.source(), byte) {
+                    None => return Ok(None),
+                    Some(found) => begin = text.character(found.start()),
                 }
-                at = close + 2;
             }
-            '\\' => at += 1 + escape(&source[at + 1..], result, true)?,
-            '-' => {
-                // A range between two members, else itself.
-                let plain = at == first || matches!(source.get(at + 1), Some(']'));
-                result.push_str(if plain { r"\-" } else { "-" });
-                at += 1;
+            if begin > text.length() {
+                return Ok(None);
             }
-            special @ ('[' | ']' | '&' | '~' | '^') => {
-                result.extend(['\\', special]);
-                at += 1;
+            poll::step()?;
+            let found = search::match_at(&self.part, text, begin, self.groups, self.references, self.insensitive)?;
+            if found.is_some() {
+                return Ok(found);
             }
-            other => {
-                result.push(other);
-                at += 1;
+            begin += 1;
+        }
+    }
+}
+
+/// What an expression says of itself before it begins: `***=`, `***:`, `(?flags)`.
+fn prefixed<'a>(pattern: &'a str, options: &mut Options) -> Result<&'a str, Invalid> {
+    let mut rest = pattern;
+    if let Some(after) = pattern.strip_prefix("***").filter(|_| options.language != Language::Literal) {
+        if let Some(literal) = after.strip_prefix('=') {
+            options.language = Language::Literal;
+            (options.expanded, options.newline_stops, options.line_anchors) = (false, false, false);
+            return Ok(literal);
+        }
+        rest = after.strip_prefix(':').ok_or(Invalid::Operand)?;
+        options.language = Language::Advanced;
+    }
+    if options.language != Language::Advanced {
+        return Ok(rest);
+    }
+    let Some(flags) = rest.strip_prefix("(?") else { return Ok(rest) };
+    if !flags.starts_with(|character: char| character.is_ascii_alphabetic()) {
+        return Ok(rest);
+    }
+    let letters = flags.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(flags.len());
+    for flag in flags[..letters].chars() {
+        if flag == 'g' || !options.set(flag) {
+            return Err(Invalid::Option);
+        }
+    }
+    let rest = flags[letters..].strip_prefix(')').ok_or(Invalid::Option)?;
+    if options.language == Language::Literal {
+        (options.expanded, options.newline_stops, options.line_anchors) = (false, false, false);
+    }
+    Ok(rest)
+}
+
+/// An expression as the `regex` crate's, where it can say the same; else one that matches no less.
+struct Quick {
+    program: String,
+    exact: bool,
+    references: bool,
+}
+
+impl Quick {
+    fn write(&mut self, node: &Node) {
+        match node {
+            Node::Empty => {}
+            Node::Set(set) => self.program.push_str(&Hir::class(Class::Unicode(set.class().clone())).to_string()),
+            Node::Place(place) => self.program.push_str(match place {
+                Place::TextStart => r"\A",
+                Place::TextEnd => r"\z",
+                Place::LineStart => "(?m:^)",
+                Place::LineEnd => "(?m:$)",
+                Place::WordStart => r"\b{start}",
+                Place::WordEnd => r"\b{end}",
+                Place::WordEdge => r"\b",
+                Place::NoWordEdge => r"\B",
+            }),
+            Node::Look(_) => self.exact = false,
+            Node::Reference { body, .. } => {
+                (self.exact, self.references) = (false, true);
+                self.group(body);
+            }
+            Node::Group { body, .. } => self.group(body),
+            Node::Alternatives(branches) => {
+                for (at, branch) in branches.iter().enumerate() {
+                    self.program.push_str(if at == 0 { "" } else { "|" });
+                    self.write(branch);
+                }
+            }
+            Node::Branch(parts) => parts.iter().for_each(|part| self.write(part)),
+            Node::Repeat { body, bounds, .. } => {
+                self.group(body);
+                self.program.push_str(&match bounds.max {
+                    None => format!("{{{},}}", bounds.min),
+                    Some(max) => format!("{{{},{max}}}", bounds.min),
+                });
             }
         }
     }
+
+    fn group(&mut self, node: &Node) {
+        self.program.push_str("(?:");
+        self.write(node);
+        self.program.push(')');
+    }
+}
+
+/// Whether a character belongs to words.
+fn is_word(character: char) -> bool {
+    static WORD: LazyLock<CharSet> =
+        LazyLock::new(|| CharSet::new(set::named("word", false).expect("the class exists")));
+    WORD.contains(character)
+}
+
+/// Whether two characters differ in case alone.
+fn same_but_case(one: char, other: char) -> bool {
+    let mut class = ClassUnicode::new([hir::ClassUnicodeRange::new(one, one)]);
+    class.case_fold_simple();
+    CharSet::new(class).contains(other)
 }

@@ -7,6 +7,7 @@ use super::spelling::spelled;
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
 use crate::resolve::qualified_definition;
+use crate::system::shown::Shown;
 use repr::{ColumnIndex, Datum, IndexId, RelationId, SequenceId, ValueError};
 
 fn column_list(table: &Table, columns: &[ColumnIndex]) -> String {
@@ -47,17 +48,23 @@ fn foreign_key(ctx: &EvalContext, table: &Table, key: &ForeignKey) -> String {
 }
 
 /// The constraint with that OID, written as in ALTER TABLE … ADD CONSTRAINT.
-fn constraint(ctx: &EvalContext, id: u32) -> Option<String> {
+fn constraint(ctx: &EvalContext, id: u32, pretty: bool) -> Option<String> {
     let catalog = ctx.environment.catalog();
     for table in catalog.relations.values() {
         for index in &table.indexes {
             if let Some(constraint) = index.constraint.as_ref().filter(|constraint| constraint.id == id) {
                 let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
-                return Some(format!("{kind} ({}){}", column_list(table, &index.columns), timing(constraint)));
+                let include = match index.declared.include.as_slice() {
+                    [] => String::new(),
+                    columns => format!(" INCLUDE ({})", column_list(table, columns)),
+                };
+                let columns = column_list(table, &index.columns);
+                return Some(format!("{kind} ({columns}){include}{}", timing(constraint)));
             }
         }
         if let Some(check) = table.checks.iter().find(|check| check.constraint.id == id) {
-            return Some(format!("CHECK (({}))", spelled(&check.expression, &ctx.names())));
+            let shown = Shown::new(&*ctx.environment);
+            return Some(format!("CHECK ({})", shown.expression(table, &check.expression, pretty)));
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.constraint.id == id) {
             return Some(foreign_key(ctx, table, key));
@@ -77,19 +84,28 @@ fn index(ctx: &EvalContext, args: &[Datum]) -> Answer {
     };
     let column = args.get(1).map_or(Ok(0), integer)?;
     if column != 0 {
-        let place = usize::try_from(column - 1).ok().and_then(|place| index.columns.get(place));
-        return match place.and_then(|column| table.columns.get(*column)) {
+        let columns = index.declared.all_columns(&index.columns);
+        let place = usize::try_from(column - 1).ok().and_then(|place| columns.get(place).copied());
+        return match place.and_then(|column| table.columns.get(column)) {
             Some(column) => string(quote_identifier(&column.name)),
-            None => Ok(Datum::Null),
+            None => string(String::new()),
         };
     }
-    string(format!(
-        "CREATE {}INDEX {} ON public.{} USING btree ({})",
-        if index.unique { "UNIQUE " } else { "" },
-        quote_identifier(&index.name),
-        quote_identifier(&table.name),
-        column_list(table, &index.columns)
-    ))
+    string(Shown::new(&*ctx.environment).index(table, index, is_pretty(args.get(2))))
+}
+
+/// The form of `\d`, rather than that of dumps.
+fn is_pretty(arg: Option<&Datum>) -> bool {
+    arg == Some(&Datum::Bool(true))
+}
+
+/// An expression of a catalog relation, which stands there as it is shown.
+fn expression(ctx: &EvalContext, args: &[Datum]) -> Answer {
+    let shown = text(&args[0])?;
+    match is_pretty(args.get(2)) {
+        true => string(Shown::new(&*ctx.environment).again(RelationId(oid(&args[1])?), shown)),
+        false => string(shown.to_owned()),
+    }
 }
 
 /// The sequence behind a serial or identity column.
@@ -138,10 +154,9 @@ fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
 }
 
 pub(in super::super) const DEFINITIONS: &[Definition] = &[
-    // Expressions are kept as SQL.
-    strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| string(spelled(text(&a[0])?, &ctx.names()))).stable(),
+    strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| expression(ctx, a)).stable(),
     strict("pg_get_constraintdef(oid, bool?) text", |ctx, a, _| {
-        constraint(ctx, oid(&a[0])?).map_or(Ok(Datum::Null), string)
+        constraint(ctx, oid(&a[0])?, is_pretty(a.get(1))).map_or(Ok(Datum::Null), string)
     })
     .stable(),
     strict("pg_get_indexdef(oid) text", |ctx, a, _| index(ctx, a)).stable(),

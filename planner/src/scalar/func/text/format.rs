@@ -2,7 +2,7 @@
 
 use super::super::arguments::{string, text};
 use super::quote::{quote_identifier, quote_literal};
-use repr::{Datum, ValueError};
+use repr::{Datum, ValueError, poll};
 
 fn bad(message: impl Into<String>) -> ValueError {
     ValueError::new("22023", message)
@@ -103,9 +103,14 @@ fn specifier<'a>(
     if fill > super::BYTES_MAX {
         return Err(super::too_long());
     }
-    let padding = " ".repeat(fill);
-    let (before, after) = if left { ("", padding.as_str()) } else { (padding.as_str(), "") };
-    result.extend([before, &shown, after]);
+    poll::room(2 * (fill + shown.len()))?;
+    if result.len() + fill + shown.len() > super::BYTES_MAX {
+        return Err(super::too_long());
+    }
+    let (before, after) = if left { (0, fill) } else { (fill, 0) };
+    super::push_repeated(result, " ", before)?;
+    result.push_str(&shown);
+    super::push_repeated(result, " ", after)?;
     Ok(&rest[1..])
 }
 

@@ -1,0 +1,310 @@
+"""Every statement ends when told, within its memory: a table of hostile ones, each within 64 MB, each cancelled at random instants.
+
+A statement ends rightly or with 53200 (or what PostgreSQL refuses it with), and what the server holds afterwards is what it held before.
+Cancelled, it answers 57014, or had ended; how long that took is printed. Meanwhile another session goes on, and is answered.
+
+    account.py [--seed S] [--cancels N] [--only NAME]       N instants (2) for each statement
+"""
+import argparse
+import random
+import threading
+import time
+
+import psycopg
+
+from harness import Server, Tally, rows, run_check
+
+MEMORY = 64 << 20
+# Beside the statement's own: caches, what threads keep, a look's worth of large values.
+SLACK = 192 << 20
+# A busy machine keeps this; quiet, 100 ms are (the slowest is printed).
+ENDS_WITHIN_S = 5
+ROWS = 20_000
+
+SCHEMA = [
+    "CREATE TABLE t (id INT PRIMARY KEY, n INT, s TEXT)",
+    f"INSERT INTO t SELECT g, g % 1000, 'row number ' || g FROM generate_series(1, {ROWS}) g",
+    "CREATE INDEX t_n ON t (n)",
+    "CREATE TABLE e (id INT PRIMARY KEY, n INT)",
+    "CREATE TABLE k (n INT)",
+]
+
+
+def joined(count):
+    tables = ", ".join(f"e t{number}" for number in range(count))
+    links = " AND ".join(f"t{number}.id = t{number + 1}.id" for number in range(count - 1))
+    return f"SELECT count(*) FROM {tables} WHERE {links}"
+
+
+def listed(count):
+    return ", ".join(str(number) for number in range(count))
+
+
+# Name → statement; those that end by themselves soon are not cancelled.
+ENDLESS = {
+    "cross join": "SELECT count(*) FROM t a, t b, t c WHERE a.n + b.n + c.n < 0",
+    "cross join by a condition": "SELECT count(*) FROM t a JOIN t b ON a.n < b.n JOIN t c ON b.n < c.n",
+    "series": "SELECT count(*) FROM generate_series(1, 10000000000)",
+    "series, filtered": "SELECT g FROM generate_series(1, 10000000000) g WHERE g < 0",
+    "series, sorted": "SELECT g FROM generate_series(1, 10000000000) g ORDER BY g DESC",
+    "series, grouped": "SELECT g % 10000000, count(*) FROM generate_series(1, 10000000000) g GROUP BY 1",
+    "series, distinct": "SELECT count(DISTINCT g) FROM generate_series(1, 10000000000) g",
+    "series in an array": "SELECT array_agg(g) FROM generate_series(1, 10000000000) g",
+    "ARRAY of a series": "SELECT array_length(ARRAY(SELECT generate_series(1, 10000000000)), 1)",
+    "window over many rows": "SELECT sum(length(x)) FROM (SELECT string_agg(s, ',') OVER (ORDER BY id) x FROM t) y",
+    "window over a series": "SELECT max(r) FROM (SELECT rank() OVER (ORDER BY -g) r FROM generate_series(1, 10000000000) g) x",
+    "recursion": "WITH RECURSIVE r AS (SELECT 1::bigint n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+    "recursion, distinct": "WITH RECURSIVE r AS (SELECT 1::bigint n UNION SELECT n + 1 FROM r) SELECT count(*) FROM r",
+    "INSERT of a series": "INSERT INTO k SELECT g FROM generate_series(1, 2000000000) g",
+    "CREATE TABLE AS": "CREATE TABLE made AS SELECT g FROM generate_series(1, 10000000000) g",
+    "EXPLAIN ANALYZE": "EXPLAIN ANALYZE SELECT count(*) FROM generate_series(1, 10000000000)",
+    "COPY out": "COPY (SELECT g, repeat('x', 100) FROM generate_series(1, 10000000000) g) TO STDOUT",
+    "sleep": "SELECT pg_sleep(1000)",
+    "catalog": "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c",
+    "EXISTS": "SELECT count(*) FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b, t c WHERE b.n + c.n = a.n - 5000000)",
+    "regular expression": "SELECT count(*) FROM t a, t b WHERE a.s || b.s ~ '^(row|number|[0-9 ])*x$'",
+    "LIKE": "SELECT count(*) FROM t a, t b WHERE a.s || b.s LIKE '%9%8%7%6%x'",
+    "UNION": "SELECT count(*) FROM (SELECT g FROM generate_series(1, 10000000000) g UNION SELECT 1) x",
+    "except": "SELECT count(*) FROM (SELECT g FROM generate_series(1, 10000000000) g EXCEPT SELECT 1) x",
+    "update from": "UPDATE t SET n = 1 FROM t b, t c WHERE t.id + b.id + c.id < 0",
+    "delete using": "DELETE FROM t USING t b, t c WHERE t.id + b.id + c.id < 0",
+    "repeat of a column": "SELECT sum(length(repeat(s, 1000000))) FROM t",
+    "numeric": "SELECT count(*) FROM generate_series(1, 10000000) g WHERE exp(ln(g::numeric + 0.123)) < 0",
+    "text of large numbers": "SELECT sum(length((power(3.0, 50000 + g % 100))::text)) FROM generate_series(1, 1000000) g",
+}
+
+LARGE = {
+    "repeat": "SELECT length(repeat('x', 900000000))",
+    "repeat, folded": "SELECT repeat('abc', 300000000)",
+    "lpad": "SELECT length(lpad('x', 200000000, 'ab'))",
+    "rpad": "SELECT length(rpad('x', 200000000))",
+    "format": "SELECT length(format('%900000000s', 'x'))",
+    "replace": "SELECT length(replace(repeat('a', 1000000), 'a', repeat('b', 500)))",
+    "regexp_replace": "SELECT length(regexp_replace(repeat('a', 1000000), 'a', repeat('b', 500), 'g'))",
+    "array_fill": "SELECT array_length(array_fill(1, ARRAY[100000000]), 1)",
+    "array_fill of texts": "SELECT array_length(array_fill('x'::text, ARRAY[1000, 1000, 100]), 1)",
+    "string_to_array": "SELECT array_length(string_to_array(repeat('a,', 10000000), ','), 1)",
+    "string_to_array of characters": "SELECT array_length(string_to_array(repeat('a', 30000000), NULL), 1)",
+    "array concatenation": "SELECT array_length(a || a || a || a || a || a || a || a, 1) FROM (SELECT array_fill(1, ARRAY[1000000]) a) x",
+    "text concatenation": "SELECT length(x || x || x || x || x || x || x || x) FROM (SELECT repeat('x', 30000000) x) y",
+    "encode": "SELECT length(encode(decode(repeat('00', 20000000), 'hex'), 'escape'))",
+    "cast of a large text": "SELECT array_length(('{' || repeat('1,', 9000000) || '1}')::int[], 1)",
+    "cast to text": "SELECT length(array_fill(1234567, ARRAY[2000000])::text)",
+    "jsonb": "SELECT jsonb_array_length(('[' || repeat('1,', 9000000) || '1]')::jsonb)",
+    "json_agg": "SELECT length(json_agg(s)::text) FROM t, generate_series(1, 1000)",
+    "jsonb_agg": "SELECT jsonb_array_length(jsonb_agg(s)) FROM t, generate_series(1, 1000)",
+    "json_object_agg": "SELECT length(json_object_agg(id, s)::text) FROM t, generate_series(1, 1000)",
+    "string_agg": "SELECT length(string_agg(s, ',')) FROM t, generate_series(1, 1000)",
+    "array_agg": "SELECT array_length(array_agg(s), 1) FROM t, generate_series(1, 1000)",
+    "power": "SELECT length((9.99::numeric ^ 130000)::text)",
+    "factorial": "SELECT length(factorial(32000)::text)",
+    "IN of many": f"SELECT count(*) FROM t WHERE id IN ({listed(400_000)})",
+    "VALUES of many": f"SELECT count(*) FROM (VALUES {', '.join(f'({n}, {n})' for n in range(200_000))}) v",
+    "INSERT of many": f"INSERT INTO k VALUES {', '.join(f'({n})' for n in range(200_000))}",
+    "sort": "SELECT s FROM t, generate_series(1, 1000) g ORDER BY s || g",
+    "hash join": "SELECT count(*) FROM (SELECT s || g x FROM t, generate_series(1, 200) g) a JOIN (SELECT s || g x FROM t, generate_series(1, 200) g) b USING (x)",
+    "materialised": "WITH m AS MATERIALIZED (SELECT s || g x FROM t, generate_series(1, 1000) g) SELECT count(*) FROM m a, m b WHERE a.x = b.x",
+    "join of many tables": joined(300),
+    "union of many": " UNION ALL ".join(["SELECT 1"] * 2000),
+    "expression of many terms": "SELECT " + " + ".join(["1"] * 3500),
+    "nesting": "SELECT " + "(" * 10_000 + "1" + ")" * 10_000,
+    "nested arrays": "SELECT '" + "{" * 10_000 + "}" * 10_000 + "'::int[]",
+    "nested json": "SELECT '" + "[" * 100_000 + "]" * 100_000 + "'::jsonb",
+    "nested calls": "SELECT " + "abs(" * 5_000 + "1" + ")" * 5_000,
+    "nested subqueries": "SELECT * FROM " + "(SELECT * FROM " * 1_000 + "t" + ") x" * 1_000,
+    "nested CASE": "SELECT " + "CASE WHEN true THEN " * 3_000 + "1" + " END" * 3_000,
+    "NOT": "SELECT " + "NOT " * 10_000 + "true",
+}
+# Ends that are answers: out of memory, or a limit of PostgreSQL's or ours.
+ENDS = {"", "53200", "54000", "54001", "22003", "22P02"}
+
+
+class Check:
+    def __init__(self, options):
+        self.options = options
+        self.dice = random.Random(options.seed)
+        self.tally = Tally()
+        self.server = Server()
+        self.slowest = (0, "")
+
+    def run(self):
+        with self.server.connect() as connection:
+            for statement in SCHEMA:
+                connection.execute(statement)
+        self.bystander = threading.Thread(target=self.stand_by)
+        self.done = threading.Event()
+        self.bystander.start()
+        try:
+            for case in (self.settings, self.within_memory, self.cancelled, self.timed_out, self.hoards, self.cursors):
+                self.tally.case(case)
+        finally:
+            self.done.set()
+            self.bystander.join(60)
+        print(f"the slowest to end took {self.slowest[0] * 1000:.0f} ms: {self.slowest[1]}")
+
+    def chosen(self, table):
+        return [(name, sql) for name, sql in table.items() if not self.options.only or self.options.only == name]
+
+    def stand_by(self):
+        """Another session, which nothing of this may hurt."""
+        with self.server.connect() as connection:
+            while not self.done.is_set():
+                found = rows(connection, "SELECT count(*), min(id) FROM t WHERE n = 7")
+                if found != [(ROWS // 1000, 7)]:
+                    self.tally.that(False, "the bystander", found)
+                    return
+                time.sleep(0.02)
+
+    def resident(self):
+        """Of all memory that is resident, the most there ever was."""
+        with open(f"/proc/{self.server.process.pid}/status") as status:
+            return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
+
+    def outcome(self, connection, sql):
+        try:
+            if sql.startswith("COPY"):
+                with connection.cursor().copy(sql) as copy:
+                    for _ in copy:
+                        pass
+            else:
+                connection.execute(sql)
+            return ""
+        except psycopg.Error as error:
+            return error.sqlstate or "lost"
+
+    def settings(self):
+        with self.server.connect() as connection:
+            self.tally.equal(rows(connection, "SHOW statement_memory"), [("1GB",)], "the default")
+            connection.execute("SET statement_memory = '64MB'")
+            self.tally.equal(rows(connection, "SHOW statement_memory"), [("64MB",)], "set")
+            for wrong in ("'64 apples'", "'-1'", "0"):
+                self.tally.equal(self.outcome(connection, f"SET statement_memory = {wrong}"), "22023", f"statement_memory = {wrong}")
+            connection.execute("SET server_memory = '3GB'")
+            with self.server.connect() as other:
+                self.tally.equal(rows(other, "SHOW server_memory"), [("3GB",)], "of all sessions")
+            connection.execute("RESET server_memory")
+
+    def within_memory(self):
+        # What the machine keeps for itself at the first time: caches, threads.
+        with self.server.connect() as connection:
+            connection.execute("SELECT count(*), count(s) FROM t")
+        most = self.resident() + MEMORY + SLACK
+        for name, sql in [*self.chosen(LARGE), *self.chosen(ENDLESS)]:
+            if name in ("sleep", "series", "series, filtered", "EXPLAIN ANALYZE", "COPY out") or name in TAKES_LONG:
+                continue
+            with self.server.connect() as connection:
+                connection.execute(f"SET statement_memory = '{MEMORY >> 20}MB'")
+                connection.execute("SET statement_timeout = '20s'")
+                connection.execute("SET dogwood.auto_views = off")
+                began = time.monotonic()
+                state = self.outcome(connection, sql)
+                took = time.monotonic() - began
+                if self.options.verbose:
+                    print(f"{name}: {state or 'answered'} after {took:.2f} s, at most {self.resident() >> 20} MB", flush=True)
+                expected = {"53200"} if name in ENDLESS else ENDS
+                self.tally.that(state in expected, f"{name} ends within its memory", f"{state} after {took:.1f} s")
+                if not self.tally.that(self.resident() <= most, f"{name}: what is resident is bounded", f"{self.resident() >> 20} MB, at most {most >> 20}"):
+                    most = self.resident() + MEMORY
+                self.tally.equal(rows(connection, "SELECT 1"), [(1,)], f"after {name}")
+
+    def cancelled(self):
+        for name, sql in [*self.chosen(ENDLESS), *self.chosen(LARGE)]:
+            for _ in range(self.options.cancels):
+                with self.server.connect() as connection:
+                    connection.execute("SET statement_timeout = 0")
+                    connection.execute("SET dogwood.auto_views = off")
+                    at = self.dice.choice([0.001, 0.02, 0.1, 0.4]) * self.dice.random()
+                    asked, over = [], threading.Event()
+
+                    def cancel():
+                        time.sleep(at)
+                        # One that comes before the statement cancels nothing: again, then.
+                        while not over.is_set():
+                            asked.append(time.monotonic())
+                            connection.cancel()
+                            over.wait(1)
+
+                    thread = threading.Thread(target=cancel)
+                    thread.start()
+                    state = self.outcome(connection, sql)
+                    ended = time.monotonic()
+                    over.set()
+                    thread.join()
+                    took = ended - asked[-1] if asked else 0
+                    if took > self.slowest[0] and state == "57014":
+                        self.slowest = (took, name)
+                    if self.options.verbose and took > 0.1:
+                        print(f"{name}: {state or 'answered'} {took * 1000:.0f} ms after its cancel at {at * 1000:.0f} ms", flush=True)
+                    expected = {"57014"} if name in ENDLESS else ENDS | {"57014"}
+                    self.tally.that(state in expected, f"{name} cancelled after {at * 1000:.0f} ms", state)
+                    self.tally.that(len(asked) <= ENDS_WITHIN_S, f"{name} ends soon", f"{ended - (asked or [ended])[0]:.1f} s after its cancel")
+                    time.sleep(0.01)
+                    self.outcome(connection, "SELECT 1")
+                    self.tally.equal(rows(connection, "SELECT 1"), [(1,)], f"after {name}")
+        with self.server.connect() as connection:
+            self.tally.equal(rows(connection, "SELECT count(*), sum(n) FROM t"), [(ROWS, sum(n % 1000 for n in range(1, ROWS + 1)))], "nothing has changed")
+
+    def timed_out(self):
+        for name in ("cross join", "recursion", "series", "window over a series", "regular expression", "INSERT of a series"):
+            if self.options.only and self.options.only != name:
+                continue
+            with self.server.connect() as connection:
+                connection.execute("SET statement_timeout = '100ms'")
+                began = time.monotonic()
+                self.tally.equal(self.outcome(connection, ENDLESS[name]), "57014", f"{name} with a timeout")
+                self.tally.that(time.monotonic() - began < ENDS_WITHIN_S, f"{name} ends at its timeout")
+
+    def hoards(self):
+        """What a client keeps counts for the server: more than that is refused, and given back it is there again."""
+        if self.options.only:
+            return
+        with self.server.connect() as connection, self.server.connect() as other:
+            held = rows(connection, "SELECT bytes FROM dogwood.memory WHERE part = 'everything else'")[0][0]
+            connection.execute(f"SET server_memory = '{(held >> 20) + 96}MB'")
+            try:
+                text = "SELECT " + ", ".join(f"n + {number}" for number in range(1_000)) + " FROM t WHERE id = $1"
+                kept, state = 0, ""
+                while not state and kept < 500:
+                    state = self.outcome(connection, f"PREPARE kept{kept} (int) AS {text} + {kept}")
+                    kept += 1
+                self.tally.equal(state, "53200", "prepared statements that a client hoards")
+                self.tally.equal(rows(other, "SELECT count(*) FROM t WHERE n = 1"), [(ROWS // 1000,)], "others go on")
+                connection.execute("DEALLOCATE ALL")
+                time.sleep(0.05)
+                self.tally.equal(self.outcome(connection, "PREPARE again AS SELECT 1"), "", "given back")
+            finally:
+                other.execute("RESET server_memory")
+
+    def cursors(self):
+        """A cursor is bounded by the statement that fetches from it."""
+        if self.options.only:
+            return
+        with self.server.connect(autocommit=False) as connection:
+            connection.execute("SET statement_memory = '16MB'")
+            connection.execute("SET statement_timeout = '1s'")
+            connection.execute("DECLARE c CURSOR FOR SELECT g, repeat('x', 1000) FROM generate_series(1, 1000000) g")
+            self.tally.equal(len(connection.execute("FETCH 1000 FROM c").fetchall()), 1_000, "some rows")
+            time.sleep(1.2)
+            self.tally.equal(len(connection.execute("FETCH 1000 FROM c").fetchall()), 1_000, "the timeout is each FETCH's own")
+            self.tally.equal(self.outcome(connection, "FETCH ALL FROM c"), "53200", "all rows at once")
+            connection.rollback()
+
+
+# They hold little: only a cancel or a timeout ends them.
+TAKES_LONG = {
+    "cross join", "cross join by a condition", "series, grouped", "catalog", "EXISTS", "regular expression", "LIKE", "update from", "delete using",
+    "numeric", "text of large numbers", "repeat of a column", "recursion",
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=20261123)
+    parser.add_argument("--cancels", type=int, default=1)
+    parser.add_argument("--only")
+    parser.add_argument("--verbose", action="store_true")
+    run_check(Check(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+//! SELECT … FOR UPDATE and its kind: rows are locked, and looked at again until they stand still.
+//!
+//! ```text
+//! snapshot ─▶ subqueries that lock ─▶ the query itself      over the same snapshot
+//!    ▲            each row locked as it comes: held, skipped, or waited for
+//!    └── somebody had one of them, or has changed it meanwhile ◀──┘
+//! ```
+//! A limit counts the rows that are locked, not those that are skipped. Nobody waits with a snapshot in hand: whoever is
+//! waited for may take long, and a FORGET waits for old ones. In REPEATABLE READ a row that has changed is 40001.
+
+use super::Session;
+use crate::SqlError;
+use crate::answer::QueryRows;
+use crate::layered::Layered;
+use crate::locks::{LockKey, LockMode};
+use crate::reader::Reader;
+use crate::render::top_k;
+use crate::transaction::{Isolation, Transaction};
+use planner::hir::{LockStrength, LockWait};
+use planner::plan::Query;
+use planner::scalar::table_func::LockedRows;
+use planner::scalar::{EvalContext, ScalarExpr};
+use repr::{ColumnType, Datum, RelationId, RowKey, ScalarType};
+use std::sync::Arc;
+
+// How many times as many rows are asked for when too many of them were skipped.
+const NEXT_PAGE: usize = 4;
+
+/// Rows that are locked and stand still.
+struct Settled {
+    /// In what they were found.
+    view: Layered,
+    /// With the rows that subqueries have locked.
+    context: EvalContext,
+    /// The query's own, if it locks them.
+    rows: Option<Vec<Vec<Datum>>>,
+}
+
+/// One attempt to lock all rows of a statement.
+struct Attempt<'v> {
+    view: &'v Layered,
+    locked: Vec<(RelationId, RowKey)>,
+    /// What somebody else has.
+    taken: Option<(LockKey, LockMode)>,
+}
+
+impl Session {
+    /// The rows of a query that locks some, itself or in subqueries.
+    pub(super) fn locked_rows(&mut self, query: &Arc<Query>, params: &Arc<[Datum]>) -> Result<QueryRows, SqlError> {
+        let Settled { view, context, rows } = self.stand_still(query, params)?;
+        match rows {
+            Some(rows) => Ok(QueryRows::new(rows.into_iter().map(Ok))),
+            None => self.rows_with(query, view, context),
+        }
+    }
+
+    /// What the subqueries of a write that lock rows have given.
+    pub(super) fn locked_for(&mut self, source: &Query, params: &Arc<[Datum]>) -> Result<LockedRows, SqlError> {
+        if source.locking.is_empty() {
+            return Ok(LockedRows::default());
+        }
+        Ok(self.stand_still(source, params)?.context.locked)
+    }
+
+    fn stand_still(&mut self, query: &Query, params: &Arc<[Datum]>) -> Result<Settled, SqlError> {
+        self.refuse_read_only(&format!("SELECT {}", clause(query)))?;
+        let patience = self.patience();
+        for relation in tables(query) {
+            self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
+        }
+        loop {
+            let view = self.transaction().statement_view()?;
+            let mut attempt = Attempt { view: &view, locked: Vec::new(), taken: None };
+            let found = self.attempt(query, params, &mut attempt)?;
+            let Attempt { locked, taken, .. } = attempt;
+            if let Some((name, mode)) = taken {
+                drop((view, found));
+                self.transaction().lock(name, mode, &patience)?;
+                continue;
+            }
+            let transaction = self.transaction();
+            if !changed_since(transaction, &view, &locked)? {
+                let (context, rows) = found;
+                return Ok(Settled { view, context, rows });
+            }
+            if transaction.modes.isolation == Isolation::RepeatableRead {
+                return Err(SqlError::new("40001", "could not serialize access due to concurrent update")
+                    .hint("retry the transaction"));
+            }
+        }
+    }
+
+    /// As far as it comes without waiting.
+    fn attempt(
+        &mut self,
+        query: &Query,
+        params: &Arc<[Datum]>,
+        attempt: &mut Attempt<'_>,
+    ) -> Result<(EvalContext, Option<Vec<Vec<Datum>>>), SqlError> {
+        let mut context = self.eval_context(params.clone(), attempt.view.catalog());
+        for (number, locking) in &query.locking {
+            // EXPLAIN ANALYZE counts the operators of the query around it.
+            let profile = self.profile.take();
+            let rows = self.lock_rows(locking, &context, attempt);
+            self.profile = profile;
+            let rows = rows?;
+            if attempt.taken.is_some() {
+                return Ok((context, None));
+            }
+            context.locked = context.locked.with(*number, rows);
+        }
+        let rows = if query.locks.is_empty() { None } else { Some(self.lock_rows(query, &context, attempt)?) };
+        Ok((context, rows))
+    }
+
+    /// Locks the rows of one query, from OFFSET's first to LIMIT's last.
+    fn lock_rows(
+        &mut self,
+        query: &Query,
+        context: &EvalContext,
+        attempt: &mut Attempt<'_>,
+    ) -> Result<Vec<Vec<Datum>>, SqlError> {
+        let skip = top_k::offset(query.finishing.offset.as_ref(), context)?;
+        let limit = top_k::limit(query.finishing.limit.as_ref(), context)?;
+        if limit == Some(0) {
+            return Ok(Vec::new());
+        }
+        let wanted = limit.map(|limit| limit.saturating_add(skip));
+        let mut page = wanted;
+        loop {
+            let asked = Arc::new(with_keys(query, page));
+            let rows = self.rows_with(&asked, attempt.view.clone(), context.clone())?;
+            let (mut kept, mut seen) = (Vec::new(), 0);
+            let transaction = self.transaction();
+            for row in rows {
+                let (mut row, keys) = parted(row?, query);
+                seen += 1;
+                match lock_keys(transaction, query, &keys, &mut attempt.locked)? {
+                    RowLock::Held => kept.push(std::mem::take(&mut row)),
+                    RowLock::Skipped => {}
+                    RowLock::Taken(name, mode) => {
+                        attempt.taken = Some((name, mode));
+                        return Ok(Vec::new());
+                    }
+                }
+                if wanted.is_some_and(|wanted| kept.len() >= wanted) {
+                    break;
+                }
+            }
+            // All there are, or enough. The rows that are held already are held when they come again.
+            if wanted.is_none_or(|wanted| kept.len() >= wanted) || page.is_none_or(|page| seen < page) {
+                kept.drain(..skip.min(kept.len()));
+                return Ok(kept);
+            }
+            page = page.map(|page| page.saturating_mul(NEXT_PAGE));
+        }
+    }
+}
+
+/// The query with the row keys that it locks by behind its columns, and the first rows of all.
+fn with_keys(query: &Query, rows_max: Option<usize>) -> Query {
+    let mut asked = Query::clone(query);
+    asked.finishing.project.extend(query.locks.iter().map(|lock| lock.key_column));
+    asked.finishing.offset = None;
+    asked.finishing.limit = rows_max.map(|rows_max| {
+        let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+        ScalarExpr::Literal(Datum::Int8(rows_max), ColumnType::nullable(ScalarType::Int8))
+    });
+    asked
+}
+
+fn parted(mut row: Vec<Datum>, query: &Query) -> (Vec<Datum>, Vec<Datum>) {
+    let keys = row.split_off(query.columns.len());
+    (row, keys)
+}
+
+/// The tables whose rows are locked: they stay what they are meanwhile.
+pub(super) fn tables(query: &Query) -> Vec<RelationId> {
+    let mut tables: Vec<RelationId> = query.locking.iter().flat_map(|(_, locking)| tables(locking)).collect();
+    tables.extend(query.locks.iter().map(|lock| lock.table));
+    tables.sort_unstable();
+    tables.dedup();
+    tables
+}
+
+/// The clause by which a query locks rows, or a subquery of it.
+pub(super) fn clause(query: &Query) -> String {
+    let strength = query.locks.first().map(|lock| lock.strength);
+    let below = || query.locking.iter().flat_map(|(_, locking)| &locking.locks).next().map(|lock| lock.strength);
+    strength.or_else(below).unwrap_or(LockStrength::Update).clause()
+}
+
+/// What came of the locks that one result row asks for.
+enum RowLock {
+    Held,
+    /// SKIP LOCKED leaves it out.
+    Skipped,
+    /// Another transaction has this one: it must be waited for.
+    Taken(LockKey, LockMode),
+}
+
+/// Takes the row locks that one result row asks for, as far as they are free.
+fn lock_keys(
+    transaction: &Transaction,
+    query: &Query,
+    keys: &[Datum],
+    locked: &mut Vec<(RelationId, RowKey)>,
+) -> Result<RowLock, SqlError> {
+    for (lock, key) in query.locks.iter().zip(keys) {
+        // The NULL side of an outer join has no row to lock.
+        let Datum::Bytea(key) = key else { continue };
+        let row_key = RowKey::new(key);
+        let mode = LockMode::from(lock.strength);
+        let name = LockKey::Row(lock.table, row_key.clone());
+        if !transaction.database().locks.try_lock(transaction.id(), &name, mode) {
+            return match lock.wait {
+                LockWait::Wait => Ok(RowLock::Taken(name, mode)),
+                LockWait::NoWait => {
+                    let catalog = transaction.overlay().catalog();
+                    let table = catalog.table(lock.table).map_or("", |table| table.name.as_str());
+                    Err(SqlError::new("55P03", format!("could not obtain lock on row in relation \"{table}\"")))
+                }
+                LockWait::SkipLocked => Ok(RowLock::Skipped),
+            };
+        }
+        locked.push((lock.table, row_key));
+    }
+    Ok(RowLock::Held)
+}
+
+/// Whether one of these rows is no longer what the view showed.
+fn changed_since(
+    transaction: &mut Transaction,
+    view: &Layered,
+    rows: &[(RelationId, RowKey)],
+) -> Result<bool, SqlError> {
+    let latest = transaction.latest_view();
+    if latest.time() == view.time() {
+        return Ok(false);
+    }
+    for (relation, row_key) in rows {
+        let table = view.shape(*relation)?.table();
+        if view.get(table, row_key)? != latest.get(table, row_key)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,185 @@
+//! Resolved expressions as PostgreSQL writes them: what its ruleutils.c makes of the same tree.
+//!
+//! Behind `pg_get_expr` and `pg_get_constraintdef`. What it writes can be read again and means the same. Two
+//! forms: as a dump needs it, every operator in parentheses, and the pretty one of `\d`, with those that are needed.
+//! Knows a tree and the names of columns and types; looks nothing up.
+
+mod call;
+pub(crate) mod literal;
+pub(crate) mod simple;
+
+use crate::scalar::ScalarExpr;
+use crate::scalar::cast::CastMethod;
+use repr::{ColumnType, Datum, ScalarType};
+
+/// How columns, types and values of a tree are written.
+pub(crate) trait Spelling<C> {
+    /// A column, quoted and qualified as it must be.
+    fn column(&self, column: &C) -> String;
+    /// The type of a column.
+    fn column_type(&self, column: &C) -> ScalarType;
+    /// A type's name, its modifier applied.
+    fn type_name(&self, column_type: &ColumnType) -> String;
+    /// The text form of a value.
+    fn value(&self, datum: &Datum, scalar: &ScalarType) -> String;
+    /// What a string becomes as a value of a type; `None` where only running the statement can tell.
+    fn read(&self, text: &str, to: &ColumnType) -> Option<Datum>;
+}
+
+/// As `pg_get_expr` writes it.
+pub(crate) fn deparsed<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>, pretty: bool) -> String {
+    let mut writer = Writer { spelling, pretty, out: String::new(), indent: 0 };
+    writer.expr(expr, false);
+    writer.out
+}
+
+struct Writer<'s, C> {
+    spelling: &'s dyn Spelling<C>,
+    pretty: bool,
+    out: String,
+    indent: usize,
+}
+
+/// By how much CASE indents.
+const INDENT: usize = 4;
+
+/// A cast that PostgreSQL's tree has not: its function takes any type there.
+fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
+    match &cast.method {
+        CastMethod::Print | CastMethod::ToJson | CastMethod::TypeOf => true,
+        CastMethod::Output => !cast.explicit,
+        CastMethod::Elements(inner) => is_unseen(inner),
+        CastMethod::Relabel
+        | CastMethod::Number
+        | CastMethod::DateTime
+        | CastMethod::Input
+        | CastMethod::Json => false,
+    }
+}
+
+impl<C: PartialEq> Writer<'_, C> {
+    /// One expression; `implicit` says whether casts that nobody wrote are shown.
+    fn expr(&mut self, expr: &ScalarExpr<C>, implicit: bool) {
+        match expr {
+            ScalarExpr::Column(column) => {
+                let name = self.spelling.column(column);
+                self.out.push_str(&name);
+            }
+            ScalarExpr::Literal(datum, column_type) => self.literal(datum, column_type, true),
+            ScalarExpr::Param(index, _) => self.out.push_str(&format!("${}", index + 1)),
+            ScalarExpr::Call { function, args, .. } => self.call(expr, function, args),
+            ScalarExpr::And(args) => self.junction(expr, args, " AND "),
+            ScalarExpr::Or(args) => self.junction(expr, args, " OR "),
+            ScalarExpr::Case { branches, otherwise, .. } => match simple::null_if(branches, otherwise) {
+                Some(args) => self.listed("NULLIF(", &args, ")"),
+                None => self.case(branches, otherwise),
+            },
+            ScalarExpr::Coalesce(args, _) => self.listed("COALESCE(", &args.iter().collect::<Vec<_>>(), ")"),
+            ScalarExpr::Array(args, element) => {
+                self.listed("ARRAY[", &args.iter().collect::<Vec<_>>(), "]");
+                if args.is_empty() {
+                    let array = ColumnType::nullable(ScalarType::Array(Box::new(element.clone())));
+                    self.label(&array);
+                }
+            }
+            ScalarExpr::Record(args, _) => self.listed("ROW(", &args.iter().collect::<Vec<_>>(), ")"),
+            ScalarExpr::Cast { expr: inner, cast, to } => {
+                if let (ScalarExpr::Literal(datum, from), ScalarType::Unknown) = (&**inner, &cast.from) {
+                    return self.read_literal(datum, from, to, cast.explicit || implicit);
+                }
+                if is_unseen(cast) {
+                    self.expr(inner, implicit);
+                } else if cast.explicit || implicit {
+                    self.cast(expr, inner, to);
+                } else {
+                    self.within(inner, false, expr);
+                }
+            }
+        }
+    }
+
+    /// A part, in parentheses if its parent would take it apart.
+    fn within(&mut self, expr: &ScalarExpr<C>, implicit: bool, parent: &ScalarExpr<C>) {
+        let needed = self.pretty && !simple::is_simple(expr, Some(parent));
+        if needed {
+            self.out.push('(');
+        }
+        self.expr(expr, implicit);
+        if needed {
+            self.out.push(')');
+        }
+    }
+
+    /// What every operator has around it but in the pretty form.
+    fn enclosed(&mut self, body: impl FnOnce(&mut Self)) {
+        if !self.pretty {
+            self.out.push('(');
+        }
+        body(self);
+        if !self.pretty {
+            self.out.push(')');
+        }
+    }
+
+    fn cast(&mut self, whole: &ScalarExpr<C>, inner: &ScalarExpr<C>, to: &ColumnType) {
+        match inner {
+            // 'foo'::character varying(3), and not the constant's own type as well.
+            ScalarExpr::Literal(datum, from) if from.scalar == to.scalar && from.modifier == -1 => {
+                self.literal(datum, from, false);
+            }
+            _ => self.enclosed(|writer| writer.within(inner, false, whole)),
+        }
+        self.label(to);
+    }
+
+    fn label(&mut self, column_type: &ColumnType) {
+        self.out.push_str("::");
+        let name = self.spelling.type_name(column_type);
+        self.out.push_str(&name);
+    }
+
+    fn junction(&mut self, whole: &ScalarExpr<C>, args: &[ScalarExpr<C>], word: &str) {
+        self.enclosed(|writer| {
+            for (place, arg) in args.iter().enumerate() {
+                if place > 0 {
+                    writer.out.push_str(word);
+                }
+                writer.within(arg, false, whole);
+            }
+        });
+    }
+
+    fn listed(&mut self, opening: &str, args: &[&ScalarExpr<C>], closing: &str) {
+        self.out.push_str(opening);
+        for (place, arg) in args.iter().enumerate() {
+            if place > 0 {
+                self.out.push_str(", ");
+            }
+            self.expr(arg, true);
+        }
+        self.out.push_str(closing);
+    }
+
+    fn case(&mut self, branches: &[(ScalarExpr<C>, ScalarExpr<C>)], otherwise: &ScalarExpr<C>) {
+        self.keyword("CASE");
+        self.indent += INDENT;
+        for (condition, value) in branches {
+            self.keyword("WHEN ");
+            self.expr(condition, false);
+            self.out.push_str(" THEN ");
+            self.expr(value, true);
+        }
+        self.keyword("ELSE ");
+        self.expr(otherwise, true);
+        self.indent -= INDENT;
+        self.keyword("END");
+    }
+
+    /// A word that begins a line.
+    fn keyword(&mut self, word: &str) {
+        self.out.truncate(self.out.trim_end_matches(' ').len());
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', self.indent));
+        self.out.push_str(word);
+    }
+}

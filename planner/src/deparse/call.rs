@@ -1,0 +1,272 @@
+//! Calls: operators, tests, functions, and the forms that SQL has for some functions.
+
+use super::Writer;
+use crate::scalar::cast::CastMethod;
+use crate::scalar::func::{FunctionKind, quote_identifier};
+use crate::scalar::{Function, ScalarExpr};
+use repr::{ColumnType, Datum, ScalarType};
+
+/// Functions that are words.
+const KEYWORDS: [&str; 7] = [
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "session_user",
+];
+
+/// Whether a function is an operator.
+pub(super) fn is_operator(function: &Function) -> bool {
+    function.name == "IS DISTINCT FROM"
+        || !function.name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+}
+
+/// An operand without the cast that PostgreSQL does not need: it compares and computes across these types.
+fn across<'a, C>(symbol: &str, operand: &'a ScalarExpr<C>) -> &'a ScalarExpr<C> {
+    let ScalarExpr::Cast { expr, cast, to } = operand else { return operand };
+    let compares = matches!(symbol, "=" | "<>" | "<" | "<=" | ">" | ">=" | "IS DISTINCT FROM");
+    let computes = compares || matches!(symbol, "+" | "-" | "*" | "/");
+    let both = |family: &[ScalarType]| family.contains(&cast.from) && family.contains(&to.scalar);
+    let integers = both(&[ScalarType::Int2, ScalarType::Int4, ScalarType::Int8]);
+    let floats = both(&[ScalarType::Float4, ScalarType::Float8]);
+    let dates = both(&[ScalarType::Date, ScalarType::Timestamp, ScalarType::Timestamptz]);
+    let crosses = (integers || floats) && computes || dates && compares;
+    if crosses && !cast.explicit && to.modifier == -1 { expr } else { operand }
+}
+
+impl<C: PartialEq> Writer<'_, C> {
+    pub(super) fn call(&mut self, whole: &ScalarExpr<C>, function: &'static Function, args: &[ScalarExpr<C>]) {
+        match (function.kind, args) {
+            (FunctionKind::Any(operator), [left, array]) => self.quantified(whole, operator, "ANY", left, array),
+            (FunctionKind::All(operator), [left, array]) => self.quantified(whole, operator, "ALL", left, array),
+            (FunctionKind::Spread(_), _) => self.function(function.name, args, true),
+            _ => match (function.name, args) {
+                ("NOT", [operand]) => self.enclosed(|writer| {
+                    writer.out.push_str("NOT ");
+                    writer.within(operand, false, whole);
+                }),
+                ("IS NOT DISTINCT FROM", [left, right]) => self.enclosed(|writer| {
+                    writer.out.push_str("NOT ");
+                    writer.enclosed(|writer| writer.infix(whole, left, "IS DISTINCT FROM", right));
+                }),
+                (name, [operand]) if name.starts_with("IS ") => self.enclosed(|writer| {
+                    writer.within(operand, name.ends_with("NULL"), whole);
+                    writer.out.push(' ');
+                    writer.out.push_str(name);
+                }),
+                (name, [left, right]) if is_operator(function) => {
+                    self.enclosed(|writer| writer.infix(whole, left, name, right));
+                }
+                (name, [operand]) if is_operator(function) => self.enclosed(|writer| {
+                    writer.out.push_str(name);
+                    writer.out.push(' ');
+                    writer.operand(whole, operand);
+                }),
+                (name, args) => match function.written {
+                    Some((form, _)) => self.form(whole, form, args),
+                    None => self.named(whole, name, args),
+                },
+            },
+        }
+    }
+
+    fn infix(&mut self, whole: &ScalarExpr<C>, left: &ScalarExpr<C>, symbol: &str, right: &ScalarExpr<C>) {
+        self.operand(whole, across(symbol, left));
+        self.out.push(' ');
+        self.out.push_str(symbol);
+        self.out.push(' ');
+        self.operand(whole, across(symbol, right));
+    }
+
+    /// An operator's operand. PostgreSQL has no operators of `character varying`: it takes it as text.
+    fn operand(&mut self, whole: &ScalarExpr<C>, operand: &ScalarExpr<C>) {
+        match operand.scalar_type(&|column| self.spelling.column_type(column)) {
+            ScalarType::Varchar => self.as_text(operand, &ScalarType::Text),
+            _ => self.within(operand, true, whole),
+        }
+    }
+
+    fn as_text(&mut self, operand: &ScalarExpr<C>, to: &ScalarType) {
+        let to = ColumnType::nullable(to.clone());
+        let unwritten = match operand {
+            ScalarExpr::Cast { expr, cast, .. } if cast.from == ScalarType::Unknown && !cast.explicit => Some(&**expr),
+            ScalarExpr::Literal(..) => Some(operand),
+            _ => None,
+        };
+        match unwritten {
+            Some(ScalarExpr::Literal(datum, _)) => self.literal(datum, &to, true),
+            _ => {
+                let simple = super::simple::is_simple(operand, None) && !matches!(operand, ScalarExpr::Cast { .. });
+                let bare = self.pretty && simple;
+                if !bare {
+                    self.out.push('(');
+                }
+                self.expr(operand, true);
+                if !bare {
+                    self.out.push(')');
+                }
+                self.label(&to);
+            }
+        }
+    }
+
+    fn quantified(
+        &mut self,
+        whole: &ScalarExpr<C>,
+        operator: &Function,
+        quantifier: &str,
+        left: &ScalarExpr<C>,
+        array: &ScalarExpr<C>,
+    ) {
+        self.enclosed(|writer| {
+            writer.operand(whole, left);
+            writer.out.push_str(&format!(" {} {quantifier} (", operator.name));
+            let of_varchar = ScalarType::Array(Box::new(ScalarType::Varchar));
+            if array.scalar_type(&|column| writer.spelling.column_type(column)) == of_varchar {
+                writer.as_text(array, &ScalarType::Array(Box::new(ScalarType::Text)));
+            } else {
+                writer.within(array, true, whole);
+            }
+            writer.out.push(')');
+        });
+    }
+
+    fn function(&mut self, name: &str, args: &[ScalarExpr<C>], spread: bool) {
+        self.out.push_str(&quote_identifier(name));
+        self.out.push('(');
+        for (place, arg) in args.iter().enumerate() {
+            if place > 0 {
+                self.out.push_str(", ");
+            }
+            if spread && place + 1 == args.len() {
+                self.out.push_str("VARIADIC ");
+            }
+            self.expr(arg, true);
+        }
+        self.out.push(')');
+    }
+
+    /// A function by its name, or a construct that is called like one here.
+    fn named(&mut self, whole: &ScalarExpr<C>, name: &str, args: &[ScalarExpr<C>]) {
+        match (name, args) {
+            (name, []) if KEYWORDS.contains(&name) => self.out.push_str(&name.to_ascii_uppercase()),
+            (name, [precision]) if KEYWORDS.contains(&name) => {
+                self.out.push_str(&name.to_ascii_uppercase());
+                self.out.push('(');
+                self.expr(precision, false);
+                self.out.push(')');
+            }
+            ("greatest" | "least", args) => {
+                self.listed(&format!("{}(", name.to_ascii_uppercase()), &args.iter().collect::<Vec<_>>(), ")");
+            }
+            ("extract", [field, source]) => {
+                self.out.push_str("EXTRACT(");
+                self.word(field);
+                self.out.push_str(" FROM ");
+                self.expr(source, false);
+                self.out.push(')');
+            }
+            ("position", [string, part]) => {
+                self.out.push_str("POSITION((");
+                self.expr(part, false);
+                self.out.push_str(") IN (");
+                self.expr(string, false);
+                self.out.push_str("))");
+            }
+            ("overlaps", [a, b, c, d]) => {
+                self.out.push('(');
+                self.listed("(", &[a, b], ") OVERLAPS ");
+                self.listed("(", &[c, d], "))");
+            }
+            ("array_subscript", [array, places @ ..]) => {
+                self.container(whole, array);
+                for place in places {
+                    self.out.push('[');
+                    self.expr(place, false);
+                    self.out.push(']');
+                }
+            }
+            ("array_slice", [array, bounds @ ..]) => {
+                self.container(whole, array);
+                for pair in bounds.chunks(2) {
+                    self.out.push('[');
+                    for (place, bound) in pair.iter().enumerate() {
+                        if place > 0 {
+                            self.out.push(':');
+                        }
+                        if !matches!(bound, ScalarExpr::Literal(Datum::Null, _)) {
+                            self.expr(bound, false);
+                        }
+                    }
+                    self.out.push(']');
+                }
+            }
+            (name, args) => self.function(name, args, false),
+        }
+    }
+
+    /// What is subscripted: anything but a column in parentheses.
+    fn container(&mut self, whole: &ScalarExpr<C>, array: &ScalarExpr<C>) {
+        let bare = matches!(array, ScalarExpr::Column(_));
+        if !bare {
+            self.out.push('(');
+        }
+        self.within(array, true, whole);
+        if !bare {
+            self.out.push(')');
+        }
+    }
+
+    /// A field's name, which is a string in the tree.
+    fn word(&mut self, field: &ScalarExpr<C>) {
+        let literal = match field {
+            ScalarExpr::Cast { expr, cast, .. } if cast.method == CastMethod::Relabel => &**expr,
+            other => other,
+        };
+        match literal {
+            ScalarExpr::Literal(Datum::Text(text), _) => self.out.push_str(text),
+            other => self.expr(other, false),
+        }
+    }
+
+    /// The forms that SQL has for some functions.
+    fn form(&mut self, whole: &ScalarExpr<C>, form: &str, args: &[ScalarExpr<C>]) {
+        match (form, args) {
+            ("AT TIME ZONE", [zone, time]) => {
+                self.out.push('(');
+                self.within(time, false, whole);
+                self.out.push_str(" AT TIME ZONE ");
+                self.within(zone, false, whole);
+                self.out.push(')');
+            }
+            ("TRIM BOTH" | "TRIM LEADING" | "TRIM TRAILING", [string, what @ ..]) => {
+                self.out.push_str(&form.replacen(' ', "(", 1));
+                for what in what {
+                    self.out.push(' ');
+                    self.expr(what, false);
+                }
+                self.out.push_str(" FROM ");
+                self.expr(string, false);
+                self.out.push(')');
+            }
+            ("SUBSTRING FROM", [string, rest @ ..]) => self.phrase("SUBSTRING(", string, [" FROM ", " FOR ", ""], rest),
+            ("OVERLAY PLACING", [string, rest @ ..]) => {
+                self.phrase("OVERLAY(", string, [" PLACING ", " FROM ", " FOR "], rest);
+            }
+            (form, []) => self.out.push_str(form),
+            (form, args) => self.function(form, args, false),
+        }
+    }
+
+    fn phrase(&mut self, opening: &str, first: &ScalarExpr<C>, words: [&str; 3], rest: &[ScalarExpr<C>]) {
+        self.out.push_str(opening);
+        self.expr(first, false);
+        for (word, part) in words.iter().zip(rest) {
+            self.out.push_str(word);
+            self.expr(part, false);
+        }
+        self.out.push(')');
+    }
+}

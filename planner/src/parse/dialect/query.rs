@@ -1,0 +1,133 @@
+//! Prefix forms that sqlparser does not read: `TRIM(BOTH FROM x)`, and queries in parentheses where an expression stands,
+//! which it knows only if they begin with SELECT or WITH.
+//!
+//! `(VALUES (1))`, `((SELECT 1) UNION SELECT 2)`: what opens here is a query if its first word is one's, and if what
+//! follows each inner parenthesis goes on with a query. Looks ahead, takes nothing it does not read.
+
+use sqlparser::ast::{Expr, TrimWhereField};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+/// What goes on with a query that stands in parentheses.
+const AFTER_QUERY: [Keyword; 8] = [
+    Keyword::UNION,
+    Keyword::INTERSECT,
+    Keyword::EXCEPT,
+    Keyword::ORDER,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::FETCH,
+    Keyword::FOR,
+];
+
+/// The tokens from the next one on, without blanks.
+fn ahead<'p>(parser: &'p Parser<'_>) -> impl Iterator<Item = &'p Token> + Clone {
+    (parser.index()..)
+        .map(|place| &parser.token_at(place).token)
+        .filter(|token| !matches!(token, Token::Whitespace(_)))
+        .take_while(|token| **token != Token::EOF)
+}
+
+/// The unquoted keyword that a token is.
+pub(super) fn keyword(token: &Token) -> Option<Keyword> {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
+/// Whether a query continues with this token.
+pub(super) fn continues(token: &Token) -> bool {
+    keyword(token).is_some_and(|keyword| AFTER_QUERY.contains(&keyword))
+}
+
+/// Whether the parenthesis that is `skipped` tokens ahead holds a query.
+pub(super) fn opens_query(parser: &Parser<'_>, skipped: usize) -> bool {
+    let mut opened = 0_usize;
+    let mut tokens = ahead(parser).skip(skipped);
+    // Down to the first word.
+    let first = loop {
+        match tokens.next() {
+            Some(Token::LParen) => opened += 1,
+            Some(other) => break keyword(other),
+            None => return false,
+        }
+    };
+    if opened == 0 || !matches!(first, Some(Keyword::SELECT | Keyword::VALUES | Keyword::WITH)) {
+        return false;
+    }
+    // Up again: behind each parenthesis but the outermost a query goes on, or the next one closes.
+    let mut depth = opened;
+    let mut closed = opened;
+    while let Some(token) = tokens.next() {
+        match token {
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth -= 1;
+                if depth >= closed {
+                    continue;
+                }
+                closed = depth;
+                if depth == 0 {
+                    return true;
+                }
+                let mut rest = tokens.clone();
+                match rest.next() {
+                    Some(Token::RParen) => {}
+                    Some(next) if continues(next) => {}
+                    _ => return false,
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A scalar subquery that sqlparser would not take for one.
+pub(super) fn scalar(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    if parser.peek_token_ref().token != Token::LParen {
+        return None;
+    }
+    match &parser.peek_nth_token_ref(1).token {
+        Token::LParen => {}
+        token if keyword(token) == Some(Keyword::VALUES) => {}
+        _ => return None,
+    }
+    opens_query(parser, 0).then(|| in_parentheses(parser))
+}
+
+/// `TRIM(BOTH FROM text)`, as PostgreSQL writes it: sqlparser wants what is trimmed.
+pub(super) fn trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    if keyword(&parser.peek_token_ref().token) != Some(Keyword::TRIM) {
+        return None;
+    }
+    let word = |place: usize| keyword(&parser.peek_nth_token_ref(place).token);
+    let side = match word(2) {
+        Some(Keyword::BOTH) => Some(TrimWhereField::Both),
+        Some(Keyword::LEADING) => Some(TrimWhereField::Leading),
+        Some(Keyword::TRAILING) => Some(TrimWhereField::Trailing),
+        _ => None,
+    };
+    let words = 2 + usize::from(side.is_some());
+    if parser.peek_nth_token_ref(1).token != Token::LParen || word(words) != Some(Keyword::FROM) {
+        return None;
+    }
+    (0..=words).for_each(|_| parser.advance_token());
+    Some(trimmed(parser, side))
+}
+
+fn trimmed(parser: &mut Parser<'_>, trim_where: Option<TrimWhereField>) -> Result<Expr, ParserError> {
+    let expr = Box::new(parser.parse_expr()?);
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Trim { trim_where, trim_what: None, expr, trim_characters: None })
+}
+
+/// `(query)` as an expression.
+pub(super) fn in_parentheses(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let query = parser.parse_query()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Subquery(query))
+}

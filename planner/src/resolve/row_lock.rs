@@ -1,0 +1,253 @@
+//! FOR UPDATE and its kind: which rows of which tables a SELECT locks, at the top and in subqueries.
+//!
+//! At the top the locks belong to the statement's own rows: their keys are columns beside the output. A subquery that
+//! locks is a statement of its own: it is run once, before what is around it, and what is around it reads the rows that
+//! it was left with (PostgreSQL runs it once as well, where nothing in it refers to the rows around it). A clause that
+//! covers a subquery in FROM locks the rows of its tables that come out at the top.
+
+use super::Resolver;
+use super::from::FromItem;
+use super::levels::outer_references;
+use super::query::{Limits, Outputs};
+use super::scope::{Binding, Frame, Visible, fold};
+use crate::error::PlanError;
+use crate::hir::walk::Visitor;
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
+use crate::parse::row_lock::read;
+use crate::scalar::table_func::LOCKED_ROWS;
+use repr::{ColumnType, Datum, ScalarType};
+use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectName, ObjectNamePart, Query, SetExpr};
+
+/// What a SELECT must not have, for its rows to be those of its tables.
+pub(super) struct Unlockable {
+    pub(super) groups: bool,
+    pub(super) having: bool,
+    pub(super) aggregates: bool,
+    pub(super) distinct: bool,
+    pub(super) windows: bool,
+    pub(super) sets: bool,
+}
+
+impl Unlockable {
+    /// 0A000 where the rows of a SELECT with these clauses are no table's.
+    pub(super) fn refuse(&self, clauses: &[LockClause]) -> Result<(), PlanError> {
+        let Some(clause) = clauses.first() else { return Ok(()) };
+        let refused = [
+            (self.distinct, "DISTINCT clause"),
+            (self.groups, "GROUP BY clause"),
+            (self.having, "HAVING clause"),
+            (self.aggregates, "aggregate functions"),
+            (self.windows, "window functions"),
+            (self.sets, "set-returning functions in the target list"),
+        ];
+        match refused.into_iter().find(|(there, _)| *there) {
+            Some((_, what)) => {
+                Err(PlanError::new("0A000", format!("{} is not allowed with {what}", read(clause).0.clause())))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// 0A000: the rows of a set operation are no table's.
+pub(super) fn refuse_sets(clauses: &[LockClause]) -> Result<(), PlanError> {
+    let Some(clause) = clauses.first() else { return Ok(()) };
+    let clause = read(clause).0.clause();
+    Err(PlanError::new("0A000", format!("{clause} is not allowed with UNION/INTERSECT/EXCEPT")))
+}
+
+/// 0A000: the rows of VALUES are no table's.
+pub(super) fn refuse_values(clauses: &[LockClause]) -> Result<(), PlanError> {
+    let Some(clause) = clauses.first() else { return Ok(()) };
+    Err(PlanError::new("0A000", format!("{} cannot be applied to VALUES", read(clause).0.clause())))
+}
+
+/// A clause of all tables.
+fn of_all(strength: LockStrength, nonblock: Option<NonBlock>) -> LockClause {
+    let word = ObjectNamePart::Identifier(Ident::with_quote('"', strength.words()));
+    LockClause { lock_type: LockType::Update, of: Some(ObjectName(vec![word])), nonblock }
+}
+
+impl Resolver<'_> {
+    /// The locks of a SELECT's rows.
+    pub(super) fn row_locks(&self, clauses: &[LockClause], frame: &Frame) -> Result<Vec<RowLock>, PlanError> {
+        let mut locks: Vec<RowLock> = Vec::new();
+        let mut add = |table: &Binding, strength, wait| {
+            for &(table, key_column) in &table.row_keys {
+                match locks.iter_mut().find(|lock| lock.key_column == key_column) {
+                    Some(lock) => {
+                        lock.strength = lock.strength.max(strength);
+                        lock.wait = lock.wait.max(wait);
+                    }
+                    None => locks.push(RowLock { table, key_column, strength, wait }),
+                }
+            }
+        };
+        for clause in clauses {
+            let wait = match clause.nonblock {
+                None => LockWait::Wait,
+                Some(NonBlock::Nowait) => LockWait::NoWait,
+                Some(NonBlock::SkipLocked) => LockWait::SkipLocked,
+            };
+            let (strength, names) = read(clause);
+            if names.is_empty() {
+                for table in &frame.tables {
+                    self.refuse_locked_view(table)?;
+                    add(table, strength, wait);
+                }
+            }
+            for name in names {
+                let position = self.at(name.span);
+                let (wanted, clause) = (fold(name), strength.clause());
+                let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
+                    let message = format!("relation \"{wanted}\" in {clause} clause not found in FROM clause");
+                    PlanError::new("42P01", message).at(position)
+                })?;
+                self.refuse_locked_view(table)?;
+                if table.row_keys.is_empty() && !table.is_subquery {
+                    let message = format!("{clause} cannot be applied to \"{wanted}\"");
+                    return Err(PlanError::new("0A000", message)
+                        .detail("It is no table, but a WITH query, a function, VALUES or a join.")
+                        .at(position));
+                }
+                add(table, strength, wait);
+            }
+        }
+        Ok(locks)
+    }
+
+    /// Row locks are of tables.
+    fn refuse_locked_view(&self, binding: &Binding) -> Result<(), PlanError> {
+        let Some(table) = binding.relation.and_then(|relation| self.catalog.table(relation)) else { return Ok(()) };
+        match &table.view {
+            None => Ok(()),
+            Some(view) if view.materialized => {
+                Err(PlanError::new("42809", format!("cannot lock rows in materialized view \"{}\"", table.name)))
+            }
+            Some(_) => Err(PlanError::unsupported(format!("FOR UPDATE and FOR SHARE of view \"{}\"", table.name))
+                .hint("Lock the rows of the tables that it reads.")),
+        }
+    }
+
+    /// A subquery in FROM: its columns, and where a clause around it covers it its tables' row keys beside them.
+    pub(super) fn derived(&mut self, query: &Query, name: &str) -> Result<FromItem, PlanError> {
+        let covering = if self.with_row_keys { self.covering(name) } else { Vec::new() };
+        if covering.is_empty() || matches!(&*query.body, SetExpr::Values(_)) {
+            let (hir, columns) = self.subquery(query, Limits::Ordered)?;
+            return Ok(subquery_item(hir, columns));
+        }
+        let mut locked = query.clone();
+        locked.locks.extend(covering);
+        if !query.locks.is_empty() {
+            // It locks by itself, and as strongly as both clauses together.
+            let (hir, columns) = self.subquery(&locked, Limits::Ordered)?;
+            return Ok(subquery_item(hir, columns));
+        }
+        let HirQuery { relation, order_by, limit, offset, mut project, columns, locks, .. } =
+            self.query(&locked, Outputs::Settled)?;
+        let relation = if limit.is_some() || offset.is_some() || !order_by.is_empty() {
+            relation.top_k(Vec::new(), order_by, limit, offset)
+        } else {
+            relation
+        };
+        let outputs = columns.len();
+        let keys = locks.iter().enumerate().map(|(place, lock)| (lock.table, outputs + place)).collect();
+        project.extend(locks.iter().map(|lock| lock.key_column));
+        let mut item = subquery_item(relation.project(project), columns);
+        item.tables[0].row_keys = keys;
+        Ok(item)
+    }
+
+    /// The clauses around that cover a FROM item of this name, as of all tables inside it.
+    fn covering(&self, name: &str) -> Vec<LockClause> {
+        let covers = |clause: &&LockClause| {
+            let (_, names) = read(clause);
+            names.is_empty() || names.into_iter().any(|covered| fold(covered) == name)
+        };
+        self.lock_clauses.iter().filter(covers).map(|clause| of_all(read(clause).0, clause.nonblock)).collect()
+    }
+
+    /// A subquery that locks its rows, as the relation that it was left with.
+    pub(super) fn locking_subquery(
+        &mut self,
+        query: &Query,
+        outputs: Outputs<'_>,
+    ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        let mut resolved = self.query(query, outputs)?;
+        let mut correlated = false;
+        outer_references(&mut resolved.relation, &mut |_, _| correlated = true);
+        if correlated {
+            let clause = query.locks.first().map_or_else(String::new, |clause| read(clause).0.clause());
+            return Err(PlanError::unsupported(format!("{clause} in a subquery that refers to the query around it"))
+                .hint("Lock the rows in a query of their own, in the same transaction."));
+        }
+        for cte in self.ctes.iter().rev() {
+            if let Some(definition) = &cte.definition
+                && reads(&resolved.relation, definition.id())
+            {
+                let relation = std::mem::replace(&mut resolved.relation, Hir::unit());
+                resolved.relation = definition.clone().wrap(relation);
+            }
+        }
+        let columns = resolved.columns.clone();
+        let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
+        let number = i32::try_from(self.locking.len()).unwrap_or(i32::MAX);
+        self.locking.push(Some(resolved));
+        let int4 = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) };
+        let number = HirExpr::Literal(Datum::Int4(number), int4);
+        let node = HirNode::TableFunction {
+            input: Box::new(Hir::unit()),
+            functions: vec![(&LOCKED_ROWS, vec![number], types.clone())],
+            ordinality: false,
+        };
+        Ok((Hir { node, types }, columns))
+    }
+
+    /// Takes subqueries back that lock rows for nothing: what they stood in is resolved again, or read by nobody.
+    pub(super) fn unlock(&mut self, from: usize, to: usize) {
+        self.locking[from..to].iter_mut().for_each(|locking| *locking = None);
+    }
+
+    /// Takes WITH queries out of scope. One that nobody has read is not run.
+    pub(super) fn leave_ctes(&mut self, mark: usize) {
+        for cte in self.ctes.split_off(mark.min(self.ctes.len())) {
+            if !cte.used {
+                self.unlock(cte.locking.0, cte.locking.1);
+            }
+        }
+    }
+
+    /// The subqueries of the statement that lock rows, by their numbers.
+    pub(super) fn take_locking(&mut self) -> Vec<(usize, HirQuery)> {
+        std::mem::take(&mut self.locking)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(number, query)| Some((number, query?)))
+            .collect()
+    }
+}
+
+/// A subquery in FROM, before it has its alias.
+fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
+    let columns = outputs
+        .into_iter()
+        .enumerate()
+        .map(|(index, output)| Visible {
+            name: output.name,
+            index,
+            column_type: output.column_type,
+            origin: output.origin,
+        })
+        .collect();
+    FromItem::single(hir, Binding { is_subquery: true, ..Binding::of("", columns) })
+}
+
+fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
+    let mut found = false;
+    Visitor {
+        operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read) if read == id),
+        expression: &mut |_| (),
+    }
+    .relation(relation);
+    found
+}

@@ -1,0 +1,368 @@
+//! Searching a text: where the first match begins, where it ends, and what each group captures of it.
+
+use super::syntax::{Bounds, Place};
+use super::tree::{Kind, Part};
+use super::{Found, Group, Stopped};
+use repr::poll;
+use std::cell::{Cell, OnceCell};
+
+
+thread_local! {
+    static TEXTS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A text as characters with numbers.
+pub(crate) struct Text<'a> {
+    source: &'a str,
+    number: u64,
+    characters: OnceCell<Vec<char>>,
+    /// Where each character begins in bytes; none if each is one byte.
+    offsets: OnceCell<Option<Vec<usize>>>,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn new(source: &'a str) -> Text<'a> {
+        let number = TEXTS.get() + 1;
+        TEXTS.set(number);
+        Text {
+            source,
+            number,
+            characters: OnceCell::new(),
+            offsets: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn source(&self) -> &'a str {
+        self.source
+    }
+
+    /// Tells this text from every other one of this thread.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn characters(&self) -> &[char] {
+        self.characters.get_or_init(|| self.source.chars().collect())
+    }
+
+    /// How many characters it has.
+    pub(crate) fn length(&self) -> usize {
+        self.characters().len()
+    }
+
+    fn offsets(&self) -> Option<&[usize]> {
+        let made = self.offsets.get_or_init(|| {
+            (!self.source.is_ascii())
+                .then(|| self.source.char_indices().map(|(at, _)| at).chain([self.source.len()]).collect())
+        });
+        made.as_deref()
+    }
+
+    /// Where a character begins, in bytes.
+    pub(crate) fn byte(&self, character: usize) -> usize {
+        self.offsets().map_or(character, |offsets| offsets[character])
+    }
+
+    /// Which character begins at a byte.
+    pub(super) fn character(&self, byte: usize) -> usize {
+        self.offsets().map_or(byte, |offsets| offsets.partition_point(|offset| *offset < byte))
+    }
+
+    /// What stands between two characters.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> &'a str {
+        &self.source[self.byte(from)..self.byte(to)]
+    }
+
+    pub(super) fn is_at(&self, place: Place, at: usize) -> bool {
+        let characters = self.characters();
+        let before = at.checked_sub(1).map(|before| characters[before]);
+        let after = characters.get(at).copied();
+        let word = |character: Option<char>| character.is_some_and(super::is_word);
+        match place {
+            Place::TextStart => before.is_none(),
+            Place::TextEnd => after.is_none(),
+            Place::LineStart => before.is_none_or(|before| before == '\n'),
+            Place::LineEnd => after.is_none_or(|after| after == '\n'),
+            Place::WordStart => !word(before) && word(after),
+            Place::WordEnd => word(before) && !word(after),
+            Place::WordEdge => word(before) != word(after),
+            Place::NoWordEdge => word(before) == word(after),
+        }
+    }
+}
+
+/// Divides a match among an expression's parts.
+struct Division<'a> {
+    text: &'a Text<'a>,
+    groups: Vec<Group>,
+    insensitive: bool,
+}
+
+/// The match of an expression that begins at a place, if there is one.
+pub(super) fn match_at(
+    part: &Part,
+    text: &Text<'_>,
+    begin: usize,
+    groups: usize,
+    references: bool,
+    insensitive: bool,
+) -> Result<Option<Found>, Stopped> {
+    let automaton = part.automaton()?;
+    let shorter = part.traits.prefers_shorter();
+    let (mut from, mut stop) = (begin, text.length());
+    loop {
+        let end = if shorter {
+            automaton.shortest(text, begin, from, stop)?
+        } else {
+            automaton.longest(text, begin, stop)?
+        };
+        let Some(end) = end else { return Ok(None) };
+        let mut division = Division { text, groups: vec![None; groups], insensitive };
+        // Without back references what the automaton has found is a match.
+        if groups == 0 && !references || division.divide(part, begin, end)? {
+            return Ok(Some(Found { begin, end, groups: division.groups }));
+        }
+        if shorter {
+            from = end + 1;
+            if from > stop {
+                return Ok(None);
+            }
+        } else {
+            if end == begin {
+                return Ok(None);
+            }
+            stop = end - 1;
+        }
+    }
+}
+
+impl Division<'_> {
+    /// Whether a part that could match between two places does, and what its groups are then.
+    fn divide(&mut self, part: &Part, begin: usize, end: usize) -> Result<bool, Stopped> {
+        poll::step()?;
+        let matched = match &part.kind {
+            Kind::Leaf => true,
+            Kind::Reference { group, bounds } => self.repeats(*group, *bounds, begin, end)?,
+            Kind::Pair(left, right) => self.pair(left, right, begin, end)?,
+            Kind::Alternatives(branches) => self.alternatives(branches, begin, end)?,
+            Kind::Iterated { body, bounds } => {
+                if body.traits.prefers_shorter() {
+                    self.iterate_shorter(body, *bounds, begin, end)?
+                } else {
+                    self.iterate_longer(body, *bounds, begin, end)?
+                }
+            }
+            Kind::Around(inner) => self.divide(inner, begin, end)?,
+        };
+        if let Some(group) = part.capture.filter(|_| matched) {
+            self.groups[group - 1] = Some((begin, end));
+        }
+        Ok(matched)
+    }
+
+    /// Forgets what the groups of a part have captured.
+    fn forget(&mut self, part: &Part) {
+        if let Some(group) = part.capture {
+            self.groups[group - 1] = None;
+        }
+        match &part.kind {
+            Kind::Leaf | Kind::Reference { .. } => {}
+            Kind::Pair(left, right) => {
+                self.forget(left);
+                self.forget(right);
+            }
+            Kind::Alternatives(branches) => branches.iter().for_each(|branch| self.forget(branch)),
+            Kind::Iterated { body, .. } => self.forget(body),
+            Kind::Around(inner) => self.forget(inner),
+        }
+    }
+
+    /// Whether a text is what a group has matched, as often as allowed.
+    fn repeats(&self, group: usize, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
+        let Some((from, to)) = self.groups[group - 1] else { return Ok(false) };
+        let length = to - from;
+        if length == 0 {
+            return Ok(begin == end);
+        }
+        if begin == end {
+            return Ok(bounds.min == 0);
+        }
+        if !(end - begin).is_multiple_of(length) || !bounds.allow((end - begin) / length) {
+            return Ok(false);
+        }
+        let characters = self.text.characters();
+        poll::steps((end - begin) / 16)?;
+        let (pattern, subject) = (&characters[from..to], &characters[begin..end]);
+        Ok(subject
+            .iter()
+            .zip(pattern.iter().cycle())
+            .all(|(one, other)| one == other || self.insensitive && super::same_but_case(*one, *other)))
+    }
+
+    fn pair(&mut self, left: &Part, right: &Part, begin: usize, end: usize) -> Result<bool, Stopped> {
+        let (first, second) = (left.automaton()?, right.automaton()?);
+        let shorter = left.traits.prefers_shorter();
+        let (mut from, mut stop) = (begin, end);
+        loop {
+            let middle = if shorter {
+                first.shortest(self.text, begin, from, end)?
+            } else {
+                first.longest(self.text, begin, stop)?
+            };
+            let Some(middle) = middle else { return Ok(false) };
+            if second.longest(self.text, middle, end)? == Some(end)
+                && self.divide(left, begin, middle)?
+                && self.divide(right, middle, end)?
+            {
+                return Ok(true);
+            }
+            if middle == if shorter { end } else { begin } {
+                return Ok(false);
+            }
+            (from, stop) = (middle + 1, middle.saturating_sub(1));
+            self.forget(left);
+            self.forget(right);
+        }
+    }
+
+    fn alternatives(&mut self, branches: &[Part], begin: usize, end: usize) -> Result<bool, Stopped> {
+        for branch in branches {
+            if branch.automaton()?.longest(self.text, begin, end)? == Some(end) && self.divide(branch, begin, end)? {
+                return Ok(true);
+            }
+            self.forget(branch);
+        }
+        Ok(false)
+    }
+
+    /// Repetitions each of which takes as much as it can. Empty ones are taken only as far as the minimum needs them.
+    fn iterate_longer(&mut self, body: &Part, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
+        let Some((min, max)) = counts(bounds, begin, end) else { return self.iterate_nothing(body, begin) };
+        let automaton = body.automaton()?;
+        // Where each repetition ends; how many of them are known to match, groups and all.
+        let mut ends = vec![begin];
+        let (mut k, mut verified, mut limit) = (1, 0, end);
+        while k > 0 {
+            ends.truncate(k);
+            let mut backtrack = true;
+            match automaton.longest(self.text, ends[k - 1], limit)? {
+                None => k -= 1,
+                Some(at) => {
+                    ends.push(at);
+                    verified = verified.min(k - 1);
+                    if at != end {
+                        if k >= max {
+                            k -= 1;
+                        } else if at != ends[k - 1] || k < min && min - k >= end - at {
+                            k += 1;
+                            limit = end;
+                            backtrack = false;
+                        }
+                    } else if k >= min {
+                        match self.verify(body, &ends, verified, k)? {
+                            None => return Ok(true),
+                            Some(failed) => {
+                                verified = failed - 1;
+                                k = failed;
+                            }
+                        }
+                    }
+                }
+            }
+            while backtrack && k > 0 {
+                let before = ends[k - 1];
+                if ends[k] > before {
+                    limit = ends[k] - 1;
+                    if limit > before || k < min && min - k >= end - before {
+                        break;
+                    }
+                }
+                k -= 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Repetitions each of which takes as little as it can.
+    fn iterate_shorter(&mut self, body: &Part, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
+        let Some((min, max)) = counts(bounds, begin, end) else { return Ok(true) };
+        let automaton = body.automaton()?;
+        let mut ends = vec![begin];
+        let (mut k, mut verified, mut limit) = (1, 0, begin);
+        while k > 0 {
+            ends.truncate(k);
+            if limit == ends[k - 1] && limit != end && (k >= min || min - k < end - limit) {
+                limit += 1;
+            }
+            if k >= max {
+                limit = end;
+            }
+            let mut backtrack = true;
+            match automaton.shortest(self.text, ends[k - 1], limit, end)? {
+                None => k -= 1,
+                Some(at) => {
+                    ends.push(at);
+                    verified = verified.min(k - 1);
+                    if at != end {
+                        if k >= max {
+                            k -= 1;
+                        } else {
+                            k += 1;
+                            limit = at;
+                            backtrack = false;
+                        }
+                    } else if k >= min {
+                        match self.verify(body, &ends, verified, k)? {
+                            None => return Ok(true),
+                            Some(failed) => {
+                                verified = failed - 1;
+                                k = failed;
+                            }
+                        }
+                    }
+                }
+            }
+            while backtrack && k > 0 {
+                if ends[k] < end {
+                    limit = ends[k] + 1;
+                    break;
+                }
+                k -= 1;
+            }
+        }
+        Ok(false)
+    }
+
+    /// No character is left and no repetition needed: there is one, if it can be empty, else none.
+    fn iterate_nothing(&mut self, body: &Part, at: usize) -> Result<bool, Stopped> {
+        if body.automaton()?.longest(self.text, at, at)?.is_none() || !self.divide(body, at, at)? {
+            self.forget(body);
+        }
+        Ok(true)
+    }
+
+    /// The first repetition that does not match after all.
+    fn verify(&mut self, body: &Part, ends: &[usize], verified: usize, k: usize) -> Result<Option<usize>, Stopped> {
+        for at in verified + 1..=k {
+            self.forget(body);
+            if !self.divide(body, ends[at - 1], ends[at])? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// How many repetitions at least and at most; none if none are needed.
+fn counts(bounds: Bounds, begin: usize, end: usize) -> Option<(usize, usize)> {
+    let mut min = bounds.min as usize;
+    if min == 0 {
+        if begin == end {
+            return None;
+        }
+        min = 1;
+    }
+    let longest = end - begin;
+    let max = bounds.max.map_or(longest, |max| longest.min(max as usize));
+    Some((min, max.max(min)))
+}

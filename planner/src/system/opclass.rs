@@ -1,0 +1,120 @@
+//! PostgreSQL 15's operator classes of `btree` and `hash`, for the types that there are here.
+
+use repr::ScalarType;
+
+/// One row of `pg_opclass`.
+pub(crate) struct OperatorClass {
+    pub(crate) oid: u32,
+    pub(crate) method: &'static str,
+    pub(crate) name: &'static str,
+    /// The OID of the type that it is of.
+    pub(crate) input: u32,
+    pub(crate) is_default: bool,
+    /// The type of what is stored, if it is another.
+    pub(crate) key: u32,
+    pub(crate) family: u32,
+}
+
+const fn class(
+    oid: u32,
+    method: &'static str,
+    name: &'static str,
+    input: u32,
+    is_default: bool,
+    key: u32,
+    family: u32,
+) -> OperatorClass {
+    OperatorClass { oid, method, name, input, is_default, key, family }
+}
+
+const TEXT: u32 = 25;
+const ANY_ARRAY: u32 = 2277;
+const ANY_ENUM: u32 = 3500;
+
+/// All of them.
+pub(crate) const CLASSES: &[OperatorClass] = &[
+    class(1978, "btree", "int4_ops", 23, true, 0, 1976),
+    class(1979, "btree", "int2_ops", 21, true, 0, 1976),
+    class(1981, "btree", "oid_ops", 26, true, 0, 1989),
+    class(3122, "btree", "date_ops", 1082, true, 0, 434),
+    class(3123, "btree", "float8_ops", 701, true, 0, 1970),
+    class(3124, "btree", "int8_ops", 20, true, 0, 1976),
+    class(3125, "btree", "numeric_ops", 1700, true, 0, 1988),
+    class(3126, "btree", "text_ops", TEXT, true, 0, 1994),
+    class(3127, "btree", "timestamptz_ops", 1184, true, 0, 434),
+    class(3128, "btree", "timestamp_ops", 1114, true, 0, 434),
+    class(4217, "btree", "text_pattern_ops", TEXT, false, 0, 2095),
+    class(4218, "btree", "varchar_pattern_ops", TEXT, false, 0, 2095),
+    class(4219, "btree", "bpchar_pattern_ops", 1042, false, 0, 2097),
+    class(10000, "btree", "array_ops", ANY_ARRAY, true, 0, 397),
+    class(10003, "btree", "bool_ops", 16, true, 0, 424),
+    class(10004, "btree", "bpchar_ops", 1042, true, 0, 426),
+    class(10006, "btree", "bytea_ops", 17, true, 0, 428),
+    class(10007, "btree", "char_ops", 18, true, 0, 429),
+    class(10012, "btree", "float4_ops", 700, true, 0, 1970),
+    class(10022, "btree", "interval_ops", 1186, true, 0, 1982),
+    class(10028, "btree", "name_ops", 19, true, 2275, 1994),
+    class(10032, "btree", "oidvector_ops", 30, true, 0, 1991),
+    class(10034, "btree", "record_ops", 2249, true, 0, 2994),
+    class(10036, "btree", "record_image_ops", 2249, false, 0, 3194),
+    class(10038, "btree", "time_ops", 1083, true, 0, 1996),
+    class(10044, "btree", "varchar_ops", TEXT, false, 0, 1994),
+    class(10065, "btree", "uuid_ops", 2950, true, 0, 2968),
+    class(10069, "btree", "enum_ops", ANY_ENUM, true, 0, 3522),
+    class(10088, "btree", "jsonb_ops", 3802, true, 0, 4033),
+    class(10001, "hash", "array_ops", ANY_ARRAY, true, 0, 627),
+    class(10005, "hash", "bpchar_ops", 1042, true, 0, 427),
+    class(10008, "hash", "char_ops", 18, true, 0, 431),
+    class(10011, "hash", "date_ops", 1082, true, 0, 435),
+    class(10013, "hash", "float4_ops", 700, true, 0, 1971),
+    class(10014, "hash", "float8_ops", 701, true, 0, 1971),
+    class(10019, "hash", "int2_ops", 21, true, 0, 1977),
+    class(10020, "hash", "int4_ops", 23, true, 0, 1977),
+    class(10021, "hash", "int8_ops", 20, true, 0, 1977),
+    class(10023, "hash", "interval_ops", 1186, true, 0, 1983),
+    class(10029, "hash", "name_ops", 19, true, 0, 1995),
+    class(10030, "hash", "numeric_ops", 1700, true, 0, 1998),
+    class(10031, "hash", "oid_ops", 26, true, 0, 1990),
+    class(10033, "hash", "oidvector_ops", 30, true, 0, 1992),
+    class(10035, "hash", "record_ops", 2249, true, 0, 6194),
+    class(10037, "hash", "text_ops", TEXT, true, 0, 1995),
+    class(10039, "hash", "time_ops", 1083, true, 0, 1997),
+    class(10040, "hash", "timestamptz_ops", 1184, true, 0, 1999),
+    class(10045, "hash", "varchar_ops", TEXT, false, 0, 1995),
+    class(10046, "hash", "timestamp_ops", 1114, true, 0, 2040),
+    class(10048, "hash", "bool_ops", 16, true, 0, 2222),
+    class(10049, "hash", "bytea_ops", 17, true, 0, 2223),
+    class(10051, "hash", "xid_ops", 28, true, 0, 2225),
+    class(10056, "hash", "text_pattern_ops", TEXT, false, 0, 2229),
+    class(10057, "hash", "varchar_pattern_ops", TEXT, false, 0, 2229),
+    class(10058, "hash", "bpchar_pattern_ops", 1042, false, 0, 2231),
+    class(10066, "hash", "uuid_ops", 2950, true, 0, 2969),
+    class(10070, "hash", "enum_ops", ANY_ENUM, true, 0, 3523),
+    class(10089, "hash", "jsonb_ops", 3802, true, 0, 4034),
+];
+
+impl OperatorClass {
+    /// Whether a column of that type can have it. A `character varying` column has those of `text`.
+    pub(crate) fn takes(&self, scalar: &ScalarType) -> bool {
+        self.input == input(scalar)
+    }
+}
+
+fn input(scalar: &ScalarType) -> u32 {
+    match scalar {
+        ScalarType::Varchar => TEXT,
+        ScalarType::Array(_) => ANY_ARRAY,
+        ScalarType::Enum(_) => ANY_ENUM,
+        other => other.oid(),
+    }
+}
+
+/// The class of that name.
+pub(crate) fn find(method: &str, name: &str) -> Option<&'static OperatorClass> {
+    CLASSES.iter().find(|class| class.method == method && class.name == name)
+}
+
+/// The class that a column of that type has if none is said.
+pub(crate) fn default(method: &str, scalar: &ScalarType) -> Option<&'static OperatorClass> {
+    CLASSES.iter().find(|class| class.method == method && class.is_default && class.takes(scalar))
+}
