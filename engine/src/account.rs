@@ -69,6 +69,8 @@ pub struct Account {
     is_patient: AtomicBool,
     refused: AtomicBool,
     refusal: Mutex<Option<SqlError>>,
+    /// What the statement was to do is done: nothing ends it any more.
+    stands: AtomicBool,
     database: Weak<Database>,
 }
 
@@ -98,6 +100,7 @@ impl Account {
             is_patient: AtomicBool::new(false),
             refused: AtomicBool::new(false),
             refusal: Mutex::new(None),
+            stands: AtomicBool::new(false),
             database: Weak::new(),
         }
     }
@@ -106,10 +109,16 @@ impl Account {
     pub fn begin(&self, deadline: Option<Instant>, bytes_max: usize) {
         self.until.store(from_epoch(deadline), Ordering::Relaxed);
         self.bytes_max.store(bytes_max, Ordering::Relaxed);
+        self.stands.store(false, Ordering::Relaxed);
         self.end();
         if self.refused.swap(false, Ordering::Relaxed) {
             *self.refusal.lock() = None;
         }
+    }
+
+    /// What the statement was to do is committed: until the next begins nothing is refused, so that its answer says so.
+    pub fn stand(&self) {
+        self.stands.store(true, Ordering::Relaxed);
     }
 
     /// The statement has ended: what it leaves behind is the session's, and counts for the server only.
@@ -150,6 +159,9 @@ impl Account {
 
     /// Whether it may, holding so many bytes more.
     fn check_with(&self, wanted_bytes: usize) -> Result<(), SqlError> {
+        if self.stands.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         match self.refusal().or_else(|| self.found(wanted_bytes)) {
             None => Ok(()),
             Some(error) => {
@@ -315,5 +327,24 @@ impl Accounts {
         // What says so may be old: nobody is refused without another look.
         let over = self.is_over(database, KEEPING_LOOK) && self.is_over(database, Duration::ZERO);
         if over { Err(server_is_full(database)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Account;
+    use crate::protocol::CancelFlag;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_committed_is_answered() {
+        let cancel = Arc::new(CancelFlag::default());
+        let account = Account::new(cancel.clone(), None, usize::MAX);
+        cancel.cancel();
+        assert!(account.check().is_err_and(|error| error.code == "57014"));
+        account.stand();
+        assert!(account.check().is_ok(), "cancelled too late");
+        account.begin(None, usize::MAX);
+        assert!(account.check().is_err(), "the next statement is another");
     }
 }

@@ -451,6 +451,7 @@ impl Session {
         self.state.lock().settings.end_transaction(outcome.is_ok());
         self.committed = outcome?;
         unfilled.into_iter().for_each(|view| self.await_created(view));
+        self.account.stand();
         if !self.committed.erasures.is_empty() {
             let wait = self.state.lock().everyday().forget_wait;
             self.database.end_older(&self.holder, wait);

@@ -423,6 +423,8 @@ impl Transaction {
             if !self.holder.fate.hand_over(self.id) {
                 return Err(crate::error::transaction_ended());
             }
+            // Whatever ends a statement comes too late from here on: only the outcome is to be told.
+            let _alone = poll::alone();
             match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
                 Outcome::Committed(committed) => return Ok(committed),
                 Outcome::Refused(error) => return Err(error),
