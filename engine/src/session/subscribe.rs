@@ -450,7 +450,8 @@ impl Subscribed {
         }
     }
 
-    /// FETCH: at most so many rows, once there is one, or none when the time is over. 57014 if the statement's own is over before:
+    /// FETCH: at most so many rows, once there is one, or none when the time is over; of what was committed before it all that
+    /// it has room for. 57014 if the statement's own is over before:
     /// what comes later is for the next FETCH.
     pub fn fetch(
         &mut self,
@@ -461,6 +462,7 @@ impl Subscribed {
         // What another FETCH takes stays where an erasure finds it.
         self.rows_max = usize::try_from(rows_max).unwrap_or(usize::MAX);
         let until = timeout.map(|timeout| Instant::now() + timeout);
+        self.subscription.settle();
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         self.cancel.watch(&waker);
         while let Readiness::Quiet { until: marker } = self.ready(&waker) {

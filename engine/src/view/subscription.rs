@@ -475,6 +475,11 @@ impl Subscription {
         self.queue.begin(begun, holder, opening);
     }
 
+    /// See [`Subscriptions::settle`].
+    pub fn settle(&self) {
+        self.subscriptions.settle();
+    }
+
     /// See [`Queue::erased_at`].
     pub fn erased_at(&self) -> CommitTime {
         self.queue.erased_at()
