@@ -246,6 +246,8 @@ class Check:
                 for lines in (", ", ",\n"):
                     name = "INSERT of a list" + (" in lines" if lines != ", " else "")
                     spent.setdefault(name, []).append(self.spent(connection, MANY // size, lambda: self.insert(connection, size, lines)))
+                for name in ("INSERT", "FORGET"):
+                    spent.setdefault(f"{name} of a chain", []).append(self.spent(connection, MANY // size, lambda: self.chain(connection, size, name)))
             for name, (few, many) in spent.items():
                 print(f"{name}: {MANY // FEW} x {FEW:,} rows in {few:.2f} s, {MANY:,} rows in {many:.2f} s", flush=True)
                 self.tally.that(few < 60 and many < RATIO_MAX * max(few, 0.05), f"{name} grows with its rows", (few, many))
@@ -254,6 +256,18 @@ class Check:
         connection.execute("DROP TABLE IF EXISTS bulk")
         connection.execute("CREATE TABLE bulk (a INT PRIMARY KEY, b TEXT, c NUMERIC, d INT)")
         return "INSERT INTO bulk VALUES " + lines.join(f"({n}, 'text {n}', {n}.5, {n % 7})" for n in range(count))
+
+    def chain(self, connection, count, what):
+        """Rows that each owe their owner to the one before."""
+        connection.execute("DROP TABLE IF EXISTS link, head")
+        connection.execute("CREATE DATA_SUBJECT TABLE head (id INT PRIMARY KEY)")
+        connection.execute("CREATE TABLE link (id INT PRIMARY KEY, head INT OWNED_BY head(id), before INT OWNED_BY link(id))")
+        connection.execute("INSERT INTO head VALUES (1)")
+        insert = f"INSERT INTO link SELECT g, CASE WHEN g = 1 THEN 1 END, NULLIF(g - 1, 0) FROM generate_series(1, {count}) g"
+        if what == "INSERT":
+            return insert
+        connection.execute(insert)
+        return "GDPR FORGET head 1"
 
     def spent(self, connection, times, make):
         """The least of three: the server's processor time for so many runs; that of one that is cut short is beyond all bounds."""

@@ -9,7 +9,7 @@ use crate::marks::Mark;
 use crate::overlay::Owners;
 use crate::reader::Reader;
 use crate::shape::{Edge, TableShape};
-use repr::{MicroDbId, Row, RowKey};
+use repr::{MicroDbId, Row, RowKey, poll};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Completes `rows`, whose counted owners are derived, with owners through self-references.
@@ -23,6 +23,7 @@ pub fn derive(
     let reached = reachable(between, shape, &edges, rows, derivation)?;
     let mut owners: BTreeMap<RowKey, BTreeSet<MicroDbId>> = BTreeMap::new();
     for row_key in &reached {
+        poll::step()?;
         if !rows.contains_key(row_key) {
             derivation.reads.note(&Mark::Owners(shape.id(), row_key));
             let old = between.old.owners_of(shape.id(), row_key)?;
@@ -33,6 +34,7 @@ pub fn derive(
     }
     let mut sources: BTreeMap<RowKey, Vec<RowKey>> = BTreeMap::new();
     for row_key in &reached {
+        poll::step()?;
         let Some(row) = between.new.get(shape.table(), row_key)? else { continue };
         for edge in &edges {
             let Some(value) = near_value(shape, edge, &row) else { continue };
@@ -47,7 +49,7 @@ pub fn derive(
             }
         }
     }
-    flow(&mut owners, &sources);
+    flow(&mut owners, &sources)?;
     for (row_key, set) in owners {
         let exists = between.new.exists(shape, &row_key)?;
         let row = rows.get_mut(&row_key).expect("every reached row has a delta");
@@ -59,22 +61,30 @@ pub fn derive(
     Ok(())
 }
 
-/// The least fixpoint: owners flow from far to near until nothing is gained.
-fn flow(owners: &mut BTreeMap<RowKey, BTreeSet<MicroDbId>>, sources: &BTreeMap<RowKey, Vec<RowKey>>) {
-    loop {
-        let mut gained = false;
-        for (row_key, far_keys) in sources {
-            let flowing: BTreeSet<MicroDbId> =
-                far_keys.iter().filter_map(|far_key| owners.get(far_key)).flatten().copied().collect();
+/// The least fixpoint: owners flow from far to near until nothing is gained. Only what gained flows on.
+fn flow(
+    owners: &mut BTreeMap<RowKey, BTreeSet<MicroDbId>>,
+    sources: &BTreeMap<RowKey, Vec<RowKey>>,
+) -> Result<(), SqlError> {
+    let mut near: BTreeMap<&RowKey, Vec<&RowKey>> = BTreeMap::new();
+    for (row_key, far_keys) in sources {
+        owners.entry(row_key.clone()).or_default();
+        far_keys.iter().for_each(|far_key| near.entry(far_key).or_default().push(row_key));
+    }
+    let mut open: Vec<&RowKey> = near.keys().copied().collect();
+    while let Some(far_key) = open.pop() {
+        let Some(flowing) = owners.get(far_key).filter(|owners| !owners.is_empty()).cloned() else { continue };
+        for row_key in near.get(far_key).into_iter().flatten().copied() {
+            poll::step()?;
             let mine = owners.entry(row_key.clone()).or_default();
             let size = mine.len();
-            mine.extend(flowing);
-            gained |= mine.len() > size;
-        }
-        if !gained {
-            return;
+            mine.extend(&flowing);
+            if mine.len() > size {
+                open.push(row_key);
+            }
         }
     }
+    Ok(())
 }
 
 /// All rows that changed rows lead to through self-references, before or after.
@@ -91,6 +101,7 @@ fn reachable(
     let mut reached: BTreeSet<RowKey> = BTreeSet::new();
     let mut open: Vec<RowKey> = rows.keys().cloned().collect();
     while let Some(row_key) = open.pop() {
+        poll::step()?;
         if !reached.insert(row_key.clone()) {
             continue;
         }
