@@ -38,7 +38,7 @@ static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 thread_local! {
     /// What this thread has allocated and freed since it began.
-    static COUNTERS: Option<(ThreadLocal<u64>, ThreadLocal<u64>)> = allocatedp::read().ok().zip(deallocatedp::read().ok());
+    static COUNTERS: Cell<Option<(ThreadLocal<u64>, ThreadLocal<u64>)>> = const { Cell::new(None) };
     /// The account that this thread works for, by its address.
     static JOINED: Cell<usize> = const { Cell::new(0) };
     /// What it had at the last look.
@@ -47,9 +47,11 @@ thread_local! {
 
 /// What this thread has been given and not given back.
 fn thread_bytes() -> i64 {
-    COUNTERS.with(|counters| {
-        counters.map_or(0, |(allocated, freed)| allocated.get().wrapping_sub(freed.get()).cast_signed())
-    })
+    let counters = COUNTERS.get().or_else(|| {
+        COUNTERS.set(allocatedp::read().ok().zip(deallocatedp::read().ok()));
+        COUNTERS.get()
+    });
+    counters.map_or(0, |(allocated, freed)| allocated.get().wrapping_sub(freed.get()).cast_signed())
 }
 
 /// See the module.

@@ -318,7 +318,7 @@ impl Session {
 
     /// As long as this is held the calling thread works for the statement that has begun.
     pub fn oversee(&self) -> Overseen {
-        poll::under(&self.overseer)
+        poll::resume(&self.overseer)
     }
 
     /// Whether a statement, run now, would be a transaction by itself of which nothing stays when it fails, so that
@@ -491,12 +491,13 @@ impl Session {
 
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
-        let active = self.active.take().unwrap_or_else(|| Active {
-            transaction: Transaction::begin(&self.database, &self.holder, self.default_modes(), self.statement_started),
+        let (modes, started) = (self.default_modes(), self.statement_started);
+        let begin = || Active {
+            transaction: Transaction::begin(&self.database, &self.holder, modes, started),
             block: false,
             failed: false,
-        });
-        &mut self.active.insert(active).transaction
+        };
+        &mut self.active.get_or_insert_with(begin).transaction
     }
 
     fn default_modes(&self) -> Modes {

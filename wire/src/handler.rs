@@ -124,7 +124,13 @@ impl<'a> Handler<'a> {
 
     async fn serve_message(&mut self, message: PgWireFrontendMessage) -> Result<(), WireError> {
         let running = self.registration.running();
-        self.session.begin_statement();
+        // The others go on with one that has begun, or do no work.
+        if !matches!(
+            message,
+            PgWireFrontendMessage::Describe(_) | PgWireFrontendMessage::Close(_) | PgWireFrontendMessage::Flush(_)
+        ) {
+            self.session.begin_statement();
+        }
         let result = match message {
             PgWireFrontendMessage::Query(query) => {
                 let result = self.query(&query.query).await;

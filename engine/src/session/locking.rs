@@ -63,7 +63,9 @@ impl Session {
     }
 
     fn stand_still(&mut self, query: &Query, params: &Arc<[Datum]>) -> Result<Settled, SqlError> {
-        self.refuse_read_only(&format!("SELECT {}", clause(query)))?;
+        if self.is_read_only() {
+            self.refuse_read_only(&format!("SELECT {}", clause(query)))?;
+        }
         let patience = self.patience();
         for relation in tables(query) {
             self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;

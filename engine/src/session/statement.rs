@@ -412,12 +412,12 @@ impl Session {
         Ok(Response::CopyOut(stream, format))
     }
 
+    pub(super) fn is_read_only(&self) -> bool {
+        self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes).read_only
+    }
+
     pub(super) fn refuse_read_only(&self, what: &str) -> Result<(), SqlError> {
-        let read_only = match &self.active {
-            Some(active) => active.transaction.modes.read_only,
-            None => self.default_modes().read_only,
-        };
-        if read_only {
+        if self.is_read_only() {
             return Err(SqlError::new("25006", format!("cannot execute {what} in a read-only transaction")));
         }
         Ok(())

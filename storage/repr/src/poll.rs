@@ -35,6 +35,8 @@ pub const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
 thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(STEPS) };
     static OVERSEER: RefCell<Option<Arc<dyn Overseer>>> = const { RefCell::new(None) };
+    /// False while the overseer only waits here to be resumed.
+    static OVERSEES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// One more step.
@@ -117,42 +119,75 @@ pub fn sort_by<T>(items: &mut [T], mut compare: impl FnMut(&T, &T) -> std::cmp::
 
 /// Who oversees this thread.
 pub fn overseer() -> Option<Arc<dyn Overseer>> {
-    OVERSEER.with_borrow(Clone::clone)
+    if OVERSEES.get() { OVERSEER.with_borrow(Clone::clone) } else { None }
 }
 
 /// As long as it lives this thread works under an overseer; then under the one before.
 #[must_use]
 pub struct Overseen {
-    /// None if it was the same.
-    before: Option<Option<Arc<dyn Overseer>>>,
+    before: Before,
     /// It stays on its thread.
     _here: PhantomData<*const ()>,
 }
 
+enum Before {
+    Same,
+    /// Nobody; the overseer stays here until it is resumed or another comes.
+    Waiting,
+    Other(Option<Arc<dyn Overseer>>),
+}
+
 /// Puts this thread under an overseer.
 pub fn under(overseer: &Arc<dyn Overseer>) -> Overseen {
-    let same = OVERSEER.with_borrow(|now| now.as_ref().is_some_and(|now| Arc::ptr_eq(now, overseer)));
-    let before = (!same).then(|| replace(Some(overseer.clone())));
+    let same = OVERSEES.get() && is_here(overseer);
+    let before = if same { Before::Same } else { Before::Other(replace(Some(overseer.clone()))) };
     Overseen { before, _here: PhantomData }
+}
+
+/// The same for who comes again and again to one thread: what it does there between two times is counted as its work, too.
+pub fn resume(overseer: &Arc<dyn Overseer>) -> Overseen {
+    let before = match (OVERSEES.get(), is_here(overseer)) {
+        (true, true) => Before::Same,
+        (true, false) => Before::Other(replace(Some(overseer.clone()))),
+        (false, here) => {
+            if here {
+                OVERSEES.set(true);
+            } else {
+                replace(Some(overseer.clone()));
+            }
+            Before::Waiting
+        }
+    };
+    Overseen { before, _here: PhantomData }
+}
+
+fn is_here(overseer: &Arc<dyn Overseer>) -> bool {
+    OVERSEER.with_borrow(|now| now.as_ref().is_some_and(|now| Arc::ptr_eq(now, overseer)))
 }
 
 /// Puts this thread under none: what takes back or tidies up after a refusal must not be refused.
 pub fn alone() -> Overseen {
-    Overseen { before: Some(replace(None)), _here: PhantomData }
+    Overseen { before: Before::Other(replace(None)), _here: PhantomData }
 }
 
+/// Gives who has overseen this thread until now.
 fn replace(overseer: Option<Arc<dyn Overseer>>) -> Option<Arc<dyn Overseer>> {
     OVERSEER.with_borrow_mut(|now| {
-        now.iter().for_each(|before| before.left());
-        overseer.iter().for_each(|overseer| overseer.joined());
-        std::mem::replace(now, overseer)
+        let oversaw = OVERSEES.replace(overseer.is_some());
+        let before = std::mem::replace(now, overseer);
+        let before = before.filter(|_| oversaw);
+        before.iter().for_each(|before| before.left());
+        now.iter().for_each(|overseer| overseer.joined());
+        before
     })
 }
 
 impl Drop for Overseen {
     fn drop(&mut self) {
-        if let Some(before) = self.before.take() {
-            drop(replace(before));
+        match std::mem::replace(&mut self.before, Before::Same) {
+            Before::Same => {}
+            Before::Waiting => OVERSEES.set(false),
+            Before::Other(before) => drop(replace(before)),
         }
     }
 }
@@ -174,6 +209,9 @@ fn passes(count: usize) -> bool {
 #[cold]
 fn look(wanted_bytes: usize) -> Result<(), ValueError> {
     LEFT.set(STEPS);
+    if !OVERSEES.get() {
+        return Ok(());
+    }
     OVERSEER.with_borrow(|overseer| overseer.as_ref().map_or(Ok(()), |overseer| overseer.look(wanted_bytes)))
 }
 
@@ -227,6 +265,29 @@ mod tests {
         let passed = strictly(3, 0, || (0..100 * STEPS).take_while(|_| step().is_ok()).count());
         assert!((3 * STEPS as usize..=4 * STEPS as usize).contains(&passed), "{passed}");
         assert!(overseer().is_none(), "nobody any more");
+    }
+
+    #[test]
+    fn who_is_resumed_was_only_away() {
+        let strict: Arc<dyn Overseer> = Arc::new(Strict(AtomicUsize::new(1), 0));
+        let other: Arc<dyn Overseer> = Arc::new(Strict(AtomicUsize::new(usize::MAX), 0));
+        let ends = || (0..2 * STEPS).any(|_| step().is_err());
+        for _ in 0..2 {
+            let overseen = super::resume(&strict);
+            assert!(Arc::ptr_eq(&overseer().expect("resumed"), &strict));
+            {
+                let _nested = super::resume(&strict);
+                let _another = under(&other);
+                assert!(!ends(), "under another");
+                let _alone = super::alone();
+                assert!(overseer().is_none(), "alone");
+            }
+            assert!(Arc::ptr_eq(&overseer().expect("still"), &strict));
+            drop(overseen);
+            assert!(overseer().is_none() && !ends(), "away");
+        }
+        let _overseen = super::resume(&strict);
+        assert!(ends() || ends(), "refuses again");
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub(super) enum PortalState {
 /// See the module.
 #[derive(Default)]
 pub(super) struct Portals {
-    portals: BTreeMap<String, Portal>,
+    named: BTreeMap<String, Portal>,
+    unnamed: Option<Portal>,
     bytes: usize,
 }
 
@@ -51,14 +52,14 @@ pub(super) fn charge(parameters: usize, bytes: usize) -> usize {
 
 impl Portals {
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Portal> {
-        self.portals.get_mut(name)
+        if name.is_empty() { self.unnamed.as_mut() } else { self.named.get_mut(name) }
     }
 
     /// 42P03 if one of that name is open; the unnamed one gives way.
     pub fn make_way(&mut self, name: &str) -> Result<(), SqlError> {
         if name.is_empty() {
             self.remove("");
-        } else if self.portals.contains_key(name) {
+        } else if self.named.contains_key(name) {
             return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")));
         }
         Ok(())
@@ -70,24 +71,29 @@ impl Portals {
             return Err(SqlError::new("53200", "out of memory for the portals of this connection")
                 .detail(format!(
                     "{} portals hold {} bytes, of at most {PORTALS_BYTES_MAX}.",
-                    self.portals.len(),
+                    self.named.len() + usize::from(self.unnamed.is_some()),
                     self.bytes
                 ))
                 .hint("Close those that are no longer needed."));
         }
         self.bytes = bytes;
-        self.portals.insert(name.to_string(), portal);
+        if name.is_empty() {
+            self.unnamed = Some(portal);
+        } else {
+            self.named.insert(name.to_string(), portal);
+        }
         Ok(())
     }
 
     pub fn remove(&mut self, name: &str) -> Option<Portal> {
-        let removed = self.portals.remove(name)?;
+        let removed = if name.is_empty() { self.unnamed.take() } else { self.named.remove(name) }?;
         self.bytes -= removed.bytes;
         Some(removed)
     }
 
     pub fn clear(&mut self) {
-        self.portals.clear();
+        self.named.clear();
+        self.unnamed = None;
         self.bytes = 0;
     }
 }
