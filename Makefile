@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-bench
+.PHONY: build demo apps docs test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -50,6 +50,18 @@ demo: build
 # Ten applications, whose rows are whose in them, and what an erasure leaves (benches/apps/README.md).
 apps: build install-test
 	@"$(VENV)/bin/python" benches/checks/apps.py
+
+# mdBook, as a package of Python's that brings the program along: cargo takes a quarter of an hour to build it.
+install-docs:
+	@command -v mdbook >/dev/null || [ -x "$(VENV)/bin/mdbook" ] || { \
+		[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }; \
+		"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt; }
+
+# The book: target/docs/book as pages, target/docs/dogwood.html as one file. Both need no network. `benches/checks/docs.py` holds it to the server.
+docs: install-docs
+	@PATH="$$PATH:$(VENV)/bin" mdbook build docs --dest-dir "$(CURDIR)/target/docs/book"
+	@python3 docs/one_file.py target/docs/book target/docs/dogwood.html
+	@echo "target/docs/book/index.html, target/docs/dogwood.html"
 
 # Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
 # then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed.

@@ -33,14 +33,17 @@ const ONE_ROOM: [(&str, &str); 9] = [
 const OF_CLIENTS: [&str; 3] = ["tokio", "rustls", "rcgen"];
 
 /// What may stand at the top of the project.
-const TOP: [&str; 12] = [
+const TOP: [&str; 15] = [
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "benches",
+    "docs",
     "engine",
     "notebooks",
     "planner",
@@ -50,6 +53,9 @@ const TOP: [&str; 12] = [
 
 /// The longest that a file may be, without its tests.
 const LINES_MAX: usize = 700;
+
+/// The longest that README.md may be: what is more belongs into docs.
+const README_WORDS_MAX: usize = 600;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the project").to_path_buf()
@@ -167,6 +173,12 @@ fn files_are_short() {
         code.lines().count() > LINES_MAX
     });
     assert!(long.is_empty(), "these have over {LINES_MAX} lines without their tests: {long:#?}");
+}
+
+#[test]
+fn the_readme_is_short() {
+    let words = read(&root().join("README.md")).split_whitespace().count();
+    assert!(words <= README_WORDS_MAX, "README.md has {words} words, {README_WORDS_MAX} at most");
 }
 
 #[test]
