@@ -92,7 +92,7 @@ define run_bench
 	exit $$status
 endef
 
-# Numbers: benches/README.md says what each means and how to make it. `make bench-micro ARGUMENTS="--seconds 30"`.
+# Numbers: benches/README.md lists them, benches/results/method.md says what each means. `make bench-micro ARGUMENTS="--seconds 30"`.
 bench: build install-bench
 	$(call run_bench,core)
 

@@ -1,6 +1,6 @@
 """Who owns and who may access each row, what a request gives, and what an erasure leaves: by walking all rows, again for every question.
 
-The rules are those of README.md ("The language in one page"); nothing is kept between questions and nothing is fast.
+The rules are those of docs/src/reference/annotations.md; nothing is kept between questions and nothing is fast.
 A state is {table: {key: row}}, a key the tuple of a row's primary key, a row a dictionary.
 """
 import copy
