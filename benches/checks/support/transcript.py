@@ -11,8 +11,8 @@ import time
 
 import harness
 
-MARK = "---- the statement's end ----"
-SECONDS_MAX = 60
+MARK = "---- end of the statement ----"
+SECONDS_MAX = 30
 SERVE = re.compile(r"^dogwood serve --data (\S+)((?: --[-a-z]+(?: [^-&]\S*)?)*)(?: &)?$")
 PORT_SHOWN = "127.0.0.1:5432"
 
@@ -51,7 +51,7 @@ class Psql:
         end, mark = time.monotonic() + SECONDS_MAX, (MARK + "\n").encode()
         while not self.said.endswith(mark):
             if time.monotonic() > end:
-                raise Failure("no end after a minute; so far: " + self.said.decode(errors="replace")[-500:])
+                raise Failure(f"no end after {SECONDS_MAX} s; so far: " + self.said.decode(errors="replace")[-500:])
             self.read(1)
         said, self.said = self.said[:-len(mark)], b""
         return said.decode()
@@ -155,7 +155,7 @@ class Stage:
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX)
         except subprocess.TimeoutExpired as timeout:
             raise Failure(f"no end after {SECONDS_MAX} s") from timeout
-        return done.stdout.decode(errors="replace")
+        return done.stdout.decode(errors="replace").replace("port " + self.environment.get("PGPORT", "-"), "port 5432")
 
     def close(self):
         try:
