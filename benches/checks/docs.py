@@ -63,7 +63,8 @@ def fits(shown, printed):
     if "…" not in shown:
         return shown.rstrip() == printed.rstrip()
     squeeze = lambda text: re.sub(r"[ -]*-[ -]*|\s+", lambda run: "-" if "-" * 4 in run.group(0) else " ", text).strip()  # noqa: E731
-    pattern = ".+?".join(re.escape(part) for part in squeeze(shown).split("…"))
+    first, *further = squeeze(shown).split("…")
+    pattern = re.escape(first) + "".join(r".+?\s*" + re.escape(part.lstrip()) for part in further)
     return re.fullmatch(pattern, squeeze(printed)) is not None
 
 
@@ -150,8 +151,10 @@ class Play:
     def compare(self, block, pieces, text):
         printed, of = outputs(pieces)
         shown = [line.rstrip() for line in text.lines] if text else []
-        in_order = "any-order" not in block.flags
-        difference = first_difference(shown if in_order else sorted(shown), printed if in_order else sorted(printed))
+        # What ends a row of a list does not belong to it.
+        unordered = lambda lines: sorted(line.rstrip(",") for line in lines)  # noqa: E731
+        any_order = "any-order" in block.flags
+        difference = first_difference(*(unordered(lines) if any_order else lines for lines in (shown, printed)))
         if difference is None:
             self.tally.that(True, self.name)
             return
