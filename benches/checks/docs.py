@@ -76,7 +76,7 @@ def first_difference(shown, printed):
         for skipped in range(1, len(printed) + 1):
             if first_difference(shown[1:], printed[skipped:]) is None:
                 return None
-        return (1, len(printed))
+        return (0, 0)
     if not fits(shown[0], printed[0]):
         return (0, 0)
     further = first_difference(shown[1:], printed[1:])
