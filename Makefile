@@ -69,7 +69,8 @@ test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace --no-run
 	timeout 30m cargo test --release --workspace
-	@failed=(); for check in benches/checks/*.py; do \
+	@failed=(); echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
+	for check in benches/checks/*.py; do \
 		grep -q __main__ "$$check" || continue; \
 		echo "check $$check"; \
 		timeout 15m "$(VENV)/bin/python" "$$check" || failed+=("$$check"); \

@@ -30,6 +30,8 @@ def main():
     book, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     page = (book / "print.html").read_text()
     main_part = re.search(r"<main>(.*)</main>", page, re.DOTALL).group(1)
+    # What enlarges a picture at a click.
+    main_part = re.sub(r'<label class="checkbox-label"><input[^>]*>(<img[^>]*>)<span class="img-wrapper">.*?</span></label>', r"\1", main_part)
     main_part = re.sub(r"<script.*?</script>", "", main_part, flags=re.DOTALL)
     main_part = re.sub(r'(<img src=")([^":]+\.svg)"', lambda found: inlined(book, found), main_part)
     anchors = set(re.findall(r'id="([^"]+)"', main_part))
