@@ -201,6 +201,20 @@ class Play:
         print(f"{self.name}: {len(self.changes)} outputs written")
 
 
+LANGUAGES = {"sql", "console", "python", "text", "sh", "ini"}
+FLAGS = {"watch", "any-order", "two"}
+
+
+def check_blocks(tally, pages):
+    """Nothing is shown that is not played because its language is written in another way."""
+    for name, page in pages.items():
+        if not name.startswith("docs/") and name not in PROSE_OTHERS:
+            continue
+        for block in page.blocks:
+            tally.that(block.language in LANGUAGES, f"{name}:{block.line}", f"no language of these pages: {block.language}")
+            tally.that(set(block.flags) <= FLAGS, f"{name}:{block.line}", f"no flag of a block: {block.flags}")
+
+
 def read_pages():
     found = {}
     for path in sorted(SOURCE.rglob("*.md")) + [ROOT / name for name in OTHERS]:
@@ -381,7 +395,7 @@ def main():
         if not arguments.pages or any(part in name for part in arguments.pages):
             tally.case(Play(tally, page, name, arguments.update).run)
     if not arguments.pages:
-        for check in (check_links, check_summary, check_prose, check_goals, check_errors, check_commands, check_lists):
+        for check in (check_blocks, check_links, check_summary, check_prose, check_goals, check_errors, check_commands, check_lists):
             tally.case(check, tally, pages)
     tally.end()
 
