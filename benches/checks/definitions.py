@@ -19,7 +19,7 @@ class Definitions:
         self.server = Server()
 
     def run(self):
-        for case in (self.rolled_back, self.savepoints, self.made_anew, self.session_values, self.beside_others, self.columns,
+        for case in (self.rolled_back, self.savepoints, self.made_anew, self.session_values, self.beside_others, self.columns, self.added_columns,
                      self.after_a_crash, self.graphs_by_hand, self.graphs_at_random):
             self.tally.case(case)
 
@@ -196,6 +196,44 @@ class Definitions:
                 one.execute(statement)
                 self.tally.equal(rows(one, "SELECT nextval('s')"), [(expected,)], f"after {statement}")
             one.execute("DROP SEQUENCE s")
+
+    def written(self):
+        with open(f"/proc/{self.server.process.pid}/io") as counters:
+            return int(next(line for line in counters if line.startswith("wchar")).split()[1])
+
+    def added_columns(self):
+        """A column with one default for all rows writes no row, and the person's requests and a crash see it."""
+        tally, count = self.tally, 20_000
+        with self.server.connect() as one:
+            one.execute("CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)")
+            one.execute("CREATE TABLE notes (id INT PRIMARY KEY, owner INT OWNED_BY people(id), body TEXT)")
+            one.execute("INSERT INTO people SELECT g, 'p' || g FROM generate_series(1, 100) g")
+            one.execute(f"INSERT INTO notes SELECT g, g % 100 + 1, repeat('b', 50) FROM generate_series(1, {count}) g")
+            for column, rewrites in (("level INT NOT NULL DEFAULT 3", False), ("seen TIMESTAMPTZ DEFAULT now()", False), ("dice FLOAT8 DEFAULT random()", True)):
+                before = self.written()
+                one.execute(f"ALTER TABLE notes ADD COLUMN {column}")
+                tally.equal(self.written() - before > count * 50, rewrites, f"rows are written for {column}")
+            found = rows(one, "SELECT count(*), sum(level), count(DISTINCT seen), count(DISTINCT dice) > 1000 FROM notes")
+            tally.equal(found, [(count, 3 * count, 1, True)], "all rows have it")
+            seen = rows(one, "SELECT DISTINCT seen FROM notes")
+            one.execute("BEGIN")
+            one.execute("ALTER TABLE notes ADD COLUMN gone INT DEFAULT 1")
+            one.execute("ROLLBACK")
+            tally.equal(state_of(one.execute, "SELECT gone FROM notes"), "42703", "rolled back")
+        self.server.kill()
+        self.server.start()
+        with self.server.connect() as one:
+            tally.equal(rows(one, "SELECT count(*), sum(level) FROM notes"), [(count, 3 * count)], "after a crash")
+            tally.equal(rows(one, "SELECT DISTINCT seen FROM notes"), seen, "the same moment after a crash")
+            told = [row for row in rows(one, "GDPR GET people 7") if "notes" in str(row)]
+            tally.that(len(told) == count // 100 and all("level" in str(row) for row in told), "a person is shown it", told[:1])
+            one.execute("GDPR FORGET people 7")
+            tally.equal(rows(one, "SELECT count(*), sum(level) FROM notes"), [(count - count // 100, 3 * (count - count // 100))], "after an erasure")
+            one.execute("UPDATE notes SET level = 4 WHERE owner = 8")
+            tally.equal(rows(one, "SELECT level, count(*) FROM notes GROUP BY level ORDER BY level"),
+                        [(3, count - 2 * count // 100), (4, count // 100)], "and can be changed")
+            one.execute("DROP TABLE notes")
+            one.execute("DROP TABLE people")
 
     def after_a_crash(self):
         one = self.server.connect()

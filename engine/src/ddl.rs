@@ -15,10 +15,10 @@ use crate::reader::Reader;
 use crate::shape::{Schema, TableShape};
 use crate::transaction::Transaction;
 use crate::write::Writer;
-use planner::catalog::Catalog;
+use planner::catalog::{Catalog, Table};
 use planner::parse::Statement;
-use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn};
-use planner::scalar::EvalContext;
+use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
+use planner::scalar::{EvalContext, Volatility};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, poll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -80,8 +80,9 @@ fn carry_out(
     context: EvalContext,
     patience: &Patience,
 ) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
-    let DdlPlan { mut catalog, effects, tag, notices } = plan;
+    let DdlPlan { mut catalog, mut effects, tag, notices } = plan;
     begin_sequences(transaction, &mut catalog, &effects)?;
+    fill_in(&old_schema, &mut catalog, &mut effects, &context)?;
     let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
     let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
     for relation in touched(&old_schema, &new_schema).union(&laid_anew) {
@@ -135,6 +136,52 @@ fn begin_sequences(transaction: &Transaction, catalog: &mut Catalog, effects: &[
     Ok(())
 }
 
+/// New columns whose default is one value for all rows: the catalog holds it, and no row is written.
+fn fill_in(
+    old: &Schema,
+    catalog: &mut Catalog,
+    effects: &mut Vec<DdlEffect>,
+    context: &EvalContext,
+) -> Result<(), SqlError> {
+    let mut filled = Vec::new();
+    for effect in &*effects {
+        if let DdlEffect::RewriteTable { table: relation, columns } = effect
+            && let [RewriteColumn { column, value: RewriteValue::Default(_), .. }] = columns.as_slice()
+            && is_only_rewrite(effects, *relation, *column)
+            && let Some(before) = old.catalog().table(*relation)
+            && *column >= before.columns.len()
+            && let Some(table) = catalog.table(*relation)
+        {
+            let rewrites = planner::plan_rewrite(columns, old.catalog(), before, catalog, table)?;
+            let [rewrite] = rewrites.as_slice() else { continue };
+            if rewrite.expr.volatility() < Volatility::Volatile {
+                filled.push((*relation, *column, rewrite.expr.eval(&[], context)?));
+            }
+        }
+    }
+    for (relation, column, value) in filled {
+        effects.retain(|effect| match effect {
+            DdlEffect::RewriteTable { table, columns } => *table != relation || columns.iter().all(|rewrite| rewrite.column != column),
+            DdlEffect::ValidateNotNull { table, column: checked } => {
+                *table != relation || *checked != column || value.is_null()
+            }
+            _ => true,
+        });
+        if let Some(table) = catalog.relations.get_mut(&relation) {
+            Arc::make_mut(table).columns[column].missing = Some(value);
+        }
+    }
+    Ok(())
+}
+
+fn is_only_rewrite(effects: &[DdlEffect], relation: RelationId, column: ColumnIndex) -> bool {
+    let rewrites = |effect: &&DdlEffect| {
+        matches!(effect, DdlEffect::RewriteTable { table, columns }
+            if *table == relation && columns.iter().any(|rewrite| rewrite.column == column))
+    };
+    effects.iter().filter(rewrites).count() == 1
+}
+
 /// Tables that change, old and new.
 fn touched(old: &Schema, new: &Schema) -> BTreeSet<RelationId> {
     let mut touched = BTreeSet::new();
@@ -180,6 +227,16 @@ fn all_rows(view: &Layered, shape: &TableShape) -> Result<Rows, SqlError> {
     view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
 }
 
+/// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
+fn widened(row: &Row, shape: &TableShape, before: Option<&Arc<Table>>) -> Vec<Datum> {
+    let mut datums = row.unpack();
+    for (index, column) in shape.table().columns.iter().enumerate().skip(datums.len()) {
+        let was = before.and_then(|before| before.columns.get(index)).and_then(|column| column.missing.clone());
+        datums.push(column.missing.clone().or(was).unwrap_or(Datum::Null));
+    }
+    datums
+}
+
 struct Change<'a> {
     writer: Writer<'a>,
     old_schema: Arc<Schema>,
@@ -200,7 +257,10 @@ impl Change<'_> {
         if let Some(rows) = self.stored.get(&relation) {
             return Ok(rows.iter().map(|(row_key, row)| (row_key.clone(), shape.unpack(&Row::pack(row)))).collect());
         }
-        all_rows(&self.writer.transaction.latest_view(), &shape)
+        let old_catalog = self.old_schema.catalog().clone();
+        let before = old_catalog.table(relation);
+        let view = self.writer.transaction.latest_view();
+        view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before)))).collect()
     }
 
     fn carry_out(&mut self, effect: &DdlEffect) -> Result<(), SqlError> {
