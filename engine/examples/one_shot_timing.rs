@@ -7,6 +7,7 @@ mod memory;
 
 use engine::one_shot::run;
 use memory::{COUNT, Memory, SUM, aggregate, column, context, index_id, limits, query};
+use planner::names::Names;
 use planner::plan::{Access, Finishing, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::{Datum, RelationId, ScalarType};
@@ -16,7 +17,7 @@ use std::time::Instant;
 const ROWS: i32 = 1_000_000;
 
 fn get(relation: u32, access: Access) -> Plan {
-    Plan::Get { relation: RelationId(relation), access, with_key: false, mfp: Mfp::identity(3) }
+    Plan::Get { relation: RelationId(relation), access, with_key: false, names: Names::default(), mfp: Mfp::identity(3) }
 }
 
 fn by_param(lookup: Lookup) -> Access {
@@ -54,6 +55,7 @@ fn main() {
         kind: MatchKind::Inner,
         condition: vec![],
         with_key: false,
+        names: Names::default(),
         mfp: Mfp::identity(6),
     };
     let reduce = |input, keys: Vec<ScalarExpr>| Plan::Reduce {

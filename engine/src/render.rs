@@ -87,12 +87,12 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             let input = certain(context, input, mfp.is_volatile())?;
             Ok(mfp::render(context, input, mfp))
         }
-        Plan::TableFunction { input, functions, ordinality } => {
+        Plan::TableFunction { input, functions, ordinality, .. } => {
             let volatile = settle::any_volatile(functions.iter().flat_map(|(_, args, _)| args));
             let input = certain(context, input, volatile)?;
             Ok(table_function::render(context, input, functions, *ordinality))
         }
-        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp, .. } => {
             let volatile = mfp.is_volatile() || settle::any_volatile(key.iter().chain(condition));
             let input = certain(context, input, volatile)?;
             if let Some(context::Follow { feeds, catalog }) = context.follow.clone() {
@@ -134,7 +134,7 @@ fn operators<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Re
             let input = render(context, input)?;
             Ok(top_k::render_at_most_one(context, input, keys))
         }
-        Plan::Union(inputs) => {
+        Plan::Union(inputs, _) => {
             let inputs = inputs.iter().map(|input| render(context, input)).collect::<Result<Vec<_>, _>>()?;
             Ok(union::union(context, inputs))
         }
@@ -189,7 +189,7 @@ pub fn children(plan: &Plan) -> Vec<&Plan> {
         | Plan::Negate(input)
         | Plan::Threshold(input) => vec![input],
         Plan::Join { left, right, .. } => vec![left, right],
-        Plan::Union(inputs) => inputs.iter().collect(),
+        Plan::Union(inputs, _) => inputs.iter().collect(),
         Plan::Let { value, body, .. } => vec![value, body],
         Plan::LetRec { base, step, body, .. } => vec![base, step, body],
     }
@@ -202,7 +202,7 @@ pub fn arity(plan: &Plan) -> usize {
         Plan::Get { mfp, .. } | Plan::Mfp(_, mfp) | Plan::LookupJoin { mfp, .. } | Plan::Join { mfp, .. } => {
             mfp.project.len()
         }
-        Plan::TableFunction { input, functions, ordinality } => {
+        Plan::TableFunction { input, functions, ordinality, .. } => {
             arity(input) + functions.iter().map(|(_, _, types)| types.len()).sum::<usize>() + usize::from(*ordinality)
         }
         Plan::Reduce { keys, aggregates, .. } => keys.len() + aggregates.len(),
@@ -210,7 +210,7 @@ pub fn arity(plan: &Plan) -> usize {
         Plan::TopK { input, .. } | Plan::AtMostOne { input, .. } | Plan::Negate(input) | Plan::Threshold(input) => {
             arity(input)
         }
-        Plan::Union(inputs) => inputs.first().map_or(0, arity),
+        Plan::Union(inputs, _) => inputs.first().map_or(0, arity),
         Plan::Let { body, .. } | Plan::LetRec { body, .. } => arity(body),
     }
 }
@@ -230,7 +230,7 @@ pub fn may_retract(plan: &Plan) -> bool {
             MatchKind::Left | MatchKind::Anti => true,
         },
         Plan::Mfp(input, _) | Plan::TableFunction { input, .. } | Plan::LookupJoin { input, .. } => may_retract(input),
-        Plan::Union(inputs) => inputs.iter().any(may_retract),
+        Plan::Union(inputs, _) => inputs.iter().any(may_retract),
         Plan::Let { value, body, .. } => may_retract(value) || may_retract(body),
     }
 }

@@ -19,6 +19,7 @@ use memory::{
     index_id, int, limits, literal, query,
 };
 use naive::{Naive, bag};
+use planner::names::Names;
 use planner::plan::{Access, Finishing, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::poll::{self, Overseer};
@@ -72,13 +73,13 @@ fn by_dataflow(plan: &Plan, memory: &Arc<Memory>) -> Result<Vec<Vec<Datum>>, Sql
 }
 
 fn scan(relation: u32) -> Plan {
-    Plan::Get { relation: RelationId(relation), access: Access::Scan, with_key: false, mfp: Mfp::identity(3) }
+    Plan::Get { relation: RelationId(relation), access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) }
 }
 
 fn constant(rows: &[&[i32]]) -> Plan {
     let arity = rows.first().map_or(1, |row| row.len());
     let rows = rows.iter().map(|row| Row::pack(&row.iter().map(|value| Datum::Int4(*value)).collect::<Vec<_>>()));
-    Plan::Constant { rows: rows.collect(), arity }
+    Plan::Constant { rows: rows.collect(), arity, names: Names::default() }
 }
 
 fn numbers(rows: &[Vec<Datum>]) -> Vec<Vec<i64>> {
@@ -107,7 +108,7 @@ fn without_chains(plan: &mut Plan) {
         | Plan::Negate(input)
         | Plan::Threshold(input) => without_chains(input),
         Plan::Join { left, right, .. } => [left, right].into_iter().for_each(|input| without_chains(input)),
-        Plan::Union(inputs) => inputs.iter_mut().for_each(without_chains),
+        Plan::Union(inputs, _) => inputs.iter_mut().for_each(without_chains),
         Plan::Let { value, body, .. } => [value, body].into_iter().for_each(|input| without_chains(input)),
         Plan::LetRec { base, step, body, .. } => [base, step, body].into_iter().for_each(|input| without_chains(input)),
     }
@@ -145,7 +146,7 @@ fn finishing_orders_limits_and_projects() {
             scan(1)
         } else {
             Plan::Reduce {
-                input: Box::new(Plan::Union(vec![scan(1), scan(2)])),
+                input: Box::new(Plan::Union(vec![scan(1), scan(2)], Names::default())),
                 keys: vec![column(0), column(1), column(2)],
                 aggregates: Vec::new(),
                 scalar: false,
@@ -180,7 +181,7 @@ fn finishing_orders_limits_and_projects() {
 fn groups_are_equal_by_sql_equality() {
     let numeric = |unscaled: i64, scale| Datum::Numeric(Numeric::Finite { unscaled: unscaled.into(), scale });
     let rows = [numeric(10, 1), numeric(100, 2), numeric(1, 0), numeric(2, 0), Datum::Null, Datum::Null];
-    let rows = || Plan::Constant { rows: rows.iter().map(|value| Row::pack([value])).collect(), arity: 1 };
+    let rows = || Plan::Constant { rows: rows.iter().map(|value| Row::pack([value])).collect(), arity: 1, names: Names::default() };
     let memory = Memory::new(Vec::new());
     let reduce =
         |aggregates| Plan::Reduce { input: Box::new(rows()), keys: vec![column(0)], aggregates, scalar: false };
@@ -189,10 +190,9 @@ fn groups_are_equal_by_sql_equality() {
         let rows = all(reduce(vec![aggregate(function, vec![literal(1)])]), &memory, limits()).unwrap();
         assert_eq!(rows.len(), 3, "by {}", function.name);
     }
-    let except = Plan::Threshold(Box::new(Plan::Union(vec![
-        rows(),
-        Plan::Negate(Box::new(Plan::Constant { rows: vec![Row::pack([&numeric(1000, 3)])], arity: 1 })),
-    ])));
+    let taken = vec![Row::pack([&numeric(1000, 3)])];
+    let taken = Plan::Negate(Box::new(Plan::Constant { rows: taken, arity: 1, names: Names::default() }));
+    let except = Plan::Threshold(Box::new(Plan::Union(vec![rows(), taken], Names::default())));
     assert_eq!(all(except, &memory, limits()).unwrap().len(), 5);
     let join = Plan::Join {
         left: Box::new(rows()),
@@ -268,12 +268,12 @@ fn errors_of_rows_end_the_query_unless_the_row_is_filtered_before() {
     // Not a chain, so that both errors meet in the dataflow.
     let mut two_errors = vec![failing(Plan::Threshold(Box::new(scan(1))))];
     two_errors.push(Plan::AtMostOne {
-        input: Box::new(group(Plan::Union(vec![constant(&[&[1, 2, 3], &[1, 2, 4]])]))),
+        input: Box::new(group(Plan::Union(vec![constant(&[&[1, 2, 3], &[1, 2, 4]])], Names::default()))),
         keys: vec![0],
     });
     two_errors[1] = Plan::Mfp(Box::new(two_errors[1].clone()), Mfp { project: vec![0], ..Mfp::identity(3) });
     for _ in 0..3 {
-        let error = all(Plan::Union(two_errors.clone()), &memory, limits()).unwrap_err();
+        let error = all(Plan::Union(two_errors.clone(), Names::default()), &memory, limits()).unwrap_err();
         assert_eq!(error.code, "21000", "of several errors always the smallest");
     }
 }
@@ -295,6 +295,7 @@ fn series(input: Plan, last: ScalarExpr) -> Plan {
         input: Box::new(input),
         functions: vec![(&SERIES, vec![last], vec![ScalarType::Int8])],
         ordinality: false,
+        names: Names::default(),
     }
 }
 
@@ -330,7 +331,7 @@ fn limit_stops_endless_functions_and_recursions() {
 /// WITH RECURSIVE t(n) AS (SELECT 1 UNION [ALL] SELECT n + 1 FROM t [WHERE n < last]) SELECT n FROM t
 fn counting(last: Option<i32>, distinct: bool) -> Plan {
     let id = LocalId(1);
-    let local = || Box::new(Plan::GetLocal { id, arity: 1 });
+    let local = || Box::new(Plan::GetLocal { id, arity: 1, names: Names::default() });
     let mut next = Mfp { map: vec![call(&PLUS, column(0), literal(1))], project: vec![1], ..Mfp::identity(1) };
     next.filter.extend(last.map(|last| (1, call(&LESS, column(0), literal(last)))));
     let step = Plan::Mfp(local(), next);
@@ -341,7 +342,7 @@ fn counting(last: Option<i32>, distinct: bool) -> Plan {
 /// arranged join below a step that looks at the round as a whole.
 fn reachable(how: &str, distinct: bool) -> Plan {
     let id = LocalId(1);
-    let local = || Box::new(Plan::GetLocal { id, arity: 1 });
+    let local = || Box::new(Plan::GetLocal { id, arity: 1, names: Names::default() });
     let step = match how {
         "lookup" => Plan::LookupJoin {
             input: local(),
@@ -351,6 +352,7 @@ fn reachable(how: &str, distinct: bool) -> Plan {
             kind: MatchKind::Inner,
             condition: Vec::new(),
             with_key: false,
+            names: Names::default(),
             mfp: Mfp { project: vec![2], ..Mfp::identity(4) },
         },
         _ => Plan::Join {
@@ -419,6 +421,7 @@ fn ranges_are_ordered_and_null_bounds_match_nothing() {
         relation: RelationId(1),
         access: Access::Range { lookup: Lookup::PrimaryKey, prefix: vec![], lower, upper, reverse, in_order: false },
         with_key: true,
+        names: Names::default(),
         mfp: Mfp { project: vec![0], ..Mfp::identity(4) },
     };
     let ids = |plan| -> Vec<i64> { all(plan, &memory, limits()).unwrap().iter().map(|row| int(&row[0])).collect() };
@@ -586,6 +589,7 @@ fn lookups_take_keys_once_and_no_nulls() {
         relation: RelationId(1),
         access: Access::Lookup { lookup, keys: keys.into_iter().map(|key| vec![key]).collect() },
         with_key: false,
+        names: Names::default(),
         mfp: Mfp::identity(3),
     };
     let keys = vec![literal(3), null, literal(3), literal(5), literal(5000)];

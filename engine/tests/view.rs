@@ -25,6 +25,7 @@ use memory::{DIVIDE, LESS, Memory, Random, call, column, context, filter, limits
 use naive::{Naive, bag};
 use planner::catalog::Catalog;
 use planner::delta::pipelines;
+use planner::names::Names;
 use planner::plan::{Access, Lookup, Plan};
 use planner::scalar::{Mfp, Order};
 use repr::{Datum, IndexId, RelationId, Row};
@@ -117,7 +118,7 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
         Plan::Join { left: one, right: other, .. } | Plan::Let { value: one, body: other, .. } => {
             [one, other].into_iter().for_each(|input| make_followable(input, catalog, recursing));
         }
-        Plan::Union(inputs) => inputs.iter_mut().for_each(|input| make_followable(input, catalog, recursing)),
+        Plan::Union(inputs, _) => inputs.iter_mut().for_each(|input| make_followable(input, catalog, recursing)),
         Plan::LetRec { base, step, body, .. } => {
             make_followable(step, catalog, true);
             [base, body].into_iter().for_each(|input| make_followable(input, catalog, recursing));
@@ -127,7 +128,7 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
         && pipelines(plan, catalog).is_none()
         && let Plan::LookupJoin { input, relation, lookup, key, kind, mfp, .. } = plan
     {
-        let right = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, mfp: Mfp::identity(WIDTH) };
+        let right = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(WIDTH) };
         *plan = Plan::Join {
             left: input.clone(),
             right: Box::new(right),
@@ -356,7 +357,7 @@ fn the_changes_of_each_group_add_up_to_the_rows() {
 
 #[test]
 fn a_row_that_fails_is_counted_until_it_goes() {
-    let scan = Plan::Get { relation: RelationId(1), access: Access::Scan, with_key: false, mfp: Mfp::identity(WIDTH) };
+    let scan = Plan::Get { relation: RelationId(1), access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(WIDTH) };
     let mut mfp = filter(WIDTH, call(&LESS, column(0), literal(9)));
     mfp.map.push(call(&DIVIDE, literal(12), column(1)));
     mfp.project = vec![0, WIDTH];

@@ -130,7 +130,7 @@ pub enum SeedStart {
 pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
     match plan {
         Plan::Constant { rows, .. } => Some(vec![Pipeline { entry: Entry::Constant(rows.clone()), steps: Vec::new() }]),
-        Plan::Get { relation, access: Access::Scan, with_key: false, mfp } => {
+        Plan::Get { relation, access: Access::Scan, with_key: false, mfp, .. } => {
             catalog.table(*relation)?;
             let entry = Entry::Rows { relation: *relation, mfp: mfp.clone() };
             Some(vec![Pipeline { entry, steps: Vec::new() }])
@@ -143,7 +143,7 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
             all.push(Pipeline { entry: Entry::Match { seeds, join }, steps: Vec::new() });
             Some(all)
         }
-        Plan::Union(inputs) => {
+        Plan::Union(inputs, _) => {
             let mut all = Vec::new();
             for input in inputs {
                 all.extend(pipelines(input, catalog)?);
@@ -238,7 +238,7 @@ fn linear_step(plan: &Plan) -> Option<Step> {
 fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>> {
     match plan {
         Plan::Constant { rows, .. } => Some(vec![Seed { start: SeedStart::Constant(rows.clone()), steps: Vec::new() }]),
-        Plan::Get { relation, access: Access::Scan, with_key: false, mfp } => {
+        Plan::Get { relation, access: Access::Scan, with_key: false, mfp, .. } => {
             let wanted = through_mfp(wanted, mfp);
             let (lookup, key) = find_lookup(catalog.table(*relation)?, &wanted)?;
             let start = SeedStart::Rows { relation: *relation, lookup, key, mfp: mfp.clone() };
@@ -270,7 +270,7 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
             follow(plan, input, &wanted, catalog)
         }
         Plan::Negate(input) => follow(plan, input, wanted, catalog),
-        Plan::Union(inputs) => {
+        Plan::Union(inputs, _) => {
             let mut all = Vec::new();
             for input in inputs {
                 all.extend(seeds(input, wanted, catalog)?);
@@ -293,12 +293,12 @@ fn arity(plan: &Plan) -> Option<usize> {
     match plan {
         Plan::Constant { arity, .. } => Some(*arity),
         Plan::Get { mfp, .. } | Plan::Mfp(_, mfp) | Plan::LookupJoin { mfp, .. } => Some(mfp.project.len()),
-        Plan::TableFunction { input, functions, ordinality } => {
+        Plan::TableFunction { input, functions, ordinality, .. } => {
             let appended: usize = functions.iter().map(|(_, _, types)| types.len()).sum();
             Some(arity(input)? + appended + usize::from(*ordinality))
         }
         Plan::Negate(input) => arity(input),
-        Plan::Union(inputs) => arity(inputs.first()?),
+        Plan::Union(inputs, _) => arity(inputs.first()?),
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! Resolved expressions as PostgreSQL writes them: what its ruleutils.c makes of the same tree.
 //!
-//! Behind `pg_get_expr` and `pg_get_constraintdef`. What it writes can be read again and means the same. Two
-//! forms: as a dump needs it, every operator in parentheses, and the pretty one of `\d`, with those that are needed.
+//! Behind `pg_get_expr`, `pg_get_constraintdef` and EXPLAIN. What it writes can be read again and means the same. Three
+//! forms: as a dump needs it, every operator in parentheses; the pretty one of `\d`, with those that are needed; and
+//! EXPLAIN's, which is a dump's on one line.
 //! Knows a tree and the names of columns and types; looks nothing up.
 
 mod call;
@@ -28,7 +29,14 @@ pub(crate) trait Spelling<C> {
 
 /// As `pg_get_expr` writes it.
 pub(crate) fn deparsed<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>, pretty: bool) -> String {
-    let mut writer = Writer { spelling, pretty, out: String::new(), indent: 0 };
+    let mut writer = Writer { spelling, pretty, lines: true, out: String::new(), indent: 0 };
+    writer.expr(expr, false);
+    writer.out
+}
+
+/// As PostgreSQL's EXPLAIN writes it, but that whole numbers of any width are digits.
+pub(crate) fn on_one_line<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>) -> String {
+    let mut writer = Writer { spelling, pretty: false, lines: false, out: String::new(), indent: 0 };
     writer.expr(expr, false);
     writer.out
 }
@@ -36,6 +44,8 @@ pub(crate) fn deparsed<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelli
 struct Writer<'s, C> {
     spelling: &'s dyn Spelling<C>,
     pretty: bool,
+    /// CASE takes several.
+    lines: bool,
     out: String,
     indent: usize,
 }
@@ -177,6 +187,13 @@ impl<C: PartialEq> Writer<'_, C> {
 
     /// A word that begins a line.
     fn keyword(&mut self, word: &str) {
+        if !self.lines {
+            if word != "CASE" {
+                self.out.push(' ');
+            }
+            self.out.push_str(word);
+            return;
+        }
         self.out.truncate(self.out.trim_end_matches(' ').len());
         self.out.push('\n');
         self.out.extend(std::iter::repeat_n(' ', self.indent));

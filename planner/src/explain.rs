@@ -1,50 +1,57 @@
 //! EXPLAIN: indented text for the rungs of a query, stable enough for golden tests.
 //!
-//! One operator a line, inputs indented below. Columns are `#n`, parameters `$n`; tables, columns and
-//! indexes go by name. Shows no value that the user did not write, and no stored row.
+//! One operator a line, inputs indented below. Columns go by the names that the query has for them (`f.owner`), qualified
+//! where it reads more than one relation; what is computed is shown as what computes it, or by its name: the query's
+//! (`total`), or where it has none and needs one, `computed` or, of a row that is looked for, `found`. A row key is `ctid`.
+//! Expressions are written as PostgreSQL writes them. Shows no value that the user did not write, and no stored row.
 
-mod expr;
+mod column;
 mod hir;
 mod mir;
 mod plan;
 pub mod report;
+mod voice;
 
 use crate::catalog::Catalog;
-use crate::hir::HirQuery;
+use crate::hir::{CteId, HirQuery, OutputColumn};
 use crate::lift::{KeyValues, Lifted};
 use crate::lower::MirQuery;
-use crate::plan::{Finishing, Plan, Query, WritePlan};
-use crate::scalar::Order;
+use crate::names::Names;
+use crate::plan::{Finishing, LocalId, Plan, Query, WritePlan};
+use column::{Columns, Leaf, all_over, chosen, ordered, over};
+use mir::bounds;
 use report::Operator;
 use repr::{IndexId, RelationId};
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use voice::{Phrase, Piece, Voice};
 
 /// The first rung: names and types resolved, subqueries inside.
 pub fn hir(query: &HirQuery, catalog: &Catalog) -> String {
     let mut text = Text::new(catalog);
     let columns: Vec<String> = query.columns.iter().map(|column| column.name.clone()).collect();
-    text.line(format_args!("Query ({})", columns.join(", ")));
-    let mut notes = order_note(&query.order_by);
-    for (word, bound) in [("limit", &query.limit), ("offset", &query.offset)] {
-        if let Some(bound) = bound {
-            let _ = write!(notes, " {word} {}", expr::hir(bound));
-        }
-    }
+    let line = text.open();
+    text.lines[line].phrase = Phrase::of(format!("Query ({})", columns.join(", ")));
+    let finished = !query.order_by.is_empty() || query.limit.is_some() || query.offset.is_some();
     text.nested(|text| {
-        if !notes.is_empty() {
-            text.line(format_args!("Finish{notes}"));
+        let line = finished.then(|| text.open());
+        let columns = text.hir(&query.relation, &[]);
+        Columns::outputs(chosen(&columns, &query.project).iter().zip(labels(&query.columns)));
+        if let Some(line) = line {
+            let phrase = by_order(Phrase::of("Finish"), &columns, &query.order_by);
+            text.lines[line].phrase = text.hir_bounds(phrase, query.limit.as_ref(), query.offset.as_ref(), &[]);
         }
-        text.hir(&query.relation);
     });
-    text.joined()
+    joined(&text.operators())
 }
 
 /// The second rung, before or after `transform`.
 pub fn mir(query: &MirQuery, catalog: &Catalog) -> String {
     let mut text = Text::new(catalog);
-    text.finish(&query.finishing);
-    text.nested(|text| text.mir(&query.relation));
-    text.joined()
+    let line = text.open();
+    let columns = text.nested(|text| text.mir(&query.relation));
+    text.finish(line, &query.finishing, &query.columns, columns);
+    joined(&text.operators())
 }
 
 /// The last rung: what runs.
@@ -61,7 +68,7 @@ pub fn write(write: &WritePlan, catalog: &Catalog) -> String {
 pub fn query_operators(query: &Query, catalog: &Catalog) -> Vec<Operator> {
     let mut text = Text::new(catalog);
     text.query(query);
-    text.operators
+    text.operators()
 }
 
 /// The same of a write.
@@ -72,50 +79,70 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
         WritePlan::Update(update) => ("Update", update.table),
         WritePlan::Delete(delete) => ("Delete from", delete.table),
     };
-    let table = text.relation(table);
-    text.about = Some(table.clone());
-    text.line(format_args!("{verb} {table}"));
+    let line = text.open();
+    text.lines[line].relation = Some(text.relation_name(table));
+    text.lines[line].phrase = Phrase::of(format!("{verb} {}", text.spelled(table)));
     text.nested(|text| text.query(write.source()));
-    text.operators
+    text.operators()
 }
 
 /// A plan, operator by operator.
 pub fn plan_operators(plan: &Plan, catalog: &Catalog) -> Vec<Operator> {
     let mut text = Text::new(catalog);
     text.plan(plan);
-    text.operators
+    text.operators()
 }
 
 /// A maintained plan, and how its rows are asked for.
-pub fn read_operators(lifted: &Lifted, view: &str, catalog: &Catalog) -> Vec<Operator> {
-    let mut text = Text::new(catalog);
-    text.finish(&lifted.finishing);
-    text.nested(|text| {
-        if lifted.distinct {
-            text.line(format_args!("Distinct"));
-            text.nested(|text| text.read_view(lifted, view));
-        } else {
-            text.read_view(lifted, view);
-        }
-    });
-    text.operators
+pub struct ViewRead {
+    /// Its operators.
+    pub operators: Vec<Operator>,
+    /// What its key's columns are called.
+    pub keys: Vec<String>,
 }
 
-impl Lifted {
-    /// Which keys are asked for: `t.g = $1 and t.x = $2`.
-    pub fn asked(&self) -> Option<String> {
-        let one = |asked: &Vec<KeyValues>| {
-            let named = self.key_names.iter().zip(asked).filter_map(|(name, values)| match values {
-                KeyValues::One(value) => Some(format!("{name} = {}", expr::scalar(value))),
-                KeyValues::Several(values) => Some(format!("{name} in ({})", expr::scalars(values))),
-                KeyValues::Elements(array) => Some(format!("{name} = any ({})", expr::scalar(array))),
-                KeyValues::Absent => None,
-            });
-            named.collect::<Vec<_>>().join(" and ")
-        };
-        let asked: Vec<String> = self.asked.iter().map(one).filter(|asked| !asked.is_empty()).collect();
-        (!asked.is_empty()).then(|| asked.join(" or "))
+/// How a query whose result has these columns reads a view.
+pub fn view_read(lifted: &Lifted, columns: &[OutputColumn], view: &str, catalog: &Catalog) -> ViewRead {
+    let mut text = Text::new(catalog);
+    let finish = text.open();
+    let leaves = text.nested(|text| {
+        if !lifted.distinct {
+            return text.read_view(lifted, view);
+        }
+        let line = text.open();
+        text.lines[line].phrase = Phrase::of("Distinct");
+        text.nested(|text| text.read_view(lifted, view))
+    });
+    let keys: Vec<Phrase> =
+        chosen(&leaves, &lifted.key).into_iter().map(|leaf| Phrase(vec![Piece::Name(leaf)])).collect();
+    text.finish(finish, &lifted.finishing, columns, leaves);
+    let voice = text.voice();
+    let keys = keys.iter().map(|key| voice.phrase(key)).collect();
+    ViewRead { operators: text.operators(), keys }
+}
+
+/// Which keys are asked for: `t.g = $1 and t.x = $2`.
+fn asked(lifted: &Lifted, key: &[Leaf]) -> Option<Phrase> {
+    let mut phrase = Phrase::default();
+    for asked in &lifted.asked {
+        let mut word = if phrase.0.is_empty() { "" } else { " or " };
+        for (leaf, values) in key.iter().zip(asked) {
+            let named = |phrase: Phrase, word: &str| phrase.text(word).piece(Piece::Name(leaf.clone()));
+            phrase = match values {
+                KeyValues::One(value) => named(phrase, word).text(" = ").piece(Piece::Expr(over(value, &[]))),
+                KeyValues::Several(values) => {
+                    let values = all_over(values, &[]).into_iter().map(Piece::Expr);
+                    named(phrase, word).text(" in (").list(values).text(")")
+                }
+                KeyValues::Elements(array) => {
+                    named(phrase, word).text(" = any (").piece(Piece::Expr(over(array, &[]))).text(")")
+                }
+                KeyValues::Absent => continue,
+            };
+            word = " and ";
+        }
     }
+    (!phrase.0.is_empty()).then_some(phrase)
 }
 
 fn joined(operators: &[Operator]) -> String {
@@ -126,117 +153,172 @@ fn joined(operators: &[Operator]) -> String {
     out
 }
 
+fn labels(columns: &[OutputColumn]) -> impl Iterator<Item = &str> {
+    columns.iter().map(|column| column.name.as_str())
+}
+
+fn by_order(phrase: Phrase, columns: &[Leaf], order: &[crate::scalar::Order]) -> Phrase {
+    match ordered(columns, order).as_slice() {
+        [] => phrase,
+        order => phrase.text(" order by ").order(order),
+    }
+}
+
+/// A line whose columns may get their names yet.
+struct Line {
+    depth: usize,
+    phrase: Phrase,
+    /// The plan that it is of.
+    node: Option<usize>,
+    /// The relation that it is about.
+    relation: Option<String>,
+    /// The FROM item that this relation is.
+    item: Option<usize>,
+}
+
 /// Text in the making.
 struct Text<'a> {
     catalog: &'a Catalog,
+    columns: Columns<'a>,
     depth: usize,
-    operators: Vec<Operator>,
-    /// The plan that the next line is of.
-    node: Option<usize>,
-    /// The relation that the next line is about.
-    about: Option<String>,
+    lines: Vec<Line>,
+    /// The columns of locals in scope.
+    locals: BTreeMap<LocalId, Vec<Leaf>>,
+    /// The columns of common table expressions in scope.
+    ctes: BTreeMap<CteId, Vec<Leaf>>,
 }
 
 impl<'a> Text<'a> {
     fn new(catalog: &'a Catalog) -> Self {
-        Text { catalog, depth: 0, operators: Vec::new(), node: None, about: None }
+        let (columns, locals, ctes) = (Columns::new(catalog), BTreeMap::new(), BTreeMap::new());
+        Text { catalog, columns, depth: 0, lines: Vec::new(), locals, ctes }
     }
 
-    fn read_view(&mut self, lifted: &Lifted, view: &str) {
-        self.about = Some(view.to_string());
-        let keys = lifted.asked().map_or_else(String::new, |keys| format!(" by {keys}"));
-        self.line(format_args!("Read view {view}{keys}"));
-        self.nested(|text| text.plan(&lifted.view.plan));
+    /// A line, whose words come when those below are known.
+    fn open(&mut self) -> usize {
+        let (depth, phrase) = (self.depth, Phrase::default());
+        self.lines.push(Line { depth, phrase, node: None, relation: None, item: None });
+        self.lines.len() - 1
     }
 
-    fn line(&mut self, line: std::fmt::Arguments) {
-        self.operators.push(Operator {
-            depth: self.depth,
-            text: line.to_string(),
-            node: self.node.take(),
-            relation: self.about.take(),
-            actual: None,
-            held: Vec::new(),
-        });
+    fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        self.depth += 1;
+        let made = body(self);
+        self.depth -= 1;
+        made
     }
 
-    fn joined(self) -> String {
-        joined(&self.operators)
+    fn read_view(&mut self, lifted: &Lifted, view: &str) -> Vec<Leaf> {
+        let line = self.open();
+        let columns = self.nested(|text| text.plan(&lifted.view.plan));
+        let phrase = Phrase::of(format!("Read view {view}"));
+        self.lines[line].relation = Some(view.to_string());
+        self.lines[line].phrase = match asked(lifted, &chosen(&columns, &lifted.key)) {
+            Some(mut keys) => {
+                let mut phrase = phrase.text(" by ");
+                phrase.0.append(&mut keys.0);
+                phrase
+            }
+            None => phrase,
+        };
+        columns
     }
 
     fn query(&mut self, query: &Query) {
         for (number, locking) in &query.locking {
-            self.line(format_args!("First, as locked_rows({number})"));
+            let line = self.open();
+            self.lines[line].phrase = Phrase::of(format!("First, as locked_rows({number})"));
             self.nested(|text| text.query(locking));
         }
-        self.finish(&query.finishing);
-        for lock in &query.locks {
-            let table = self.relation(lock.table);
-            let clause = lock.strength.words();
-            self.nested(|text| text.line(format_args!("Lock {table} for {clause} by #{}", lock.key_column)));
+        let finish = self.open();
+        let locks: Vec<usize> = query.locks.iter().map(|_| self.nested(Self::open)).collect();
+        let columns = self.nested(|text| text.plan(&query.plan));
+        for (line, lock) in locks.into_iter().zip(&query.locks) {
+            let words = format!("Lock {} for {} by ", self.spelled(lock.table), lock.strength.words());
+            let key = chosen(&columns, &[lock.key_column]);
+            self.lines[line].phrase = Phrase::of(words).list(key.into_iter().map(Piece::Name));
         }
-        self.nested(|text| text.plan(&query.plan));
+        self.finish(finish, &query.finishing, &query.columns, columns);
     }
 
-    fn nested(&mut self, body: impl FnOnce(&mut Self)) {
-        self.depth += 1;
-        body(self);
-        self.depth -= 1;
-    }
-
-    fn finish(&mut self, finishing: &Finishing) {
-        let mut notes = order_note(&finishing.order_by);
-        for (word, bound) in [("limit", &finishing.limit), ("offset", &finishing.offset)] {
-            if let Some(bound) = bound {
-                let _ = write!(notes, " {word} {}", expr::scalar(bound));
-            }
+    /// Order, limits and projection of rows with these columns.
+    fn finish(&mut self, line: usize, finishing: &Finishing, outputs: &[OutputColumn], mut columns: Vec<Leaf>) {
+        let arity = columns.len();
+        for late in &finishing.late {
+            let leaf = self.columns.mapped(over(late, &columns));
+            columns.push(leaf);
         }
+        let output = chosen(&columns, &finishing.project);
+        Columns::outputs(output.iter().zip(labels(outputs)));
+        let phrase = by_order(Phrase::of("Finish"), &columns, &finishing.order_by);
+        let mut phrase = bounds(phrase, finishing.limit.as_ref(), finishing.offset.as_ref());
         if !finishing.late.is_empty() {
-            let _ = write!(notes, " then map ({})", expr::scalars(&finishing.late));
+            phrase = phrase.text(" then map ").made(columns[arity..].iter().cloned().map(Piece::Made));
         }
-        let _ = write!(notes, " output {}", columns(&finishing.project));
-        self.line(format_args!("Finish{notes}"));
+        let mut labels = labels(outputs);
+        let output = output.into_iter().map(|leaf| match labels.next() {
+            Some(label) => Piece::Output(leaf, label.to_owned()),
+            None => Piece::Name(leaf),
+        });
+        self.lines[line].phrase = phrase.text(" output ").made(output);
     }
 
-    fn relation(&self, id: RelationId) -> String {
-        relation_name(self.catalog, id)
+    /// A relation and, if it is another, the name of the FROM item that it is.
+    fn relation(&mut self, (id, names): (RelationId, &Names), phrase: Phrase) -> Phrase {
+        let item = self.columns.stored_item(id, names);
+        let own = self.catalog.table(id).map_or_else(
+            || crate::system::find_by_id(id).map_or_else(String::new, |system| system.name.to_owned()),
+            |table| table.name.clone(),
+        );
+        phrase.text(self.spelled(id)).piece(Piece::Item(item, own))
+    }
+
+    /// What is no stored relation, under the name that the query has for it.
+    fn called(&mut self, phrase: Phrase, names: &Names) -> Phrase {
+        match self.columns.named_item(names) {
+            Some(item) => phrase.piece(Piece::Item(item, String::new())),
+            None => phrase,
+        }
+    }
+
+    fn relation_name(&self, id: RelationId) -> String {
+        relation_name(self.catalog, id, str::to_owned)
+    }
+
+    fn spelled(&self, id: RelationId) -> String {
+        relation_name(self.catalog, id, crate::scalar::func::quote_identifier)
     }
 
     fn index(&self, table: RelationId, id: IndexId) -> String {
         let index = self.catalog.table(table).and_then(|table| table.index(id));
-        index.map_or_else(|| format!("index {id}"), |index| format!("index {}", index.name))
+        let name = |index: &crate::catalog::Index| crate::scalar::func::quote_identifier(&index.name);
+        index.map_or_else(|| format!("index {id}"), |index| format!("index {}", name(index)))
+    }
+
+    fn voice(&self) -> Voice {
+        Voice::new(&self.columns, self.catalog)
+    }
+
+    /// The lines, now that all names are known.
+    fn operators(self) -> Vec<Operator> {
+        let voice = self.voice();
+        let operator = |line: &Line| Operator {
+            depth: line.depth,
+            text: voice.phrase(&line.phrase),
+            node: line.node,
+            alias: line.item.and_then(|item| voice.item(item)).map(str::to_owned),
+            relation: line.relation.clone(),
+            actual: None,
+            held: Vec::new(),
+        };
+        self.lines.iter().map(operator).collect()
     }
 }
 
-fn relation_name(catalog: &Catalog, id: RelationId) -> String {
+fn relation_name(catalog: &Catalog, id: RelationId, write: impl Fn(&str) -> String) -> String {
     match (catalog.table(id), crate::system::find_by_id(id)) {
-        (Some(table), _) => table.name.clone(),
+        (Some(table), _) => write(&table.name),
         (None, Some(relation)) => format!("{}.{}", relation.schema, relation.name),
         (None, None) => format!("relation {id}"),
     }
-}
-
-fn order_note(order: &[Order]) -> String {
-    if order.is_empty() {
-        return String::new();
-    }
-    format!(" order by {}", order_items(order))
-}
-
-fn order_items(order: &[Order]) -> String {
-    let item = |order: &Order| {
-        let direction = if order.descending { " desc" } else { "" };
-        let nulls = match (order.descending, order.nulls_first) {
-            (false, true) => " nulls first",
-            (true, false) => " nulls last",
-            (false, false) | (true, true) => "",
-        };
-        format!("#{}{direction}{nulls}", order.column)
-    };
-    order.iter().map(item).collect::<Vec<_>>().join(", ")
-}
-
-fn columns(columns: &[usize]) -> String {
-    let columns: Vec<String> = columns.iter().map(|column| format!("#{column}")).collect();
-    format!("({})", columns.join(", "))
 }

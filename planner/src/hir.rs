@@ -5,6 +5,7 @@
 
 pub mod walk;
 
+use crate::names::Names;
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnIndex, ColumnType, Datum, IndexId, RelationId};
 
@@ -67,7 +68,7 @@ pub enum JoinKind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum HirNode {
     /// VALUES, or the one empty row of a SELECT without FROM.
-    Constant(Vec<Vec<Datum>>),
+    Constant(Vec<Vec<Datum>>, Names),
     /// A stored table's or catalog relation's physical columns, dropped ones included, in order;
     /// `with_key` appends the row key as bytea (for writes and row locks).
     Get {
@@ -75,9 +76,11 @@ pub enum HirNode {
         relation: RelationId,
         /// Appends the row key.
         with_key: bool,
+        /// What the query calls it.
+        names: Names,
     },
-    /// A CTE in scope.
-    GetCte(CteId),
+    /// A CTE in scope, and what the query calls it.
+    GetCte(CteId, Names),
     /// Appends columns. Expressions see the input's columns at level 0 (not each other's).
     Map(Box<Hir>, Vec<HirExpr>),
     /// Keeps rows for which all are true.
@@ -109,6 +112,8 @@ pub enum HirNode {
         functions: Vec<(&'static TableFunction, Vec<HirExpr>, Vec<ColumnType>)>,
         /// WITH ORDINALITY.
         ordinality: bool,
+        /// Of the columns that it appends.
+        names: Names,
     },
     /// Group keys then aggregates. Without keys: exactly one row, also over nothing.
     Reduce {
@@ -148,7 +153,7 @@ pub enum HirNode {
         calls: Vec<WindowCall<HirColumn>>,
     },
     /// UNION ALL of relations with the same types.
-    Union(Vec<Hir>),
+    Union(Vec<Hir>, Names),
     /// EXCEPT [ALL]
     Except {
         /// Rows to keep.

@@ -14,6 +14,7 @@ pub mod hir;
 pub mod lift;
 pub mod lower;
 pub mod mir;
+pub mod names;
 pub mod ownership;
 pub mod parse;
 pub mod physical;

@@ -12,10 +12,11 @@
 mod copies;
 mod lifting;
 
-use crate::catalog::{Catalog, Table};
+use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::lower::MirQuery;
 use crate::mir::Mir;
+use crate::names::Names;
 use crate::physical::{self, MaintainedPlan};
 use crate::plan::{Finishing, Query};
 use crate::scalar::{Order, ScalarExpr, Volatility};
@@ -37,8 +38,6 @@ pub struct Lifted {
     pub identity: String,
     /// Columns of the view's rows that are the key.
     pub key: Vec<usize>,
-    /// What they are called where they come from.
-    pub key_names: Vec<String>,
     /// Which keys are asked for: those of each alternative (the branches of a UNION ALL may ask for different ones).
     pub asked: Vec<Vec<KeyValues>>,
     /// How the rows of those keys become the result.
@@ -113,7 +112,7 @@ pub fn lift(query: MirQuery, catalog: &Catalog, absent: AbsentKeys) -> Result<Re
 fn union_without_distinct(query: &MirQuery) -> Option<MirQuery> {
     let Mir::Reduce { input, keys, aggregates, scalar: false } = &query.relation else { return None };
     let every = keys.iter().cloned().eq((0..input.arity()).map(ScalarExpr::Column));
-    (every && aggregates.is_empty() && matches!(**input, Mir::Union(_)))
+    (every && aggregates.is_empty() && matches!(**input, Mir::Union(..)))
         .then(|| MirQuery { relation: (**input).clone(), ..query.clone() })
 }
 
@@ -128,7 +127,6 @@ fn lift_relation(
     let arity = relation.arity();
     let without_rows = over_no_rows(&relation);
     let relation = lifting.lift(relation);
-    let key_names = (arity..relation.arity()).map(|column| origin(&relation, column, catalog)).collect();
     match maintainable(&relation, catalog) {
         Ok(()) => {}
         Err(reason) if lifting.apart && reason == PARAMETER => return Ok(Err(APART.into())),
@@ -168,7 +166,6 @@ fn lift_relation(
         view,
         identity,
         key,
-        key_names,
         asked: lifting.asked,
         finishing: outer,
         reads: read,
@@ -200,7 +197,7 @@ fn kept(relation: &Mir, own: Vec<usize>, arity: usize, distinct: bool) -> (Vec<u
 fn over_no_rows(mir: &Mir) -> Option<Mir> {
     match mir {
         Mir::Reduce { input, keys, aggregates, scalar: true } if keys.is_empty() && !has_scalar_group(input) => {
-            let input = Box::new(Mir::Constant { rows: Vec::new(), types: input.types().into() });
+            let input = Box::new(Mir::Constant { rows: Vec::new(), types: input.types().into(), names: Names::default() });
             Some(Mir::Reduce { input, keys: Vec::new(), aggregates: aggregates.clone(), scalar: true })
         }
         Mir::Map { input, exprs } => Some(over_no_rows(input)?.map(exprs.clone())),
@@ -232,63 +229,6 @@ fn maintainable(mir: &Mir, catalog: &Catalog) -> Result<(), String> {
         }
     }
     mir.children().into_iter().try_for_each(|child| maintainable(child, catalog))
-}
-
-/// What a column is called where it comes from: `table.column`, or `expression`.
-fn origin(mir: &Mir, column: usize, catalog: &Catalog) -> String {
-    let computed = || "expression".to_string();
-    let below = |input: &Mir, expr: &ScalarExpr| match expr {
-        ScalarExpr::Column(column) => origin(input, *column, catalog),
-        ScalarExpr::Cast { expr, .. } => match &**expr {
-            ScalarExpr::Column(column) => origin(input, *column, catalog),
-            _ => computed(),
-        },
-        _ => computed(),
-    };
-    match mir {
-        Mir::Get { relation, .. } => {
-            let name = |table: &Table| Some(format!("{}.{}", table.name, table.columns.get(column)?.name));
-            catalog.table(*relation).and_then(|table| name(table)).unwrap_or_else(computed)
-        }
-        Mir::Map { input, exprs } => match column.checked_sub(input.arity()) {
-            // A mapped column sees those before it.
-            Some(mapped) => exprs.get(mapped).map_or_else(computed, |expr| below(mir, expr)),
-            None => origin(input, column, catalog),
-        },
-        Mir::Project { input, columns } => {
-            columns.get(column).map_or_else(computed, |column| origin(input, *column, catalog))
-        }
-        Mir::Filter { input, .. } | Mir::TopK { input, .. } | Mir::AtMostOne { input, .. } => {
-            origin(input, column, catalog)
-        }
-        Mir::Window { input, .. } | Mir::TableFunction { input, .. } if column < input.arity() => {
-            origin(input, column, catalog)
-        }
-        Mir::Join { inputs, .. } => {
-            let mut start = 0;
-            for input in inputs {
-                if column < start + input.arity() {
-                    return origin(input, column - start, catalog);
-                }
-                start += input.arity();
-            }
-            computed()
-        }
-        Mir::Match { left, right, .. } => match column.checked_sub(left.arity()) {
-            Some(column) => origin(right, column, catalog),
-            None => origin(left, column, catalog),
-        },
-        Mir::Reduce { input, keys, .. } => keys.get(column).map_or_else(computed, |key| below(input, key)),
-        Mir::Let { body, .. } => origin(body, column, catalog),
-        Mir::Constant { .. }
-        | Mir::GetLocal { .. }
-        | Mir::Window { .. }
-        | Mir::TableFunction { .. }
-        | Mir::Union(_)
-        | Mir::Negate(_)
-        | Mir::Threshold(_)
-        | Mir::LetRec { .. } => computed(),
-    }
 }
 
 /// The stored relations in a relation.

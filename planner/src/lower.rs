@@ -28,6 +28,7 @@ use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirExpr, HirQuery};
 use crate::mir::{Mir, Types};
+use crate::names::Names;
 use crate::physical::{self, KeyForms};
 use crate::plan::{self, LocalId};
 use crate::scalar::ScalarExpr;
@@ -142,7 +143,7 @@ impl Lowering<'_> {
             return body(self, value);
         }
         let id = self.fresh();
-        let get = Mir::GetLocal { id, types: value.types().into() };
+        let get = Mir::GetLocal { id, types: value.types().into(), names: Names::default() };
         let body = body(self, get)?;
         Ok(Mir::Let { id, value: Box::new(value), body: Box::new(body) })
     }

@@ -5,6 +5,7 @@
 
 pub mod expr;
 
+use crate::names::Names;
 use crate::plan::{LocalId, MatchKind};
 use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
@@ -25,6 +26,8 @@ pub enum Mir {
         rows: Vec<Vec<Datum>>,
         /// Their types.
         types: Types,
+        /// Their columns'.
+        names: Names,
     },
     /// A stored table or catalog relation; `with_key` appends the row key.
     Get {
@@ -35,6 +38,8 @@ pub enum Mir {
         /// Types of all columns, the row key's included. Only what can never be NULL is not nullable:
         /// erasure may blank columns that are declared NOT NULL.
         types: Types,
+        /// What the query calls it.
+        names: Names,
     },
     /// A `Let` or `LetRec` in scope.
     GetLocal {
@@ -42,6 +47,8 @@ pub enum Mir {
         id: LocalId,
         /// Its types.
         types: Types,
+        /// What the query calls it, if it has it in FROM.
+        names: Names,
     },
     /// Appends columns; each expression sees the input's columns and those appended before it.
     Map {
@@ -94,6 +101,8 @@ pub enum Mir {
         functions: Vec<TableFunctionCall>,
         /// WITH ORDINALITY.
         ordinality: bool,
+        /// Of the columns that it appends.
+        names: Names,
     },
     /// Keys, then aggregates. Without aggregates it is DISTINCT.
     Reduce {
@@ -138,7 +147,7 @@ pub enum Mir {
         keys: Vec<usize>,
     },
     /// UNION ALL; never empty.
-    Union(Vec<Mir>),
+    Union(Vec<Mir>, Names),
     /// Every multiplicity times -1.
     Negate(Box<Mir>),
     /// Rows of positive multiplicity; rows are told apart by SQL equality.
@@ -170,17 +179,17 @@ pub enum Mir {
 impl Mir {
     /// One row without columns: what a SELECT without FROM stands over.
     pub fn unit() -> Mir {
-        Mir::Constant { rows: vec![Vec::new()], types: Arc::from([]) }
+        Mir::Constant { rows: vec![Vec::new()], types: Arc::from([]), names: Names::default() }
     }
 
     /// Whether it is `unit`.
     pub fn is_unit(&self) -> bool {
-        matches!(self, Mir::Constant { rows, types } if types.is_empty() && rows.len() == 1)
+        matches!(self, Mir::Constant { rows, types, .. } if types.is_empty() && rows.len() == 1)
     }
 
     /// No rows of these types.
     pub fn empty(types: impl Into<Types>) -> Mir {
-        Mir::Constant { rows: Vec::new(), types: types.into() }
+        Mir::Constant { rows: Vec::new(), types: types.into(), names: Names::default() }
     }
 
     /// Appends columns, if there are any.
@@ -248,14 +257,14 @@ impl Mir {
                 MatchKind::Inner | MatchKind::Left => left.arity() + right.arity(),
                 MatchKind::Semi | MatchKind::Anti => left.arity(),
             },
-            Mir::TableFunction { input, functions, ordinality } => {
+            Mir::TableFunction { input, functions, ordinality, .. } => {
                 input.arity()
                     + functions.iter().map(|(_, _, types)| types.len()).sum::<usize>()
                     + usize::from(*ordinality)
             }
             Mir::Reduce { keys, aggregates, .. } => keys.len() + aggregates.len(),
             Mir::Window { input, calls, .. } => input.arity() + calls.len(),
-            Mir::Union(inputs) => inputs.first().map_or(0, Mir::arity),
+            Mir::Union(inputs, _) => inputs.first().map_or(0, Mir::arity),
             Mir::Negate(input) | Mir::Threshold(input) => input.arity(),
             Mir::Let { body, .. } | Mir::LetRec { body, .. } => body.arity(),
         }
@@ -289,7 +298,7 @@ impl Mir {
                 }
                 types
             }
-            Mir::TableFunction { input, functions, ordinality } => {
+            Mir::TableFunction { input, functions, ordinality, .. } => {
                 let mut types = input.types();
                 types.extend(functions.iter().flat_map(|(_, _, types)| types.iter().cloned().map(as_nullable)));
                 if *ordinality {
@@ -307,7 +316,7 @@ impl Mir {
                 types.extend(calls.iter().map(|call| ColumnType::nullable(call.result.clone())));
                 types
             }
-            Mir::Union(inputs) => {
+            Mir::Union(inputs, _) => {
                 let mut types = inputs.first().map(Mir::types).unwrap_or_default();
                 for input in inputs.iter().skip(1) {
                     for (column, other) in types.iter_mut().zip(input.types()) {
@@ -335,7 +344,7 @@ impl Mir {
             | Mir::AtMostOne { input, .. }
             | Mir::Negate(input)
             | Mir::Threshold(input) => vec![input],
-            Mir::Join { inputs, .. } | Mir::Union(inputs) => inputs.iter().collect(),
+            Mir::Join { inputs, .. } | Mir::Union(inputs, _) => inputs.iter().collect(),
             Mir::Match { left, right, .. } => vec![left, right],
             Mir::Let { value, body, .. } => vec![value, body],
             Mir::LetRec { base, step, body, .. } => vec![base, step, body],
@@ -357,7 +366,7 @@ impl Mir {
             | Mir::AtMostOne { input, .. }
             | Mir::Negate(input)
             | Mir::Threshold(input) => vec![input],
-            Mir::Join { inputs, .. } | Mir::Union(inputs) => inputs.iter_mut().collect(),
+            Mir::Join { inputs, .. } | Mir::Union(inputs, _) => inputs.iter_mut().collect(),
             Mir::Match { left, right, .. } => vec![left, right],
             Mir::Let { value, body, .. } => vec![value, body],
             Mir::LetRec { base, step, body, .. } => vec![base, step, body],
@@ -372,7 +381,7 @@ impl Mir {
             | Mir::GetLocal { .. }
             | Mir::Project { .. }
             | Mir::AtMostOne { .. }
-            | Mir::Union(_)
+            | Mir::Union(..)
             | Mir::Negate(_)
             | Mir::Threshold(_)
             | Mir::Let { .. }

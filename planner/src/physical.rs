@@ -133,16 +133,19 @@ impl Planner<'_> {
     /// Plans an operator and the map, filter, project over it.
     fn chain(&mut self, Chain { core, mfp }: Chain) -> Result<Plan, PlanError> {
         let plan = match core {
-            Mir::Get { relation, with_key, .. } => return self.get(*relation, *with_key, mfp),
+            Mir::Get { relation, with_key, names, .. } => return self.get(*relation, *with_key, names, mfp),
             Mir::Join { inputs, on, same } => return self.join(inputs, on, same, mfp),
             Mir::Match { left, right, kind, on, same } => {
                 return self.matching((left, right), *kind, on, same, mfp);
             }
-            Mir::Constant { rows, types } => {
-                Plan::Constant { rows: rows.iter().map(Row::pack).collect(), arity: types.len() }
+            Mir::Constant { rows, types, names } => {
+                let rows = rows.iter().map(Row::pack).collect();
+                Plan::Constant { rows, arity: types.len(), names: names.clone() }
             }
-            Mir::GetLocal { id, types } => Plan::GetLocal { id: *id, arity: types.len() },
-            Mir::TableFunction { input, functions, ordinality } => Plan::TableFunction {
+            Mir::GetLocal { id, types, names } => {
+                Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() }
+            }
+            Mir::TableFunction { input, functions, ordinality, names } => Plan::TableFunction {
                 input: Box::new(self.plan(input)?),
                 functions: functions
                     .iter()
@@ -151,6 +154,7 @@ impl Planner<'_> {
                     })
                     .collect(),
                 ordinality: *ordinality,
+                names: names.clone(),
             },
             Mir::Reduce { input, keys, aggregates, scalar } => Plan::Reduce {
                 input: Box::new(self.plan_for_groups(input, keys, aggregates)?),
@@ -171,7 +175,10 @@ impl Planner<'_> {
             Mir::AtMostOne { input, keys } => {
                 Plan::AtMostOne { input: Box::new(self.plan(input)?), keys: keys.clone() }
             }
-            Mir::Union(inputs) => Plan::Union(inputs.iter().map(|input| self.plan(input)).collect::<Result<_, _>>()?),
+            Mir::Union(inputs, names) => {
+                let inputs = inputs.iter().map(|input| self.plan(input)).collect::<Result<_, _>>()?;
+                Plan::Union(inputs, names.clone())
+            }
             Mir::Negate(input) => Plan::Negate(Box::new(self.plan(input)?)),
             Mir::Threshold(input) => Plan::Threshold(Box::new(self.plan(input)?)),
             Mir::Let { id, value, body } => {
@@ -208,11 +215,12 @@ fn through(plan: Plan, mfp: Mfp) -> Plan {
     }
     match plan {
         Plan::Mfp(input, inner) => Plan::Mfp(input, inner.then(mfp)),
-        Plan::Get { relation, access, with_key, mfp: inner } => {
-            Plan::Get { relation, access, with_key, mfp: inner.then(mfp) }
+        Plan::Get { relation, access, with_key, names, mfp: inner } => {
+            Plan::Get { relation, access, with_key, names, mfp: inner.then(mfp) }
         }
-        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner } => {
-            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp: inner.then(mfp) }
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp: inner } => {
+            let mfp = inner.then(mfp);
+            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp }
         }
         Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp: inner } => {
             Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp: inner.then(mfp) }
@@ -224,7 +232,7 @@ fn through(plan: Plan, mfp: Mfp) -> Plan {
         | Plan::TopK { .. }
         | Plan::Window { .. }
         | Plan::AtMostOne { .. }
-        | Plan::Union(_)
+        | Plan::Union(..)
         | Plan::Negate(_)
         | Plan::Threshold(_)
         | Plan::Let { .. }

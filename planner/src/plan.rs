@@ -4,6 +4,7 @@
 //! the index they read; joins name the side that is looked up in the leaves or arranged.
 
 use crate::hir::{OutputColumn, RowLock};
+use crate::names::Names;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub enum Plan {
         rows: Vec<Row>,
         /// Their width.
         arity: usize,
+        /// Their columns'.
+        names: Names,
     },
     /// Rows of a stored table or catalog relation, all columns (`with_key`: then the row key), through `mfp`.
     Get {
@@ -26,6 +29,8 @@ pub enum Plan {
         access: Access,
         /// Appends the row key as bytea before `mfp`.
         with_key: bool,
+        /// What the query calls it.
+        names: Names,
         /// Applied at once.
         mfp: Mfp,
     },
@@ -35,6 +40,8 @@ pub enum Plan {
         id: LocalId,
         /// Its width.
         arity: usize,
+        /// What the query calls it, if it has it in FROM.
+        names: Names,
     },
     /// Map, filter, project.
     Mfp(Box<Plan>, Mfp),
@@ -46,6 +53,8 @@ pub enum Plan {
         functions: Vec<(&'static TableFunction, Vec<ScalarExpr>, Vec<ScalarType>)>,
         /// Appends a counter.
         ordinality: bool,
+        /// Of the columns that it appends.
+        names: Names,
     },
     /// Each input row meets the rows of a stored table whose index (or primary key) equals `key`, read in
     /// the leaves. Stateless. Output before `mfp`: input columns, then (Inner, Left) the table's columns,
@@ -65,6 +74,8 @@ pub enum Plan {
         condition: Vec<ScalarExpr>,
         /// Appends the row key.
         with_key: bool,
+        /// What the query calls the table.
+        names: Names,
         /// Applied at once.
         mfp: Mfp,
     },
@@ -130,7 +141,7 @@ pub enum Plan {
         keys: Vec<usize>,
     },
     /// UNION ALL.
-    Union(Vec<Plan>),
+    Union(Vec<Plan>, Names),
     /// Every multiplicity times -1.
     Negate(Box<Plan>),
     /// Rows whose multiplicity is positive, by that multiplicity; rows are told apart by SQL equality.

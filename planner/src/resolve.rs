@@ -18,6 +18,7 @@ mod insert;
 mod levels;
 pub mod maintainable;
 mod names;
+mod naming;
 mod operator;
 mod position;
 mod query;

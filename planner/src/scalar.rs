@@ -19,6 +19,7 @@ pub use func::{Comparison, Function, FunctionKind, Volatility};
 pub use table_func::TableFunction;
 pub use window::WindowFunction;
 
+use crate::names::Label;
 use repr::{ColumnType, Datum, ScalarType};
 
 /// An expression over one input row.
@@ -107,6 +108,8 @@ pub struct AggregateCall<C = usize> {
     pub order_by: Vec<(ScalarExpr<C>, bool, bool)>,
     /// The result type.
     pub result: ScalarType,
+    /// What the query calls its value.
+    pub label: Label,
 }
 
 /// A window function call. Partition and order columns belong to the enclosing `Window` operator.
@@ -122,6 +125,8 @@ pub struct WindowCall<C = usize> {
     pub frame: Frame,
     /// The result type.
     pub result: ScalarType,
+    /// What the query calls its value.
+    pub label: Label,
 }
 
 /// The two kinds of window call.

@@ -91,7 +91,7 @@ fn only_column(relation: &Hir, column: usize) -> Option<HirExpr> {
             Some(place) => Some(exprs[place].clone()),
             None => only_column(input, column),
         },
-        HirNode::Constant(rows) => {
+        HirNode::Constant(rows, _) => {
             let value = rows.first()?.get(column)?.clone();
             Some(HirExpr::Literal(value, relation.types[column].clone()))
         }

@@ -1,5 +1,6 @@
 //! Aggregates over a group and window calls over a partition give what PostgreSQL 15 gave for the same values.
 
+use planner::names::Label;
 use planner::scalar::registry::{resolve_aggregate, resolve_window};
 use planner::scalar::window::evaluate_partition;
 use planner::scalar::{
@@ -99,7 +100,9 @@ fn windows() {
             Datum::Null => ScalarExpr::Column(0),
             value => ScalarExpr::Literal(value, repr::ColumnType::nullable(ScalarType::Int4)),
         });
-        let call = WindowCall { function, args: args.collect(), filter: None, frame, result: result.clone() };
+        let args = args.collect();
+        let label = Label::default();
+        let call = WindowCall { function, args, filter: None, frame, result: result.clone(), label };
         let values = evaluate_partition(&rows, &order, &[call], &EvalContext::immutable()).expect("it has values");
         let shown: Vec<String> = values.iter().map(|row| text(&row[0], &result)).collect();
         assert_eq!(shown, expected, "{name}");

@@ -78,7 +78,7 @@ pub fn stream<'p>(
 /// The rows of a query whose range is in the order that it asks for, if they can be read so now and it is worth it: for
 /// that counts how many are wanted by OFFSET and LIMIT.
 pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn Pull + 'p>>, SqlError> {
-    let Plan::Get { relation, access, with_key, mfp } = &query.plan else { return Ok(None) };
+    let Plan::Get { relation, access, with_key, mfp, .. } = &query.plan else { return Ok(None) };
     let Access::Range { lookup, prefix, lower, upper, reverse, in_order: true } = access else { return Ok(None) };
     if planner::system::find_by_id(*relation).is_some() {
         // In order as it is.

@@ -65,7 +65,7 @@ fn chains(plan: &Plan, known: &dyn Fn(LocalId) -> bool, holding: bool) -> bool {
         Plan::Mfp(input, _) | Plan::TableFunction { input, .. } | Plan::LookupJoin { input, .. } => {
             chains(input, known, holding)
         }
-        Plan::Union(inputs) => inputs.iter().all(|input| chains(input, known, holding)),
+        Plan::Union(inputs, _) => inputs.iter().all(|input| chains(input, known, holding)),
         Plan::TopK { input, keys, order, .. } => keys.is_empty() && order.is_empty() && chains(input, known, holding),
         Plan::AtMostOne { input, keys } => keys.is_empty() && chains(input, known, holding),
         Plan::Let { id, value, body } => {
@@ -122,7 +122,7 @@ pub fn stream<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> R
 fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Result<Box<dyn Pull + 'p>, SqlError> {
     match plan {
         Plan::Constant { rows, .. } => Ok(Box::new(RowsStream { rows: rows.iter() })),
-        Plan::Get { relation, access, with_key, mfp } => {
+        Plan::Get { relation, access, with_key, mfp, .. } => {
             let rows = get::stream(*relation, access, *with_key, mfp, shot)?;
             Ok(through(rows, mfp, shot))
         }
@@ -133,16 +133,16 @@ fn operator<'p>(plan: &'p Plan, shot: &OneShot, locals: &Arc<Locals<'p>>) -> Res
             None => Err(SqlError::new("XX000", format!("local relation {} is used outside its scope", id.0))),
         },
         Plan::Mfp(input, mfp) => Ok(through(stream(input, shot, locals)?, mfp, shot)),
-        Plan::TableFunction { input, functions, ordinality } => {
+        Plan::TableFunction { input, functions, ordinality, .. } => {
             let input = stream(input, shot, locals)?;
             Ok(Box::new(TableFunctionStream::new(input, functions, *ordinality, shot)))
         }
-        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp, .. } => {
             let input = stream(input, shot, locals)?;
             let join = crate::render::lookup_join::LookupJoin { key, kind: *kind, condition, with_key: *with_key, mfp };
             Ok(Box::new(LookupJoinStream::new(input, *relation, *lookup, join, shot)?))
         }
-        Plan::Union(inputs) => {
+        Plan::Union(inputs, _) => {
             let inputs = inputs.iter().map(|input| stream(input, shot, locals)).collect::<Result<Vec<_>, _>>()?;
             Ok(Box::new(UnionStream { inputs: inputs.into_iter(), current: None }))
         }

@@ -17,7 +17,7 @@ use crate::view::automatic;
 use crate::view::reason::NoView;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
-use planner::explain::{query_operators, read_operators, write_operators};
+use planner::explain::{ViewRead, query_operators, view_read, write_operators};
 use planner::hir::OutputColumn;
 use planner::parse::statement::{ExplainFormat, ExplainOptions};
 use planner::parse::{ParsedStatement, Statement};
@@ -118,8 +118,8 @@ impl Session {
                 match own {
                     Ok(own) => {
                         let name = automatic::name(own.id);
-                        let operators = read_operators(&own.lifted, &name, &catalog);
-                        let (keys, rows_min) = (own.lifted.key_names.clone(), own.state.rows_min());
+                        let ViewRead { operators, keys } = view_read(&own.lifted, &query.columns, &name, &catalog);
+                        let rows_min = own.state.rows_min();
                         return Ok((report(operators, Path::Automatic { name, keys, rows_min }, None), Some(own)));
                     }
                     Err(why) => one_shot(query, cached, why, &catalog),
@@ -134,8 +134,8 @@ impl Session {
                 let lifted = plan.watched.with(params, &catalog)?;
                 let known = self.database.automatic_views.find(&lifted.identity).and_then(|entry| entry.view());
                 let name = known.map_or_else(|| "(made when it begins)".into(), automatic::name);
-                let path = Path::Automatic { name: name.clone(), keys: lifted.key_names.clone(), rows_min: None };
-                report(read_operators(&lifted, &name, &catalog), path, None)
+                let ViewRead { operators, keys } = view_read(&lifted, &plan.query.columns, &name, &catalog);
+                report(operators, Path::Automatic { name, keys, rows_min: None }, None)
             }
             Planned::Gdpr(request, table, _) => self.subject_report(*request, *table)?,
             _ => return Err(SqlError::unsupported("EXPLAIN of this statement")),

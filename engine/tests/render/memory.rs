@@ -5,6 +5,7 @@ use engine::account::Account;
 use engine::one_shot::QueryLimits;
 use engine::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use planner::catalog::{Catalog, Column, Index, Table};
+use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
 use planner::scalar::aggregate::{Accumulable, Contribution};
 use planner::scalar::func::{Comparison, Function, FunctionKind, Volatility};
@@ -318,7 +319,8 @@ pub static LIST: Aggregate = Aggregate {
 };
 
 pub fn aggregate(function: &'static Aggregate, args: Vec<ScalarExpr>) -> AggregateCall {
-    AggregateCall { function, args, distinct: false, filter: None, order_by: Vec::new(), result: ScalarType::Int8 }
+    let (result, label) = (ScalarType::Int8, Label::default());
+    AggregateCall { function, args, distinct: false, filter: None, order_by: Vec::new(), result, label }
 }
 
 /// 1, 2, … up to its argument; without end for NULL.

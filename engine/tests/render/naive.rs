@@ -114,7 +114,7 @@ impl Naive<'_> {
             }
             Plan::GetLocal { id, .. } => locals[id].clone(),
             Plan::Mfp(input, mfp) => self.through(self.rows(input, locals), mfp),
-            Plan::TableFunction { input, functions, ordinality } => {
+            Plan::TableFunction { input, functions, ordinality, .. } => {
                 let mut output = Rows::new();
                 for row in self.rows(input, locals) {
                     let lasts: Vec<i64> =
@@ -201,10 +201,10 @@ impl Naive<'_> {
                 output
             }
             Plan::AtMostOne { input, .. } => self.rows(input, locals),
-            Plan::Union(inputs) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
+            Plan::Union(inputs, _) => inputs.iter().flat_map(|input| self.rows(input, locals)).collect(),
             Plan::Negate(_) => panic!("negation stands below a threshold only"),
             Plan::Threshold(input) => {
-                let Plan::Union(inputs) = input.as_ref() else { panic!("threshold of a union") };
+                let Plan::Union(inputs, _) = input.as_ref() else { panic!("threshold of a union") };
                 let [left, Plan::Negate(right)] = inputs.as_slice() else { panic!("of a plan and a negated one") };
                 let mut removed = bag(&self.rows(right, locals));
                 let mut rows = self.rows(left, locals);

@@ -3,6 +3,7 @@
 use super::memory::{
     COUNT, EQUAL, LESS, LIST, MAX, PLUS, Random, SERIES, SUM, aggregate, call, column, index_id, literal,
 };
+use planner::names::{Label, Names};
 use planner::plan::{Access, LocalId, Lookup, MatchKind, Plan};
 use planner::scalar::window::WindowFunctionKind;
 use planner::scalar::{
@@ -39,11 +40,11 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
         }
         8 => {
             let inputs: Vec<_> = (0..1 + random.below(3)).map(|_| narrow(random, depth, locals, 2)).collect();
-            (Plan::Union(inputs), 2)
+            (Plan::Union(inputs, Names::default()), 2)
         }
         9 => {
             let (left, right) = (narrow(random, depth, locals, 1), narrow(random, depth, locals, 1));
-            (Plan::Threshold(Box::new(Plan::Union(vec![left, Plan::Negate(Box::new(right))]))), 1)
+            (Plan::Threshold(Box::new(Plan::Union(vec![left, Plan::Negate(Box::new(right))], Names::default()))), 1)
         }
         10 => {
             let (value, width) = plan(random, depth - 1, locals);
@@ -72,7 +73,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
             let functions: Vec<_> = functions.collect();
             let ordinality = random.chance(2);
             let width = width + functions.len() + usize::from(ordinality);
-            (Plan::TableFunction { input: Box::new(input), functions, ordinality }, width)
+            (Plan::TableFunction { input: Box::new(input), functions, ordinality, names: Names::default() }, width)
         }
     }
 }
@@ -94,6 +95,7 @@ fn window_call(random: &mut Random) -> WindowCall {
             exclude: FrameExclusion::NoOthers,
         },
         result: ScalarType::Int8,
+        label: Label::default(),
     }
 }
 
@@ -103,13 +105,13 @@ static RANK: WindowFunction = WindowFunction { name: "rank", kind: WindowFunctio
 fn leaf(random: &mut Random, locals: &[(LocalId, usize)]) -> (Plan, usize) {
     if !locals.is_empty() && random.chance(2) {
         let (id, arity) = locals[random.below(locals.len())];
-        return (Plan::GetLocal { id, arity }, arity);
+        return (Plan::GetLocal { id, arity, names: Names::default() }, arity);
     }
     if random.chance(5) {
         let value =
             |random: &mut Random| if random.chance(4) { Datum::Null } else { Datum::Int4(random.below(4) as i32) };
         let rows = (0..random.below(4)).map(|_| Row::pack(&[value(random), value(random)])).collect();
-        return (Plan::Constant { rows, arity: 2 }, 2);
+        return (Plan::Constant { rows, arity: 2, names: Names::default() }, 2);
     }
     let relation = 1 + random.below(3) as u32;
     let access = match random.below(3) {
@@ -121,7 +123,7 @@ fn leaf(random: &mut Random, locals: &[(LocalId, usize)]) -> (Plan, usize) {
     };
     let mfp = if random.chance(2) { Mfp::identity(3) } else { mfp(random, 3) };
     let width = mfp.project.len();
-    (Plan::Get { relation: RelationId(relation), access, with_key: false, mfp }, width)
+    (Plan::Get { relation: RelationId(relation), access, with_key: false, names: Names::default(), mfp }, width)
 }
 
 /// A plan cut or doubled to a width.
@@ -176,6 +178,7 @@ fn lookup_join(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usi
         kind,
         condition: if random.chance(2) { vec![call(&LESS, column(left + 2), literal(2))] } else { vec![] },
         with_key: false,
+        names: Names::default(),
         mfp,
     };
     (join, width)
@@ -204,7 +207,7 @@ fn join(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -
 fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -> (Plan, usize) {
     // Columns of scans only: SUM and the others are over integers.
     let relation = RelationId(1 + random.below(3) as u32);
-    let table = Plan::Get { relation, access: Access::Scan, with_key: false, mfp: Mfp::identity(3) };
+    let table = Plan::Get { relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) };
     let (other, _) = plan(random, depth - 1, locals);
     let other_width = engine::render::arity(&other);
     let input = Plan::Join {

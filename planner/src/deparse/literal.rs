@@ -25,6 +25,7 @@ impl<C: PartialEq> Writer<'_, C> {
                 return;
             }
             ScalarType::Int4 => !text.starts_with('-'),
+            ScalarType::Int2 | ScalarType::Int8 => !self.lines && !text.starts_with('-'),
             ScalarType::Numeric => {
                 column_type.modifier == -1
                     && text.starts_with(|first: char| first.is_ascii_digit())

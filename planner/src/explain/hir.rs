@@ -1,130 +1,247 @@
 //! The first rung as text.
 
-use super::{Text, columns, expr, order_items};
+use super::Text;
+use super::column::{Columns, Leaf, Made, Shown, chosen, ordered};
+use super::voice::{Phrase, Piece};
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, JoinKind};
-use crate::mir::expr::visit_columns;
+use crate::mir::expr::{try_replace, try_replace_aggregate, try_replace_window};
+use crate::scalar::ScalarExpr;
+use repr::{ColumnType, Datum, ScalarType};
+use std::convert::Infallible;
+
+/// The rows that expressions see, the outermost first.
+type Scopes<'s> = &'s [Vec<Leaf>];
 
 impl Text<'_> {
-    /// A relation and its inputs.
-    pub(super) fn hir(&mut self, hir: &Hir) {
-        let column = |column: &HirColumn| expr::hir(&HirExpr::Column(column.clone()));
-        match &hir.node {
-            HirNode::Constant(rows) => self.line(format_args!("Constant ({} rows)", rows.len())),
-            HirNode::Get { relation, with_key } => {
-                let key = if *with_key { " with row key" } else { "" };
-                let relation = self.relation(*relation);
-                self.line(format_args!("Get {relation}{key}"));
+    /// A relation and its inputs, within the scopes around it; its columns.
+    pub(super) fn hir(&mut self, hir: &Hir, scopes: Scopes<'_>) -> Vec<Leaf> {
+        let line = self.open();
+        let (phrase, columns) = match &hir.node {
+            HirNode::Constant(rows, names) => {
+                let columns = self.columns.constant(hir.types.iter().map(|column| column.scalar.clone()), names);
+                (Phrase::of(format!("Constant ({} rows)", rows.len())), columns)
             }
-            HirNode::GetCte(id) => self.line(format_args!("Get cte{}", id.0)),
-            HirNode::Map(input, exprs) => self.over("Map", exprs, input),
-            HirNode::Filter(input, predicates) => self.over("Filter", predicates, input),
-            HirNode::Project(input, chosen) => self.unary(format!("Project {}", columns(chosen)), input),
+            HirNode::Get { relation, with_key, names } => {
+                let phrase = self.relation((*relation, names), Phrase::of("Get "));
+                let phrase = if *with_key { phrase.text(" with row key") } else { phrase };
+                (phrase, self.columns.stored(*relation, names, *with_key))
+            }
+            HirNode::GetCte(id, names) => {
+                let value = self.ctes.get(id).cloned().unwrap_or_default();
+                let columns = self.columns.local(&value, names);
+                (self.called(Phrase::of(format!("Get cte{}", id.0)), names), columns)
+            }
+            HirNode::Map(input, exprs) => {
+                let (mut columns, shown) = self.over_hir(input, exprs, scopes);
+                let mapped: Vec<Leaf> = shown.into_iter().map(|shown| self.columns.mapped(shown)).collect();
+                let phrase = Phrase::of("Map ").list(mapped.iter().cloned().map(Piece::Made));
+                columns.extend(mapped);
+                (phrase, columns)
+            }
+            HirNode::Filter(input, predicates) => {
+                let (columns, shown) = self.over_hir(input, predicates, scopes);
+                (Phrase::of("Filter ").piece(Piece::All(shown)), columns)
+            }
+            HirNode::Project(input, places) => {
+                let columns = chosen(&self.within(input, scopes), places);
+                (Phrase::of("Project ").columns(&columns), columns)
+            }
             HirNode::Join { left, right, kind, on, lateral } => {
-                let kind = match kind {
-                    JoinKind::Inner => "Inner",
-                    JoinKind::Left => "Left",
-                    JoinKind::Right => "Right",
-                    JoinKind::Full => "Full",
+                let start = self.lines.len();
+                let mut columns = self.within(left, scopes);
+                let width = columns.len();
+                let right = if *lateral {
+                    let inside: Vec<Vec<Leaf>> = scopes.iter().cloned().chain([columns.clone()]).collect();
+                    self.within(right, &inside)
+                } else {
+                    self.within(right, scopes)
                 };
+                columns.extend(right);
+                let mut shown = self.hir_exprs(start, [on], &columns, scopes);
+                let (kind, left_null, right_null) = match kind {
+                    JoinKind::Inner => ("Inner", false, false),
+                    JoinKind::Left => ("Left", false, true),
+                    JoinKind::Right => ("Right", true, false),
+                    JoinKind::Full => ("Full", true, true),
+                };
+                if left_null {
+                    Columns::without_row(&columns[..width]);
+                }
+                if right_null {
+                    Columns::without_row(&columns[width..]);
+                }
                 let lateral = if *lateral { " lateral" } else { "" };
-                self.line(format_args!("Join {kind}{lateral} on {}", expr::hir(on)));
-                self.nested(|text| {
-                    text.subqueries([on]);
-                    text.hir(left);
-                    text.hir(right);
-                });
+                let phrase = Phrase::of(format!("Join {kind}{lateral} on "));
+                (phrase.list(shown.drain(..).map(Piece::Expr)), columns)
             }
-            HirNode::TableFunction { input, functions, ordinality } => {
-                let calls: Vec<String> = functions
-                    .iter()
-                    .map(|(function, args, _)| {
-                        format!("{}({})", function.name, args.iter().map(expr::hir).collect::<Vec<_>>().join(", "))
-                    })
-                    .collect();
-                let ordinality = if *ordinality { " with ordinality" } else { "" };
-                self.unary(format!("TableFunction {}{ordinality}", calls.join(", ")), input);
+            HirNode::TableFunction { input, functions, ordinality, names } => {
+                let mut columns = self.within(input, scopes);
+                let start = self.lines.len();
+                let mut calls = Vec::with_capacity(functions.len());
+                for (function, args, types) in functions {
+                    let args = self.hir_exprs(start, args, &columns, scopes);
+                    calls.push((*function, args, types.iter().map(|column| column.scalar.clone()).collect()));
+                }
+                let phrase = self.function_calls(&calls, *ordinality, names);
+                columns.extend(self.columns.functions(calls, *ordinality, names));
+                (phrase, columns)
             }
             HirNode::Reduce { input, keys, aggregates, .. } => {
-                let keys: Vec<String> = keys.iter().map(expr::hir).collect();
-                let calls: Vec<String> = aggregates.iter().map(|call| expr::aggregate(call, &column)).collect();
-                self.unary(format!("Reduce by ({}) to ({})", keys.join(", "), calls.join(", ")), input);
+                let start = self.lines.len();
+                let columns = self.within(input, scopes);
+                let keys = self.hir_exprs(start, keys, &columns, scopes);
+                let calls = aggregates
+                    .iter()
+                    .map(|call| {
+                        let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
+                        let Ok(call) = try_replace_aggregate::<_, _, Infallible>(call, &mut shown);
+                        call
+                    })
+                    .collect::<Vec<_>>();
+                self.groups_of(keys, calls)
             }
-            HirNode::Distinct(input) => self.unary("Distinct".to_owned(), input),
+            HirNode::Distinct(input) => (Phrase::of("Distinct"), self.within(input, scopes)),
             HirNode::TopK { input, keys, order, limit, offset } => {
-                let mut line = format!("TopK by {} order ({})", columns(keys), order_items(order));
-                for (word, bound) in [("limit", limit), ("offset", offset)] {
-                    if let Some(bound) = bound {
-                        line.push_str(&format!(" {word} {}", expr::hir(bound)));
-                    }
-                }
-                self.unary(line, input);
+                let columns = self.within(input, scopes);
+                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
+                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
+                (self.hir_bounds(phrase, limit.as_ref(), offset.as_ref(), scopes), columns)
             }
             HirNode::Window { input, partition, order, calls } => {
-                let calls: Vec<String> = calls.iter().map(|call| expr::window(call, &column)).collect();
-                self.unary(
-                    format!("Window {} by {} order ({})", calls.join(", "), columns(partition), order_items(order)),
-                    input,
-                );
+                let mut columns = self.within(input, scopes);
+                let calls = calls
+                    .iter()
+                    .map(|call| {
+                        let mut shown = |expr: &HirExpr| Ok(self.hir_expr(expr, &columns, scopes));
+                        let Ok(call) = try_replace_window::<_, _, Infallible>(call, &mut shown);
+                        call
+                    })
+                    .collect::<Vec<_>>();
+                let phrase = self.windows(&mut columns, calls, partition, order);
+                (phrase, columns)
             }
-            HirNode::Union(inputs) => {
-                self.line(format_args!("Union"));
-                self.nested(|text| inputs.iter().for_each(|input| text.hir(input)));
+            HirNode::Union(inputs, names) => {
+                let branches = inputs.iter().map(|input| (self.within(input, scopes), false)).collect();
+                self.union(branches, names)
             }
             HirNode::Except { left, right, all } => {
-                self.binary(if *all { "Except all" } else { "Except" }, left, right)
+                let columns = self.within(left, scopes);
+                self.within(right, scopes);
+                (Phrase::of(if *all { "Except all" } else { "Except" }), columns)
             }
             HirNode::Intersect { left, right, all } => {
-                self.binary(if *all { "Intersect all" } else { "Intersect" }, left, right);
+                let columns = self.within(left, scopes);
+                self.within(right, scopes);
+                (Phrase::of(if *all { "Intersect all" } else { "Intersect" }), columns)
             }
             HirNode::Let { id, name, value, body } => {
-                self.binary(&format!("With cte{} \"{name}\"", id.0), value, body);
+                let value = self.within(value, scopes);
+                self.ctes.insert(*id, value);
+                (Phrase::of(format!("With cte{} \"{name}\"", id.0)), self.within(body, scopes))
             }
             HirNode::LetRec { id, name, base, step, distinct, body } => {
+                let base = self.within(base, scopes);
+                self.ctes.insert(*id, base);
+                self.within(step, scopes);
                 let union = if *distinct { "union" } else { "union all" };
-                self.line(format_args!("With recursive cte{} \"{name}\" {union}", id.0));
-                self.nested(|text| {
-                    text.hir(base);
-                    text.hir(step);
-                    text.hir(body);
-                });
+                (Phrase::of(format!("With recursive cte{} \"{name}\" {union}", id.0)), self.within(body, scopes))
+            }
+        };
+        self.lines[line].phrase = phrase;
+        columns
+    }
+
+    /// LIMIT and OFFSET: over no row of their own.
+    pub(super) fn hir_bounds(
+        &mut self,
+        mut phrase: Phrase,
+        limit: Option<&HirExpr>,
+        offset: Option<&HirExpr>,
+        scopes: Scopes<'_>,
+    ) -> Phrase {
+        for (word, bound) in [(" limit ", limit), (" offset ", offset)] {
+            if let Some(bound) = bound {
+                let shown = self.hir_expr(bound, &[], scopes);
+                phrase = phrase.text(word).piece(Piece::Expr(shown));
             }
         }
+        phrase
     }
 
-    fn unary(&mut self, line: String, input: &Hir) {
-        self.line(format_args!("{line}"));
-        self.nested(|text| text.hir(input));
+    fn within(&mut self, hir: &Hir, scopes: Scopes<'_>) -> Vec<Leaf> {
+        self.nested(|text| text.hir(hir, scopes))
     }
 
-    fn binary(&mut self, line: &str, left: &Hir, right: &Hir) {
-        self.line(format_args!("{line}"));
-        self.nested(|text| {
-            text.hir(left);
-            text.hir(right);
-        });
+    /// An input's columns, and expressions over them, whose subqueries stand before it.
+    fn over_hir(&mut self, input: &Hir, exprs: &[HirExpr], scopes: Scopes<'_>) -> (Vec<Leaf>, Vec<Shown>) {
+        let start = self.lines.len();
+        let columns = self.within(input, scopes);
+        let shown = self.hir_exprs(start, exprs, &columns, scopes);
+        (columns, shown)
     }
 
-    fn over(&mut self, word: &str, exprs: &[HirExpr], input: &Hir) {
-        let written: Vec<String> = exprs.iter().map(expr::hir).collect();
-        self.line(format_args!("{word} {}", written.join(", ")));
-        self.nested(|text| {
-            text.subqueries(exprs);
-            text.hir(input);
-        });
+    /// Expressions, whose subqueries stand before the lines from `start` on.
+    fn hir_exprs<'e>(
+        &mut self,
+        start: usize,
+        exprs: impl IntoIterator<Item = &'e HirExpr>,
+        columns: &[Leaf],
+        scopes: Scopes<'_>,
+    ) -> Vec<Shown> {
+        let end = self.lines.len();
+        let shown = exprs.into_iter().map(|expr| self.hir_expr(expr, columns, scopes)).collect();
+        let added = self.lines.len() - end;
+        self.lines[start..].rotate_right(added);
+        shown
     }
 
-    fn subqueries<'e>(&mut self, exprs: impl IntoIterator<Item = &'e HirExpr>) {
-        for expr in exprs {
-            visit_columns(expr, &mut |column| match column {
-                HirColumn::Column { .. } => {}
-                HirColumn::Exists(relation)
-                | HirColumn::Scalar(relation)
-                | HirColumn::Any { relation, .. }
-                | HirColumn::ArrayOf(relation, _) => {
-                    self.line(format_args!("Subquery"));
-                    self.nested(|text| text.hir(relation));
+    fn hir_expr(&mut self, expr: &HirExpr, columns: &[Leaf], scopes: Scopes<'_>) -> Shown {
+        let Ok(shown) = try_replace::<_, _, Infallible>(expr, &mut |column| {
+            Ok(match column {
+                HirColumn::Column { level, index } => {
+                    let row = match level.checked_sub(1) {
+                        None => Some(columns),
+                        Some(out) => scopes.iter().rev().nth(out).map(Vec::as_slice),
+                    };
+                    match row.and_then(|row| row.get(*index)) {
+                        Some(leaf) => ScalarExpr::Column(leaf.clone()),
+                        None => ScalarExpr::Literal(Datum::Null, ColumnType::nullable(ScalarType::Unknown)),
+                    }
                 }
-            });
-        }
+                HirColumn::Exists(relation) => {
+                    self.subquery(relation, columns, scopes);
+                    self.of_subquery("EXISTS ", None, ScalarType::Bool)
+                }
+                HirColumn::Scalar(relation) => {
+                    let inside = self.subquery(relation, columns, scopes);
+                    let scalar = inside.first().map_or(ScalarType::Unknown, Leaf::scalar);
+                    self.of_subquery("", None, scalar)
+                }
+                HirColumn::Any { relation, condition } => {
+                    let inside = self.subquery(relation, columns, scopes);
+                    let around: Vec<Vec<Leaf>> = scopes.iter().cloned().chain([columns.to_vec()]).collect();
+                    let condition = self.hir_expr(condition, &inside, &around);
+                    self.of_subquery("ANY ", Some(condition), ScalarType::Bool)
+                }
+                HirColumn::ArrayOf(relation, element) => {
+                    self.subquery(relation, columns, scopes);
+                    self.of_subquery("ARRAY ", None, ScalarType::Array(Box::new(element.clone())))
+                }
+            })
+        });
+        shown
+    }
+
+    fn subquery(&mut self, relation: &Hir, columns: &[Leaf], scopes: Scopes<'_>) -> Vec<Leaf> {
+        let around: Vec<Vec<Leaf>> = scopes.iter().cloned().chain([columns.to_vec()]).collect();
+        self.nested(|text| {
+            let line = text.open();
+            text.lines[line].phrase = Phrase::of("Subquery");
+            text.within(relation, &around)
+        })
+    }
+
+    fn of_subquery(&mut self, word: &'static str, condition: Option<Shown>, scalar: ScalarType) -> Shown {
+        ScalarExpr::Column(self.columns.made(Made::Subquery { word, condition }, scalar))
     }
 }

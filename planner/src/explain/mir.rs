@@ -1,61 +1,204 @@
 //! The second rung as text.
 
-use super::{Text, columns, expr, order_items};
+use super::Text;
+use super::column::{Columns, Leaf, Shown, aggregate_over, all_over, at, chosen, ordered, over, window_over};
+use super::voice::{Phrase, Piece};
 use crate::mir::Mir;
+use crate::names::Names;
 use crate::plan::MatchKind;
+use crate::scalar::{AggregateCall, Order, ScalarExpr, TableFunction, WindowCall};
+use repr::ScalarType;
 
 impl Text<'_> {
-    /// A relation and its inputs.
-    pub(super) fn mir(&mut self, mir: &Mir) {
-        let column = |column: &usize| format!("#{column}");
-        let line = match mir {
-            Mir::Constant { rows, types } => format!("Constant ({} rows of {} columns)", rows.len(), types.len()),
-            Mir::Get { relation, with_key, .. } => {
-                format!("Get {}{}", self.relation(*relation), if *with_key { " with row key" } else { "" })
+    /// A relation and its inputs; its columns.
+    pub(super) fn mir(&mut self, mir: &Mir) -> Vec<Leaf> {
+        let line = self.open();
+        let (phrase, columns) = match mir {
+            Mir::Constant { rows, types, names } => {
+                let columns = self.columns.constant(types.iter().map(|column| column.scalar.clone()), names);
+                (Phrase::of(format!("Constant ({} rows of {} columns)", rows.len(), types.len())), columns)
             }
-            Mir::GetLocal { id, .. } => format!("Get l{}", id.0),
-            Mir::Map { exprs, .. } => format!("Map ({})", expr::scalars(exprs)),
-            Mir::Filter { predicates, .. } => format!("Filter {}", expr::all(predicates)),
-            Mir::Project { columns: chosen, .. } => format!("Project {}", columns(chosen)),
-            Mir::Join { on, same, .. } => format!("Join{}", conditions(on, same)),
-            Mir::Match { kind, on, same, .. } => format!("{} join{}", kind_name(*kind), conditions(on, same)),
-            Mir::TableFunction { functions, ordinality, .. } => {
-                let calls: Vec<String> = functions
+            Mir::Get { relation, with_key, names, .. } => {
+                let phrase = self.relation((*relation, names), Phrase::of("Get "));
+                let phrase = if *with_key { phrase.text(" with row key") } else { phrase };
+                (phrase, self.columns.stored(*relation, names, *with_key))
+            }
+            Mir::GetLocal { id, names, .. } => {
+                let value = self.locals.get(id).cloned().unwrap_or_default();
+                let columns = self.columns.local(&value, names);
+                (self.called(Phrase::of(format!("Get l{}", id.0)), names), columns)
+            }
+            Mir::Map { input, exprs } => {
+                let mut columns = self.under(input);
+                let mut pieces = Vec::with_capacity(exprs.len());
+                for expr in exprs {
+                    let leaf = self.columns.mapped(over(expr, &columns));
+                    pieces.push(Piece::Made(leaf.clone()));
+                    columns.push(leaf);
+                }
+                (Phrase::of("Map ").made(pieces), columns)
+            }
+            Mir::Filter { input, predicates } => {
+                let columns = self.under(input);
+                (Phrase::of("Filter ").piece(Piece::All(all_over(predicates, &columns))), columns)
+            }
+            Mir::Project { input, columns: places } => {
+                let columns = chosen(&self.under(input), places);
+                (Phrase::of("Project ").columns(&columns), columns)
+            }
+            Mir::Join { inputs, on, same } => {
+                let mut columns = Vec::new();
+                for input in inputs {
+                    columns.extend(self.under(input));
+                }
+                (conditions(Phrase::of("Join"), on, same, &columns), columns)
+            }
+            Mir::Match { left, right, kind, on, same } => {
+                let mut columns = self.under(left);
+                let width = columns.len();
+                columns.extend(self.under(right));
+                let phrase = conditions(Phrase::of(format!("{} join", kind_name(*kind))), on, same, &columns);
+                match kind {
+                    MatchKind::Inner => {}
+                    MatchKind::Left => Columns::without_row(&columns[width..]),
+                    MatchKind::Semi | MatchKind::Anti => columns.truncate(width),
+                }
+                (phrase, columns)
+            }
+            Mir::TableFunction { input, functions, ordinality, names } => {
+                let mut columns = self.under(input);
+                let calls: Vec<_> = functions
                     .iter()
-                    .map(|(function, args, _)| format!("{}({})", function.name, expr::scalars(args)))
+                    .map(|(function, args, types)| {
+                        let types = types.iter().map(|column| column.scalar.clone()).collect();
+                        (*function, all_over(args, &columns), types)
+                    })
                     .collect();
-                format!("TableFunction {}{}", calls.join(", "), if *ordinality { " with ordinality" } else { "" })
+                let phrase = self.function_calls(&calls, *ordinality, names);
+                columns.extend(self.columns.functions(calls, *ordinality, names));
+                (phrase, columns)
             }
-            Mir::Reduce { keys, aggregates, .. } if aggregates.is_empty() => {
-                format!("Distinct ({})", expr::scalars(keys))
+            Mir::Reduce { input, keys, aggregates, .. } => {
+                let columns = self.under(input);
+                self.groups(&columns, keys, aggregates)
             }
-            Mir::Reduce { keys, aggregates, .. } => {
-                let calls: Vec<String> = aggregates.iter().map(|call| expr::aggregate(call, &column)).collect();
-                format!("Reduce by ({}) to ({})", expr::scalars(keys), calls.join(", "))
+            Mir::TopK { input, keys, order, limit, offset } => {
+                let columns = self.under(input);
+                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
+                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
+                (bounds(phrase, limit.as_ref(), offset.as_ref()), columns)
             }
-            Mir::TopK { keys, order, limit, offset, .. } => {
-                format!(
-                    "TopK by {} order ({}){}",
-                    columns(keys),
-                    order_items(order),
-                    bounds(limit.as_ref(), offset.as_ref())
-                )
+            Mir::Window { input, partition, order, calls } => {
+                let mut columns = self.under(input);
+                let calls = calls.iter().map(|call| window_over(call, &columns)).collect();
+                let phrase = self.windows(&mut columns, calls, partition, order);
+                (phrase, columns)
             }
-            Mir::Window { partition, order, calls, .. } => {
-                let calls: Vec<String> = calls.iter().map(|call| expr::window(call, &column)).collect();
-                format!("Window {} by {} order ({})", calls.join(", "), columns(partition), order_items(order))
+            Mir::AtMostOne { input, keys } => {
+                let columns = self.under(input);
+                (Phrase::of("AtMostOne by ").columns(&chosen(&columns, keys)), columns)
             }
-            Mir::AtMostOne { keys, .. } => format!("AtMostOne by {}", columns(keys)),
-            Mir::Union(_) => "Union".to_owned(),
-            Mir::Negate(_) => "Negate".to_owned(),
-            Mir::Threshold(_) => "Threshold".to_owned(),
-            Mir::Let { id, .. } => format!("Let l{}", id.0),
-            Mir::LetRec { id, distinct, .. } => {
-                format!("LetRec l{} {}", id.0, if *distinct { "union" } else { "union all" })
+            Mir::Union(inputs, names) => {
+                let branches: Vec<(Vec<Leaf>, bool)> =
+                    inputs.iter().map(|input| (self.under(input), matches!(input, Mir::Negate(_)))).collect();
+                self.union(branches, names)
+            }
+            Mir::Negate(input) => (Phrase::of("Negate"), self.under(input)),
+            Mir::Threshold(input) => (Phrase::of("Threshold"), self.under(input)),
+            Mir::Let { id, value, body } => {
+                let value = self.under(value);
+                self.locals.insert(*id, value);
+                (Phrase::of(format!("Let l{}", id.0)), self.under(body))
+            }
+            Mir::LetRec { id, base, step, distinct, body } => {
+                let base = self.under(base);
+                self.locals.insert(*id, base);
+                self.under(step);
+                let union = if *distinct { "union" } else { "union all" };
+                (Phrase::of(format!("LetRec l{} {union}", id.0)), self.under(body))
             }
         };
-        self.line(format_args!("{line}"));
-        self.nested(|text| mir.children().into_iter().for_each(|child| text.mir(child)));
+        self.lines[line].phrase = phrase;
+        columns
+    }
+
+    fn under(&mut self, mir: &Mir) -> Vec<Leaf> {
+        self.nested(|text| text.mir(mir))
+    }
+
+    /// Group keys and aggregates.
+    pub(super) fn groups(
+        &mut self,
+        columns: &[Leaf],
+        keys: &[ScalarExpr],
+        aggregates: &[AggregateCall],
+    ) -> (Phrase, Vec<Leaf>) {
+        let calls = aggregates.iter().map(|call| aggregate_over(call, columns)).collect();
+        self.groups_of(all_over(keys, columns), calls)
+    }
+
+    /// The same over what columns are.
+    pub(super) fn groups_of(&mut self, keys: Vec<Shown>, calls: Vec<AggregateCall<Leaf>>) -> (Phrase, Vec<Leaf>) {
+        let is_distinct = calls.is_empty();
+        let mut columns = Vec::with_capacity(keys.len() + calls.len());
+        let mut by = Vec::with_capacity(keys.len());
+        for key in keys {
+            let is_column = matches!(key, ScalarExpr::Column(_));
+            let leaf = self.columns.mapped(key);
+            by.push(if is_column { Piece::Name(leaf.clone()) } else { Piece::Made(leaf.clone()) });
+            columns.push(leaf);
+        }
+        if is_distinct {
+            return (Phrase::of("Distinct ").made(by), columns);
+        }
+        let calls: Vec<Leaf> = calls.into_iter().map(|call| self.columns.aggregate(call)).collect();
+        let phrase = Phrase::of("Reduce by ").made(by).text(" to ").made(calls.iter().cloned().map(Piece::Made));
+        columns.extend(calls);
+        (phrase, columns)
+    }
+
+    /// Window calls, which are appended to the columns.
+    pub(super) fn windows(
+        &mut self,
+        columns: &mut Vec<Leaf>,
+        calls: Vec<WindowCall<Leaf>>,
+        partition: &[usize],
+        order: &[Order],
+    ) -> Phrase {
+        let (partition, order) = (chosen(columns, partition), ordered(columns, order));
+        let calls: Vec<Leaf> =
+            calls.into_iter().map(|call| self.columns.window(call, &partition, &order)).collect();
+        let phrase = Phrase::of("Window ").list(calls.iter().cloned().map(Piece::Call));
+        columns.extend(calls);
+        phrase.text(" by ").columns(&partition).text(" order (").order(&order).text(")")
+    }
+
+    /// Set-returning functions.
+    pub(super) fn function_calls(
+        &mut self,
+        calls: &[(&'static TableFunction, Vec<Shown>, Vec<ScalarType>)],
+        ordinality: bool,
+        names: &Names,
+    ) -> Phrase {
+        let mut phrase = Phrase::of("TableFunction ");
+        for (place, (function, args, _)) in calls.iter().enumerate() {
+            let name = if place > 0 { format!(", {}(", function.name) } else { format!("{}(", function.name) };
+            phrase = phrase.text(name).list(args.iter().cloned().map(Piece::Expr)).text(")");
+        }
+        let phrase = self.called(phrase, names);
+        if ordinality { phrase.text(" with ordinality") } else { phrase }
+    }
+
+    /// A UNION of branches, some of which take rows away.
+    pub(super) fn union(&mut self, branches: Vec<(Vec<Leaf>, bool)>, names: &Names) -> (Phrase, Vec<Leaf>) {
+        let adding: Vec<Vec<Leaf>> =
+            branches.into_iter().filter(|(_, is_negated)| !is_negated).map(|(columns, _)| columns).collect();
+        let columns = self.columns.either(&adding, names);
+        let is_new = |leaf: &Leaf| adding.first().is_some_and(|first| !first.contains(leaf)) && leaf.is_either();
+        if columns.iter().any(is_new) {
+            return (Phrase::of("Union to ").columns(&columns), columns);
+        }
+        (Phrase::of("Union"), columns)
     }
 }
 
@@ -69,15 +212,24 @@ pub(super) fn kind_name(kind: MatchKind) -> &'static str {
     }
 }
 
-/// LIMIT and OFFSET.
-pub(super) fn bounds(limit: Option<&crate::scalar::ScalarExpr>, offset: Option<&crate::scalar::ScalarExpr>) -> String {
-    let limit = limit.map(|limit| format!(" limit {}", expr::scalar(limit))).unwrap_or_default();
-    let offset = offset.map(|offset| format!(" offset {}", expr::scalar(offset))).unwrap_or_default();
-    limit + &offset
+/// LIMIT and OFFSET, which see no columns.
+pub(super) fn bounds(mut phrase: Phrase, limit: Option<&ScalarExpr>, offset: Option<&ScalarExpr>) -> Phrase {
+    for (word, bound) in [(" limit ", limit), (" offset ", offset)] {
+        if let Some(bound) = bound {
+            phrase = phrase.text(word).piece(Piece::Expr(over(bound, &[])));
+        }
+    }
+    phrase
 }
 
-fn conditions(on: &[crate::scalar::ScalarExpr], same: &[(usize, usize)]) -> String {
-    let mut parts: Vec<String> = same.iter().map(|(left, right)| format!("#{left} same as #{right}")).collect();
-    parts.extend(on.iter().map(expr::scalar));
-    if parts.is_empty() { String::new() } else { format!(" on {}", parts.join(" AND ")) }
+fn conditions(mut phrase: Phrase, on: &[ScalarExpr], same: &[(usize, usize)], columns: &[Leaf]) -> Phrase {
+    if !same.is_empty() {
+        let pairs = same.iter().map(|(left, right)| (at(columns, *left), at(columns, *right))).collect();
+        phrase = phrase.piece(Piece::Keys(pairs, true));
+    }
+    match (same.is_empty(), on.is_empty()) {
+        (_, true) => phrase,
+        (true, false) => phrase.text(" on ").piece(Piece::All(all_over(on, columns))),
+        (false, false) => phrase.text(" and ").piece(Piece::All(all_over(on, columns))),
+    }
 }

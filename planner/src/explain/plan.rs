@@ -1,130 +1,231 @@
 //! The last rung as text: the path by which each table is read.
 
+use super::Text;
+use super::column::{Columns, Leaf, Shown, Steps, all_over, chosen, ordered, over, window_over};
 use super::mir::{bounds, kind_name};
-use super::{Text, columns, expr, order_items};
+use super::voice::{Phrase, Piece};
+use crate::names::Names;
 use crate::physical::KeyForms;
-use crate::plan::{Access, JoinRange, Lookup, Plan};
+use crate::plan::{Access, JoinRange, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
-use repr::RelationId;
+use repr::{ColumnIndex, RelationId, ScalarType};
+
+/// More keys than this are counted.
+const KEYS_SHOWN_MAX: usize = 10;
 
 impl Text<'_> {
-    /// A plan and its inputs.
-    pub(super) fn plan(&mut self, plan: &Plan) {
-        let column = |column: &usize| format!("#{column}");
-        self.node = Some(std::ptr::from_ref(plan).addr());
-        if let Plan::Get { relation, .. } | Plan::LookupJoin { relation, .. } = plan {
-            self.about = Some(self.relation(*relation));
-        }
-        match plan {
-            Plan::Constant { rows, arity } => {
-                self.line(format_args!("Constant ({} rows of {arity} columns)", rows.len()));
+    /// A plan and its inputs; its columns.
+    pub(super) fn plan(&mut self, plan: &Plan) -> Vec<Leaf> {
+        let line = self.open();
+        self.lines[line].node = Some(std::ptr::from_ref(plan).addr());
+        let (phrase, columns) = match plan {
+            Plan::Constant { rows, arity, names } => {
+                let columns = self.columns.constant(std::iter::repeat_n(ScalarType::Unknown, *arity), names);
+                (Phrase::of(format!("Constant ({} rows of {arity} columns)", rows.len())), columns)
             }
-            Plan::Get { relation, access, with_key, mfp } => {
-                let key = if *with_key { " with row key" } else { "" };
-                let line = self.access(*relation, access);
-                self.line(format_args!("{line}{key}{}", mfp_note(mfp)));
+            Plan::Get { relation, access, with_key, names, mfp } => {
+                let columns = self.columns.stored(*relation, names, *with_key);
+                self.about(line, *relation, names);
+                let phrase = self.access((*relation, names), access, &columns);
+                self.with_steps(phrase.text(row_key(*with_key)), mfp, columns)
             }
-            Plan::GetLocal { id, .. } => self.line(format_args!("Read l{}", id.0)),
-            Plan::Mfp(input, mfp) => self.step(format!("Each row{}", mfp_note(mfp)), [&**input]),
-            Plan::TableFunction { input, functions, ordinality } => {
-                let calls: Vec<String> = functions
+            Plan::GetLocal { id, names, .. } => {
+                let value = self.locals.get(id).cloned().unwrap_or_default();
+                let columns = self.columns.local(&value, names);
+                (self.called(Phrase::of(format!("Read l{}", id.0)), names), columns)
+            }
+            Plan::Mfp(input, mfp) => {
+                let columns = self.below(input);
+                self.with_steps(Phrase::of("Each row"), mfp, columns)
+            }
+            Plan::TableFunction { input, functions, ordinality, names } => {
+                let mut columns = self.below(input);
+                let calls: Vec<_> = functions
                     .iter()
-                    .map(|(function, args, _)| format!("{}({})", function.name, expr::scalars(args)))
+                    .map(|(function, args, types)| (*function, all_over(args, &columns), types.clone()))
                     .collect();
-                let ordinality = if *ordinality { " with ordinality" } else { "" };
-                self.step(format!("TableFunction {}{ordinality}", calls.join(", ")), [&**input]);
+                let phrase = self.function_calls(&calls, *ordinality, names);
+                columns.extend(self.columns.functions(calls, *ordinality, names));
+                (phrase, columns)
             }
-            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
-                let condition =
-                    if condition.is_empty() { String::new() } else { format!(" if {}", expr::all(condition)) };
-                let with_key = if *with_key { " with row key" } else { "" };
-                let line = format!(
-                    "LookupJoin {} {} using {} = ({}){condition}{with_key}{}",
-                    kind_name(*kind),
-                    self.relation(*relation),
-                    self.lookup(*relation, *lookup),
-                    expr::scalars(key),
-                    mfp_note(mfp)
-                );
-                self.step(line, [&**input]);
+            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp } => {
+                let mut columns = self.below(input);
+                let key = all_over(key, &columns);
+                let right = self.columns.stored(*relation, names, *with_key);
+                self.about(line, *relation, names);
+                let equal = self.indexed(*relation, *lookup, &right);
+                let equal = equal.into_iter().zip(key).map(|(leaf, value)| (leaf, vec![value])).collect();
+                let mut phrase = Phrase::of(format!("LookupJoin {} ", kind_name(*kind)));
+                phrase = self.relation((*relation, names), phrase);
+                phrase = phrase.text(format!(" using {} ", self.lookup(*relation, *lookup)));
+                phrase = phrase.piece(Piece::Equal(equal, Vec::new()));
+                let gives_right = matches!(kind, MatchKind::Inner | MatchKind::Left);
+                let width = columns.len();
+                columns.extend(right);
+                if !condition.is_empty() {
+                    phrase = phrase.text(" if ").piece(Piece::All(all_over(condition, &columns)));
+                }
+                if !gives_right {
+                    columns.truncate(width);
+                }
+                self.with_steps(phrase.text(row_key(*with_key)), mfp, columns)
             }
             Plan::Join { left, right, left_key, right_key, null_safe, kind, range, mfp } => {
-                let equals = if *null_safe { "same as" } else { "=" };
-                let key = if left_key.is_empty() && range.is_some() {
-                    String::new()
-                } else if left_key.is_empty() {
-                    String::from(" all pairs")
-                } else {
-                    format!(" by ({}) {equals} ({})", expr::scalars(left_key), expr::scalars(right_key))
-                };
-                let range = range.as_ref().map(|range| range_note(range)).unwrap_or_default();
-                self.step(format!("Join {}{key}{range}{}", kind_name(*kind), mfp_note(mfp)), [&**left, &**right]);
+                let mut columns = self.below(left);
+                let right = self.below(right);
+                let mut phrase = Phrase::of(format!("Join {}", kind_name(*kind)));
+                if !left_key.is_empty() {
+                    let pairs = all_over(left_key, &columns).into_iter().zip(all_over(right_key, &right)).collect();
+                    phrase = phrase.piece(Piece::Keys(pairs, *null_safe));
+                } else if range.is_none() {
+                    phrase = phrase.text(" all pairs");
+                }
+                if let Some(range) = range {
+                    phrase = with_range(phrase, range, &columns, &right);
+                }
+                match kind {
+                    MatchKind::Inner => columns.extend(right),
+                    MatchKind::Left => {
+                        Columns::without_row(&right);
+                        columns.extend(right);
+                    }
+                    MatchKind::Semi | MatchKind::Anti => {}
+                }
+                self.with_steps(phrase, mfp, columns)
             }
             Plan::Reduce { input, keys, aggregates, .. } => {
-                let line = if aggregates.is_empty() {
-                    format!("Distinct ({})", expr::scalars(keys))
-                } else {
-                    let calls: Vec<String> = aggregates.iter().map(|call| expr::aggregate(call, &column)).collect();
-                    format!("Reduce by ({}) to ({})", expr::scalars(keys), calls.join(", "))
-                };
-                self.step(line, [&**input]);
+                let columns = self.below(input);
+                self.groups(&columns, keys, aggregates)
             }
             Plan::TopK { input, keys, order, limit, offset } => {
-                let bounds = bounds(limit.as_ref(), offset.as_ref());
-                self.step(format!("TopK by {} order ({}){bounds}", columns(keys), order_items(order)), [&**input]);
+                let columns = self.below(input);
+                let phrase = Phrase::of("TopK by ").columns(&chosen(&columns, keys));
+                let phrase = phrase.text(" order (").order(&ordered(&columns, order)).text(")");
+                (bounds(phrase, limit.as_ref(), offset.as_ref()), columns)
             }
             Plan::Window { input, partition, order, calls } => {
-                let calls: Vec<String> = calls.iter().map(|call| expr::window(call, &column)).collect();
-                let line =
-                    format!("Window {} by {} order ({})", calls.join(", "), columns(partition), order_items(order));
-                self.step(line, [&**input]);
+                let mut columns = self.below(input);
+                let calls: Vec<_> = calls.iter().map(|call| window_over(call, &columns)).collect();
+                let phrase = self.windows(&mut columns, calls, partition, order);
+                (phrase, columns)
             }
-            Plan::AtMostOne { input, keys } => self.step(format!("AtMostOne by {}", columns(keys)), [&**input]),
-            Plan::Union(inputs) => self.step("Union".to_owned(), inputs),
-            Plan::Negate(input) => self.step("Negate".to_owned(), [&**input]),
-            Plan::Threshold(input) => self.step("Threshold".to_owned(), [&**input]),
-            Plan::Let { id, value, body } => self.step(format!("Let l{}", id.0), [&**value, &**body]),
+            Plan::AtMostOne { input, keys } => {
+                let columns = self.below(input);
+                (Phrase::of("AtMostOne by ").columns(&chosen(&columns, keys)), columns)
+            }
+            Plan::Union(inputs, names) => {
+                let branches: Vec<(Vec<Leaf>, bool)> =
+                    inputs.iter().map(|input| (self.below(input), matches!(input, Plan::Negate(_)))).collect();
+                self.union(branches, names)
+            }
+            Plan::Negate(input) => (Phrase::of("Negate"), self.below(input)),
+            Plan::Threshold(input) => (Phrase::of("Threshold"), self.below(input)),
+            Plan::Let { id, value, body } => {
+                let value = self.below(value);
+                self.locals.insert(*id, value);
+                (Phrase::of(format!("Let l{}", id.0)), self.below(body))
+            }
             Plan::LetRec { id, base, step, distinct, body } => {
+                let base = self.below(base);
+                self.locals.insert(*id, base);
+                self.below(step);
                 let union = if *distinct { "union" } else { "union all" };
-                self.step(format!("LetRec l{} {union}", id.0), [&**base, &**step, &**body]);
+                (Phrase::of(format!("LetRec l{} {union}", id.0)), self.below(body))
             }
+        };
+        self.lines[line].phrase = phrase;
+        columns
+    }
+
+    fn below(&mut self, plan: &Plan) -> Vec<Leaf> {
+        self.nested(|text| text.plan(plan))
+    }
+
+    /// The relation that a line is about.
+    fn about(&mut self, line: usize, relation: RelationId, names: &Names) {
+        self.lines[line].relation = Some(self.relation_name(relation));
+        self.lines[line].item = Some(self.columns.stored_item(relation, names));
+    }
+
+    fn with_steps(&mut self, phrase: Phrase, mfp: &Mfp, columns: Vec<Leaf>) -> (Phrase, Vec<Leaf>) {
+        let Steps { filter, within, output, all } = self.columns.steps(mfp, columns);
+        let mut phrase = phrase;
+        if !filter.is_empty() {
+            phrase = phrase.text(" where ").piece(Piece::All(filter));
         }
+        // What is computed on the way is seen where it is used, unless it has a name.
+        phrase.0.extend((!within.is_empty()).then_some(Piece::Within(within)));
+        if !all {
+            let computes = output.iter().any(|(_, is_made)| *is_made);
+            let pieces = output.iter().map(|(leaf, is_made)| {
+                if *is_made { Piece::Made(leaf.clone()) } else { Piece::Name(leaf.clone()) }
+            });
+            phrase = phrase.text(if computes { " compute " } else { " keep " }).made(pieces);
+        }
+        (phrase, output.into_iter().map(|(leaf, _)| leaf).collect())
     }
 
-    fn step<'p>(&mut self, line: String, inputs: impl IntoIterator<Item = &'p Plan>) {
-        self.line(format_args!("{line}"));
-        self.nested(|text| inputs.into_iter().for_each(|input| text.plan(input)));
-    }
-
-    fn access(&self, relation: RelationId, access: &Access) -> String {
-        let name = self.relation(relation);
+    fn access(&mut self, relation: (RelationId, &Names), access: &Access, columns: &[Leaf]) -> Phrase {
+        let (id, _) = relation;
         match access {
-            Access::Scan => format!("Scan {name}"),
+            Access::Scan => self.relation(relation, Phrase::of("Scan ")),
             Access::Lookup { lookup, keys } => {
-                let path = self.lookup(relation, *lookup);
-                match keys.as_slice() {
-                    [key] => format!("Lookup {name} using {path} = ({})", expr::scalars(key)),
-                    keys => format!("Lookup {name} using {path}, {} keys", keys.len()),
+                let phrase = self.relation(relation, Phrase::of("Lookup "));
+                let phrase = phrase.text(format!(" using {} ", self.lookup(id, *lookup)));
+                let indexed = self.indexed(id, *lookup, columns);
+                match self.listed(&indexed, keys) {
+                    Some(equal) => phrase.piece(Piece::Equal(equal, Vec::new())),
+                    None => phrase.columns(&indexed).text(format!(", {} keys", keys.len())),
                 }
             }
             Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
                 // Of hashed keys, it is read where its order is in memory.
-                let range = if self.catalog.ordered(relation) { "Range" } else { "OrderedScan" };
-                let mut line = format!("{range} {name} using {}", self.lookup(relation, *lookup));
-                if !prefix.is_empty() {
-                    line.push_str(&format!(" = ({})", expr::scalars(prefix)));
-                }
-                let mut bound = |bound: &Option<(ScalarExpr, bool)>, strict: &str| {
-                    if let Some((value, inclusive)) = bound {
-                        let inclusive = if *inclusive { "=" } else { "" };
-                        line.push_str(&format!(" {strict}{inclusive} {}", expr::scalar(value)));
-                    }
+                let range = if self.catalog.ordered(id) { "Range " } else { "OrderedScan " };
+                let phrase = self.relation(relation, Phrase::of(range));
+                let mut phrase = phrase.text(format!(" using {}", self.lookup(id, *lookup)));
+                let indexed = self.indexed(id, *lookup, columns);
+                let equal: Vec<(Leaf, Vec<Shown>)> =
+                    indexed.iter().cloned().zip(prefix.iter().map(|value| vec![over(value, &[])])).collect();
+                let bound = |bound: &Option<(ScalarExpr, bool)>, [strict, inclusive]: [&'static str; 2]| {
+                    let (value, is_inclusive) = bound.as_ref()?;
+                    let sign = if *is_inclusive { inclusive } else { strict };
+                    Some((indexed.get(prefix.len())?.clone(), sign, over(value, &[])))
                 };
-                bound(lower, ">");
-                bound(upper, "<");
-                if *reverse { line + " backwards" } else { line }
+                let bounds: Vec<_> =
+                    bound(lower, [">", ">="]).into_iter().chain(bound(upper, ["<", "<="])).collect();
+                if !equal.is_empty() || !bounds.is_empty() {
+                    phrase = phrase.text(" ").piece(Piece::Equal(equal, bounds));
+                }
+                if *reverse { phrase.text(" backwards") } else { phrase }
             }
         }
+    }
+
+    /// Keys column by column, if they are few and differ in one column.
+    fn listed(&self, indexed: &[Leaf], keys: &[Vec<ScalarExpr>]) -> Option<Vec<(Leaf, Vec<Shown>)>> {
+        let first = keys.first()?;
+        let mut differing = 0;
+        let mut listed = Vec::with_capacity(first.len());
+        for (place, value) in first.iter().enumerate() {
+            let differs = keys.iter().any(|key| key.get(place) != Some(value));
+            differing += usize::from(differs);
+            let values = keys.iter().take(if differs { keys.len() } else { 1 });
+            let values = values.filter_map(|key| Some(over(key.get(place)?, &[]))).collect();
+            listed.push((indexed.get(place)?.clone(), values));
+        }
+        (differing <= 1 && keys.len() <= KEYS_SHOWN_MAX).then_some(listed)
+    }
+
+    /// The columns of a key or an index.
+    fn indexed(&self, relation: RelationId, lookup: Lookup, columns: &[Leaf]) -> Vec<Leaf> {
+        let table = self.catalog.table(relation);
+        let places: &[ColumnIndex] = match (table, lookup) {
+            // Numbered catalog relations have a key of their first column.
+            (None, _) => &[0],
+            (Some(table), Lookup::PrimaryKey) => table.primary_key_columns().unwrap_or_default(),
+            (Some(table), Lookup::Index(id)) => table.index(id).map_or(&[], |index| &index.columns),
+        };
+        chosen(columns, places)
     }
 
     fn lookup(&self, relation: RelationId, lookup: Lookup) -> String {
@@ -135,37 +236,26 @@ impl Text<'_> {
     }
 }
 
+fn row_key(with_key: bool) -> &'static str {
+    if with_key { " with row key" } else { "" }
+}
+
 /// Which pairs of a join are looked at.
-fn range_note(range: &JoinRange) -> String {
-    let mut note = format!(" in order of ({})", expr::scalar(&range.value));
-    for (bound, sign) in [(&range.lower, ">"), (&range.upper, "<")] {
-        if let Some((value, inclusive)) = bound {
-            let inclusive = if *inclusive { "=" } else { "" };
-            note.push_str(&format!(" {sign}{inclusive} {}", expr::scalar(value)));
+fn with_range(phrase: Phrase, range: &JoinRange, left: &[Leaf], right: &[Leaf]) -> Phrase {
+    let value = over(&range.value, right);
+    let mut phrase = phrase.text(" in order of ").piece(Piece::Expr(value.clone()));
+    for (bound, strict, inclusive) in [(&range.lower, " > ", " >= "), (&range.upper, " < ", " <= ")] {
+        if let Some((bound, is_inclusive)) = bound {
+            let sign = if *is_inclusive { inclusive } else { strict };
+            phrase = phrase.text(sign).piece(Piece::Expr(over(bound, left)));
         }
     }
     if let Some(ends) = &range.ends {
         for (rows, which) in [(ends.low, "first"), (ends.high, "last")] {
             if rows > 0 {
-                note.push_str(&format!(" {which} {rows}"));
+                phrase = phrase.text(format!(" {which} {rows}"));
             }
         }
     }
-    note
-}
-
-/// What is done with each row, if anything.
-fn mfp_note(mfp: &Mfp) -> String {
-    let mut note = String::new();
-    if !mfp.filter.is_empty() {
-        let predicates: Vec<ScalarExpr> = mfp.filter.iter().map(|(_, predicate)| predicate.clone()).collect();
-        note.push_str(&format!(" where {}", expr::all(&predicates)));
-    }
-    if !mfp.map.is_empty() {
-        note.push_str(&format!(" compute ({})", expr::scalars(&mfp.map)));
-    }
-    if !mfp.project.iter().copied().eq(0..mfp.mapped_arity()) {
-        note.push_str(&format!(" keep {}", columns(&mfp.project)));
-    }
-    note
+    phrase
 }

@@ -17,6 +17,8 @@ pub struct Operator {
     pub node: Option<usize>,
     /// The relation that it reads or writes.
     pub relation: Option<String>,
+    /// What the statement calls this relation.
+    pub alias: Option<String>,
     /// What it did, under ANALYZE.
     pub actual: Option<Actual>,
     /// What is held for it, under ANALYZE, such as the batches of a view.
@@ -235,6 +237,7 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
         let kind = operator.text.split_whitespace().next().unwrap_or_default();
         fields.insert("Node Type".into(), json!(kind));
         fields.extend(operator.relation.iter().map(|relation| ("Relation Name".to_string(), json!(relation))));
+        fields.extend(operator.alias.iter().map(|alias| ("Alias".to_string(), json!(alias))));
         fields.insert("Description".into(), json!(operator.text));
         if let Some(actual) = &operator.actual {
             actual.fields(&mut fields);
@@ -256,7 +259,7 @@ mod tests {
 
     fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
         let held = if actual.is_some() { vec![("batches", 2)] } else { Vec::new() };
-        Operator { depth, text: text.into(), node: None, relation: None, actual, held }
+        Operator { depth, text: text.into(), node: None, relation: None, alias: None, actual, held }
     }
 
     #[test]
@@ -265,7 +268,7 @@ mod tests {
         let join = Actual { loops: 1, rows: 3, times };
         let report = Report {
             operators: vec![
-                operator(0, "Finish output (#0)", None),
+                operator(0, "Finish output (id)", None),
                 operator(1, "Join inner", Some(join)),
                 operator(2, "Scan a", Some(Actual::default())),
                 operator(2, "Scan b", None),
@@ -280,7 +283,7 @@ mod tests {
             execution: Some(Duration::from_millis(2)),
         };
         let expected = [
-            "Finish output (#0)",
+            "Finish output (id)",
             "  Join inner (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
             "    Scan a (never executed) (held batches=2)",
             "    Scan b",

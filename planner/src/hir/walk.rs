@@ -24,7 +24,7 @@ impl Visitor<'_> {
         poll::step_or_unwind();
         (self.operator)(hir);
         match &hir.node {
-            HirNode::Constant(_) | HirNode::Get { .. } | HirNode::GetCte(_) => {}
+            HirNode::Constant(..) | HirNode::Get { .. } | HirNode::GetCte(..) => {}
             HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
                 self.relation(input);
                 self.expressions(exprs);
@@ -55,7 +55,7 @@ impl Visitor<'_> {
                 self.relation(input);
                 self.expressions(calls.iter().flat_map(|call| call.args.iter().chain(&call.filter)));
             }
-            HirNode::Union(inputs) => inputs.iter().for_each(|input| self.relation(input)),
+            HirNode::Union(inputs, _) => inputs.iter().for_each(|input| self.relation(input)),
             HirNode::Except { left, right, .. } | HirNode::Intersect { left, right, .. } => {
                 self.relation(left);
                 self.relation(right);

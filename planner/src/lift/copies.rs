@@ -46,7 +46,7 @@ pub fn source(mir: &Mir, column: usize) -> (*const Mir, usize) {
         | Mir::GetLocal { .. }
         | Mir::Window { .. }
         | Mir::TableFunction { .. }
-        | Mir::Union(_)
+        | Mir::Union(..)
         | Mir::Negate(_)
         | Mir::Threshold(_)
         | Mir::LetRec { .. } => here,
@@ -56,10 +56,12 @@ pub fn source(mir: &Mir, column: usize) -> (*const Mir, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::Names;
     use repr::{ColumnType, ScalarType};
 
     fn constant() -> Mir {
-        Mir::Constant { rows: Vec::new(), types: vec![ColumnType::nullable(ScalarType::Int4); 2].into() }
+        let types = vec![ColumnType::nullable(ScalarType::Int4); 2].into();
+        Mir::Constant { rows: Vec::new(), types, names: Names::default() }
     }
 
     #[test]

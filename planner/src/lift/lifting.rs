@@ -2,6 +2,7 @@
 
 use super::{AbsentKeys, KeyValues, mentions_parameter};
 use crate::mir::{Mir, expr};
+use crate::names::Names;
 use crate::plan::MatchKind;
 use crate::scalar::{ScalarExpr, Volatility};
 use crate::transform::shape;
@@ -150,7 +151,7 @@ impl Lifting {
             | Mir::Negate(_)
             | Mir::Threshold(_)
             | Mir::LetRec { .. }) => other,
-            Mir::Union(inputs) => self.union(inputs),
+            Mir::Union(inputs, names) => self.union(inputs, names),
         }
     }
 
@@ -162,7 +163,7 @@ impl Lifting {
 
     /// Branches that ask for the same values are asked by them; those that ask for different ones by the branch's number too,
     /// unless rows of different keys are told apart above. Else nothing is lifted in them.
-    fn union(&mut self, inputs: Vec<Mir>) -> Mir {
+    fn union(&mut self, inputs: Vec<Mir>, names: Names) -> Mir {
         let mut branches = Vec::with_capacity(inputs.len());
         for input in &inputs {
             // A branch that has a row without rows of its key would be missed where another branch has rows.
@@ -175,16 +176,16 @@ impl Lifting {
         let types: Vec<Vec<ScalarType>> =
             branches.iter().map(|(branch, _)| lifted_types(branch, arity).collect()).collect();
         let Some((first, (_, Lifting { asked, .. }))) = types.first().zip(branches.first()) else {
-            return Mir::Union(inputs);
+            return Mir::Union(inputs, names);
         };
         if types.iter().all(|types| types == first) && branches.iter().all(|(_, own)| own.asked == *asked) {
             self.alternatives(first.len(), asked.clone());
-            return Mir::Union(branches.into_iter().map(|(branch, _)| branch).collect());
+            return Mir::Union(branches.into_iter().map(|(branch, _)| branch).collect(), names);
         }
         let count: usize = branches.iter().map(|(_, own)| own.asked.len()).sum();
         self.apart |= !self.several;
         if !self.several || self.asked.len() * count > ALTERNATIVES_MAX {
-            return Mir::Union(inputs);
+            return Mir::Union(inputs, names);
         }
         let (places, columns) = common_columns(&types);
         let (mut numbered, mut all) = (Vec::with_capacity(branches.len()), Vec::with_capacity(count));
@@ -200,7 +201,7 @@ impl Lifting {
             }));
         }
         self.alternatives(columns.len() + 1, all);
-        Mir::Union(numbered)
+        Mir::Union(numbered, names)
     }
 
     /// More lifted columns: each alternative so far with each of these.

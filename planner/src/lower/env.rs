@@ -143,8 +143,8 @@ impl Walk<'_, '_> {
 
     fn relation(&mut self, hir: &Hir, scopes: usize) {
         match &hir.node {
-            HirNode::Constant(_) | HirNode::Get { .. } => {}
-            HirNode::GetCte(id) => {
+            HirNode::Constant(..) | HirNode::Get { .. } => {}
+            HirNode::GetCte(id, _) => {
                 self.found.extend((self.cte_key)(*id).iter().filter(|(scope, _)| *scope < self.limit))
             }
             HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
@@ -177,7 +177,7 @@ impl Walk<'_, '_> {
                     .flat_map(|call| call.args.iter().chain(&call.filter))
                     .for_each(|expr| self.expr(expr, scopes));
             }
-            HirNode::Union(inputs) => inputs.iter().for_each(|input| self.relation(input, scopes)),
+            HirNode::Union(inputs, _) => inputs.iter().for_each(|input| self.relation(input, scopes)),
             HirNode::Except { left, right, .. } | HirNode::Intersect { left, right, .. } => {
                 self.relation(left, scopes);
                 self.relation(right, scopes);

@@ -16,6 +16,7 @@ use super::scalar::Rel;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
+use crate::names::Names;
 use crate::plan::MatchKind;
 use crate::scalar::func::Comparison;
 use crate::scalar::{Function, ScalarExpr};
@@ -265,7 +266,7 @@ impl Marks {
                 let found = self.found.clone().filter(some(&null_inside));
                 parts.push(joined(keys.filter(some(&null_outside)), found, loosely()));
             }
-            Ok(Mir::Union(parts).distinct())
+            Ok(Mir::Union(parts, Names::default()).distinct())
         })
     }
 }

@@ -8,6 +8,7 @@
 use super::env::has_subquery;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, JoinKind};
 use crate::mir::expr;
+use crate::names::Names;
 use crate::scalar::{AggregateCall, Frame, FrameBound, FrameUnit, Order, ScalarExpr, WindowCall, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
 use std::borrow::Cow;
@@ -78,11 +79,11 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let (input, order) = carry(input, by, ctes)?;
             Some(extended(input, plain, &hir.types[plain..], order, |input| HirNode::Map(input, exprs.clone())))
         }
-        HirNode::TableFunction { input, functions, ordinality } => {
+        HirNode::TableFunction { input, functions, ordinality, names } => {
             let plain = input.types.len();
             let (input, order) = rows_of(input, by, ctes)?;
-            let functions = functions.clone();
-            let node = |input| HirNode::TableFunction { input, functions, ordinality: true };
+            let (functions, names) = (functions.clone(), names.clone());
+            let node = |input| HirNode::TableFunction { input, functions, ordinality: true, names };
             let mut added = hir.types[plain..].to_vec();
             if !ordinality {
                 added.push(ColumnType { scalar: ScalarType::Int8, modifier: -1, nullable: false });
@@ -140,9 +141,9 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let types = input.types.clone();
             Some((Hir { node: HirNode::Filter(Box::new(input), predicates.clone()), types }, order))
         }
-        HirNode::GetCte(id) => {
+        HirNode::GetCte(id, names) => {
             let Ordered { types, order, written } = ctes(*id)?;
-            (written || by == By::Coming).then(|| (Hir { node: HirNode::GetCte(*id), types }, order))
+            (written || by == By::Coming).then(|| (Hir { node: HirNode::GetCte(*id, names.clone()), types }, order))
         }
         HirNode::Let { id, name, value, body } => {
             let carried = Ordered::of(value, ctes);
@@ -158,8 +159,8 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let (id, name, base, step, distinct) = (*id, name.clone(), base.clone(), step.clone(), *distinct);
             Some((Hir { node: HirNode::LetRec { id, name, base, step, distinct, body: Box::new(body) }, types }, order))
         }
-        HirNode::Union(inputs) => one_after_another(hir, inputs, by, ctes),
-        HirNode::Constant(rows) if by == By::Coming => {
+        HirNode::Union(inputs, names) => one_after_another(hir, (inputs, names), by, ctes),
+        HirNode::Constant(rows, names) if by == By::Coming => {
             if rows.len() <= 1 {
                 return Some((hir.clone(), Vec::new()));
             }
@@ -167,10 +168,10 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let mut types = hir.types.clone();
             types.push(number());
             let order = vec![ascending(types.len() - 1)];
-            Some((Hir { node: HirNode::Constant(numbered.collect()), types }, order))
+            Some((Hir { node: HirNode::Constant(numbered.collect(), names.clone()), types }, order))
         }
         HirNode::TopK { .. }
-        | HirNode::Constant(_)
+        | HirNode::Constant(..)
         | HirNode::Get { .. }
         | HirNode::Join { .. }
         | HirNode::Reduce { .. }
@@ -243,7 +244,12 @@ fn moved(on: &HirExpr, from: usize, by: usize) -> HirExpr {
 }
 
 /// UNION ALL of relations of which one at least is ordered: ordered by the number of the branch, then as the branch is.
-fn one_after_another(hir: &Hir, inputs: &[Hir], by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec<Order>)> {
+fn one_after_another(
+    hir: &Hir,
+    (inputs, names): (&[Hir], &Names),
+    by: By,
+    ctes: &CteOrders<'_>,
+) -> Option<(Hir, Vec<Order>)> {
     let carried: Vec<Option<(Hir, Vec<Order>)>> = inputs.iter().map(|input| carry(input, by, ctes)).collect();
     if carried.iter().all(Option::is_none) {
         return None;
@@ -280,7 +286,7 @@ fn one_after_another(hir: &Hir, inputs: &[Hir], by: By, ctes: &CteOrders<'_>) ->
         let mapped = Hir { node: HirNode::Map(Box::new(branch), exprs), types: all };
         numbered.push(project(mapped, (0..plain).chain(carried..end).collect()));
     }
-    Some((Hir { node: HirNode::Union(numbered), types }, order))
+    Some((Hir { node: HirNode::Union(numbered, names.clone()), types }, order))
 }
 
 /// Calls over one partition without ORDER BY, where all rows are peers, as calls over the same rows in some order, where

@@ -11,6 +11,7 @@ use super::{Cte, Lowering, columnless, sink};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirExpr, HirNode, JoinKind};
 use crate::mir::{Mir, as_nullable, expr};
+use crate::names::Names;
 use crate::plan::MatchKind;
 use crate::scalar::{Order, ScalarExpr};
 use repr::{ColumnType, RelationId};
@@ -25,12 +26,14 @@ impl Lowering<'_> {
             return Ok(outer.product(inner));
         }
         match &hir.node {
-            HirNode::Constant(rows) => {
+            HirNode::Constant(rows, names) => {
                 let types: Vec<ColumnType> = hir.types.iter().cloned().map(as_nullable).collect();
-                Ok(outer.product(Mir::Constant { rows: rows.clone(), types: types.into() }))
+                Ok(outer.product(Mir::Constant { rows: rows.clone(), types: types.into(), names: names.clone() }))
             }
-            HirNode::Get { relation, with_key } => Ok(outer.product(self.get(*relation, *with_key, &hir.types))),
-            HirNode::GetCte(id) => self.get_cte(*id, hir.types.len(), outer, env),
+            HirNode::Get { relation, with_key, names } => {
+                Ok(outer.product(self.get(*relation, *with_key, &hir.types, names)))
+            }
+            HirNode::GetCte(id, names) => self.get_cte(*id, names, hir.types.len(), outer, env),
             HirNode::Map(input, exprs) => {
                 let rel = self.input(input, outer, set, env)?;
                 self.map(rel, exprs)
@@ -84,7 +87,7 @@ impl Lowering<'_> {
                     (0..arity).chain((0..left_arity + right_arity).map(|index| arity + swap(index))).collect(),
                 ))
             }
-            HirNode::TableFunction { input, functions, ordinality } => {
+            HirNode::TableFunction { input, functions, ordinality, names } => {
                 let mut rel = self.input(input, outer, set, env)?;
                 let kept = rel.mir.arity();
                 let mut lowered = Vec::with_capacity(functions.len());
@@ -93,13 +96,15 @@ impl Lowering<'_> {
                     lowered.push((*function, args, types.clone()));
                 }
                 let appended = rel.mir.arity();
-                let mir = Mir::TableFunction { input: Box::new(rel.mir), functions: lowered, ordinality: *ordinality };
+                let (input, names) = (Box::new(rel.mir), names.clone());
+                let mir = Mir::TableFunction { input, functions: lowered, ordinality: *ordinality, names };
                 let arity = mir.arity();
                 Ok(mir.project((0..kept).chain(appended..arity).collect()))
             }
-            HirNode::Union(inputs) => self.bind(outer, |this, outer| {
+            HirNode::Union(inputs, names) => self.bind(outer, |this, outer| {
                 let inputs = inputs.iter().map(|input| this.apply(input, outer.clone(), set, env));
-                Ok(Mir::Union(inputs.collect::<Result<_, _>>()?))
+                let names = names.behind(outer.arity());
+                Ok(Mir::Union(inputs.collect::<Result<_, _>>()?, names))
             }),
             // A sort below the top: what depends on it has taken the order for itself (`ordered`).
             HirNode::TopK { input, limit: None, offset: None, .. } => self.apply(input, outer, set, env),
@@ -172,15 +177,15 @@ impl Lowering<'_> {
             }
             HirNode::Except { left, right, all } => self.except(left, right, *all, outer, env),
             HirNode::Intersect { left, right, all } => self.intersect(left, right, *all, outer, env),
-            HirNode::Constant(_)
+            HirNode::Constant(..)
             | HirNode::Get { .. }
-            | HirNode::GetCte(_)
+            | HirNode::GetCte(..)
             | HirNode::Map(..)
             | HirNode::Filter(..)
             | HirNode::Project(..)
             | HirNode::Join { .. }
             | HirNode::TableFunction { .. }
-            | HirNode::Union(_)
+            | HirNode::Union(..)
             | HirNode::Let { .. }
             | HirNode::LetRec { .. } => self.apply(hir, outer, true, env),
         }
@@ -202,7 +207,7 @@ impl Lowering<'_> {
     }
 
     /// A stored relation. Of its columns only the primary key's certainly hold no NULL.
-    pub(super) fn get(&self, relation: RelationId, with_key: bool, types: &[ColumnType]) -> Mir {
+    pub(super) fn get(&self, relation: RelationId, with_key: bool, types: &[ColumnType], names: &Names) -> Mir {
         let key = self.catalog.table(relation).and_then(|table| table.primary_key_columns()).unwrap_or(&[]);
         let columns = types.len() - usize::from(with_key);
         let typed = |(index, column_type): (usize, &ColumnType)| {
@@ -210,16 +215,18 @@ impl Lowering<'_> {
             column_type.nullable = index < columns && !key.contains(&index);
             column_type
         };
-        Mir::Get { relation, with_key, types: types.iter().enumerate().map(typed).collect() }
+        let types = types.iter().enumerate().map(typed).collect();
+        Mir::Get { relation, with_key, types, names: names.clone() }
     }
 
-    fn get_cte(&mut self, id: CteId, width: usize, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
+    fn get_cte(&mut self, id: CteId, names: &Names, width: usize, outer: Mir, env: &Env) -> Result<Mir, PlanError> {
         let cte = self.ctes.get(&id).cloned();
         let cte = cte.ok_or_else(|| PlanError::new("XX000", "a common table expression is out of scope"))?;
         let key = cte.key.iter().map(|column| position(env, *column)).collect::<Result<Vec<_>, _>>()?;
         // What orders it stands behind its columns, for those who ask for more of them.
         let width = outer.arity() + width;
-        let paired = pair(outer, Mir::GetLocal { id: cte.id, types: cte.types }, &key, MatchKind::Inner);
+        let local = Mir::GetLocal { id: cte.id, types: cte.types, names: names.behind(key.len()) };
+        let paired = pair(outer, local, &key, MatchKind::Inner);
         Ok(paired.project((0..width).collect()))
     }
 
@@ -377,7 +384,7 @@ impl Lowering<'_> {
                     let rest = rest.map(nulls).project(
                         (0..arity).chain(right_arity..right_arity + left_width).chain(arity..right_arity).collect(),
                     );
-                    Ok(Mir::Union(vec![matched, rest]))
+                    Ok(Mir::Union(vec![matched, rest], Names::default()))
                 })
             })
         })

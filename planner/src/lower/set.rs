@@ -6,6 +6,7 @@ use super::env::Env;
 use crate::error::PlanError;
 use crate::hir::Hir;
 use crate::mir::Mir;
+use crate::names::Names;
 use crate::plan::MatchKind;
 
 impl Lowering<'_> {
@@ -51,5 +52,5 @@ impl Lowering<'_> {
 }
 
 fn minus(left: Mir, right: Mir) -> Mir {
-    Mir::Threshold(Box::new(Mir::Union(vec![left, Mir::Negate(Box::new(right))])))
+    Mir::Threshold(Box::new(Mir::Union(vec![left, Mir::Negate(Box::new(right))], Names::default())))
 }

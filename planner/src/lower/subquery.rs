@@ -10,6 +10,7 @@ use super::scalar::Rel;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::mir::{Mir, expr};
+use crate::names::Label;
 use crate::plan::MatchKind;
 use crate::scalar::{AggregateCall, Order, ScalarExpr};
 use crate::transform::shape;
@@ -135,6 +136,7 @@ impl Lowering<'_> {
             filter: None,
             order_by: ordered::as_aggregate_order(&order),
             result: result.clone(),
+            label: Label::default(),
         };
         let types = vec![repr::ColumnType::nullable(result.clone())];
         let node = HirNode::Reduce { input: Box::new(input), keys: Vec::new(), aggregates: vec![call], scalar: true };
@@ -194,7 +196,7 @@ impl Lowering<'_> {
         else {
             return Ok(false);
         };
-        let HirNode::Get { relation, with_key: false } = &base.node else {
+        let HirNode::Get { relation, with_key: false, .. } = &base.node else {
             return Ok(false);
         };
         let fixed: BTreeSet<usize> = peeled.predicates.iter().filter_map(fixed_column).collect();
@@ -264,7 +266,7 @@ fn over_scalar_reduce(hir: &Hir) -> Option<(Vec<&HirNode>, &Hir)> {
 /// Whether a relation certainly has at most one row per outer row.
 fn at_most_one(hir: &Hir) -> bool {
     match &hir.node {
-        HirNode::Constant(rows) => rows.len() <= 1,
+        HirNode::Constant(rows, _) => rows.len() <= 1,
         HirNode::Reduce { scalar: true, .. } => true,
         HirNode::Map(input, _) | HirNode::Filter(input, _) | HirNode::Project(input, _) | HirNode::Distinct(input) => {
             at_most_one(input)

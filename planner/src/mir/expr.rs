@@ -61,6 +61,7 @@ pub fn try_replace_aggregate<C, D, E>(
             .map(|(expr, descending, nulls_first)| Ok((rebuild(expr)?, *descending, *nulls_first)))
             .collect::<Result<_, E>>()?,
         result: call.result.clone(),
+        label: call.label.clone(),
     })
 }
 
@@ -75,6 +76,7 @@ pub fn try_replace_window<C, D, E>(
         filter: call.filter.as_ref().map(rebuild).transpose()?,
         frame: call.frame.clone(),
         result: call.result.clone(),
+        label: call.label.clone(),
     })
 }
 

@@ -8,6 +8,7 @@ use super::{Planner, through};
 use crate::catalog::Table;
 use crate::error::PlanError;
 use crate::mir::expr;
+use crate::names::Names;
 use crate::plan::{Access, Lookup, MatchKind, Plan};
 use crate::scalar::func::Comparison;
 use crate::scalar::{Mfp, ScalarExpr};
@@ -49,15 +50,21 @@ struct Bound {
 
 impl Planner<'_> {
     /// Reads a stored relation through `mfp`.
-    pub(super) fn get(&mut self, relation: RelationId, with_key: bool, mfp: Mfp) -> Result<Plan, PlanError> {
+    pub(super) fn get(
+        &mut self,
+        relation: RelationId,
+        with_key: bool,
+        names: &Names,
+        mfp: Mfp,
+    ) -> Result<Plan, PlanError> {
         let found = self.access(relation, &mfp);
         if !self.maintained
-            && let Some(plan) = self.keys_from_array(relation, with_key, &mfp, &found.access)?
+            && let Some(plan) = self.keys_from_array(relation, (with_key, names), &mfp, &found.access)?
         {
             return Ok(plan);
         }
         let mfp = with_filters(mfp, found.residual);
-        Ok(Plan::Get { relation, access: found.access, with_key, mfp })
+        Ok(Plan::Get { relation, access: found.access, with_key, names: names.clone(), mfp })
     }
 
     /// The best access path for a table under `mfp`'s predicates.
@@ -173,7 +180,7 @@ impl Planner<'_> {
     fn keys_from_array(
         &self,
         relation: RelationId,
-        with_key: bool,
+        (with_key, names): (bool, &Names),
         mfp: &Mfp,
         instead_of: &Access,
     ) -> Result<Option<Plan>, PlanError> {
@@ -214,12 +221,13 @@ impl Planner<'_> {
             }
             Access::Scan | Access::Range { .. } => return Ok(None),
         }
-        let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0 };
+        let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() };
         let array_type = array.scalar_type(&|_| ScalarType::Unknown);
         let elements = Plan::TableFunction {
             input: Box::new(unit),
             functions: vec![(shape::unnest(&array_type)?, vec![array], vec![element])],
             ordinality: false,
+            names: Names::default(),
         };
         let distinct = Plan::Reduce {
             input: Box::new(elements),
@@ -239,6 +247,7 @@ impl Planner<'_> {
             kind: MatchKind::Inner,
             condition: Vec::new(),
             with_key,
+            names: names.clone(),
             mfp: Mfp::identity(1 + width),
         };
         Ok(Some(through(joined, rest)))

@@ -112,7 +112,7 @@ impl Planner<'_> {
                 let rows = if keys.is_empty() { input.rows.min(limit) } else { input.rows };
                 Estimate { rows, cost: input.cost + input.rows }
             }
-            Mir::Union(inputs) => {
+            Mir::Union(inputs, _) => {
                 inputs.iter().map(|input| self.estimate(input)).fold(Estimate { rows: 0.0, cost: 0.0 }, |sum, input| {
                     Estimate { rows: sum.rows + input.rows, cost: sum.cost + input.cost }
                 })

@@ -8,7 +8,7 @@ use crate::mir::Mir;
 use crate::plan::{Access, Finishing, Lookup, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 use crate::system;
-use repr::{ColumnIndex, Datum, RelationId};
+use repr::{ColumnIndex, Datum};
 
 /// Moves the order and limit of an outermost TopK without groups to the finishing, if that has no other.
 pub(super) fn lift_limit(relation: Mir, finishing: Finishing) -> (Mir, Finishing) {
@@ -48,7 +48,7 @@ pub(super) fn defer_volatile(mut query: Query) -> Query {
             | Plan::TopK { .. }
             | Plan::Window { .. }
             | Plan::AtMostOne { .. }
-            | Plan::Union(_)
+            | Plan::Union(..)
             | Plan::Negate(_)
             | Plan::Threshold(_) => return query,
         }
@@ -72,42 +72,35 @@ pub(super) fn order_from_access(
     catalog: &Catalog,
     forms: &dyn KeyForms,
 ) -> (Plan, Finishing) {
-    let Plan::Get { relation, access, with_key, mfp } = plan else { return (plan, finishing) };
-    if system::find_by_id(relation).is_some_and(|system| system.is_numbered) {
+    let Plan::Get { relation, access, with_key, names, mfp } = plan else { return (plan, finishing) };
+    let in_order = |finishing: Finishing| Finishing { order_by: Vec::new(), ..finishing };
+    let (access, finishing) = if system::find_by_id(relation).is_some_and(|system| system.is_numbered) {
         // Numbers are like a primary key of the first column.
         let range = from_all(&access, Lookup::PrimaryKey);
-        let ordered = range.and_then(|range| in_key_order(range, &[0], &finishing.order_by, &mfp));
-        return with_order(relation, access, ordered, with_key, mfp, finishing);
-    }
-    let Some(table) = catalog.table(relation).filter(|table| table.is_stored()) else {
-        return (Plan::Get { relation, access, with_key, mfp }, finishing);
-    };
-    if !forms.ordered(relation) {
-        let ordered = in_memory_order(&access, table, &finishing, &mfp);
-        return (Plan::Get { relation, access: ordered.unwrap_or(access), with_key, mfp }, finishing);
-    }
-    let ordered = table.primary_key_columns().and_then(|key| {
-        let access = from_all(&access, Lookup::PrimaryKey)?;
-        in_key_order(access, key, &finishing.order_by, &mfp)
-    });
-    with_order(relation, access, ordered, with_key, mfp, finishing)
-}
-
-/// The relation read in the order that is asked for, if it can be.
-fn with_order(
-    relation: RelationId,
-    access: Access,
-    ordered: Option<Access>,
-    with_key: bool,
-    mfp: Mfp,
-    finishing: Finishing,
-) -> (Plan, Finishing) {
-    match ordered {
-        Some(access) => {
-            (Plan::Get { relation, access, with_key, mfp }, Finishing { order_by: Vec::new(), ..finishing })
+        match range.and_then(|range| in_key_order(range, &[0], &finishing.order_by, &mfp)) {
+            Some(ordered) => (ordered, in_order(finishing)),
+            None => (access, finishing),
         }
-        None => (Plan::Get { relation, access, with_key, mfp }, finishing),
-    }
+    } else {
+        match catalog.table(relation).filter(|table| table.is_stored()) {
+            None => (access, finishing),
+            Some(table) if !forms.ordered(relation) => {
+                let ordered = in_memory_order(&access, table, &finishing, &mfp);
+                (ordered.unwrap_or(access), finishing)
+            }
+            Some(table) => {
+                let ordered = table.primary_key_columns().and_then(|key| {
+                    let access = from_all(&access, Lookup::PrimaryKey)?;
+                    in_key_order(access, key, &finishing.order_by, &mfp)
+                });
+                match ordered {
+                    Some(ordered) => (ordered, in_order(finishing)),
+                    None => (access, finishing),
+                }
+            }
+        }
+    };
+    (Plan::Get { relation, access, with_key, names, mfp }, finishing)
 }
 
 /// A range of a hashed table in the order that is asked for, if there is one that is worth it: the range that its

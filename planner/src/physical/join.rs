@@ -10,6 +10,7 @@ use super::{Planner, through};
 use crate::delta;
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
+use crate::names::Names;
 use crate::plan::{JoinRange, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::transform::shape;
@@ -26,6 +27,8 @@ pub(super) struct LookedUp {
     pub(super) relation: RelationId,
     /// The row key is asked for.
     pub(super) with_key: bool,
+    /// What the query calls it.
+    pub(super) names: Names,
     /// Columns of the table, the row key included if asked for.
     pub(super) width: usize,
     /// The path.
@@ -90,7 +93,7 @@ impl Planner<'_> {
     ) -> Result<Plan, PlanError> {
         let mut pending = Pending::new(inputs, on, same, self);
         let Some(first) = pending.first(self.maintained) else {
-            return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0 }, mfp));
+            return Ok(through(Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() }, mfp));
         };
         let mut stream = Stream {
             plan: self.plan(&inputs[first])?,
@@ -216,6 +219,7 @@ impl Planner<'_> {
                     kind: MatchKind::Inner,
                     condition: Vec::new(),
                     with_key: looked_up.with_key,
+                    names: looked_up.names,
                     mfp: own,
                 };
                 (plan, rows)
@@ -284,7 +288,7 @@ impl Planner<'_> {
     /// Whether a relation is a table that can be looked up by the links.
     pub(super) fn look_up(&self, mir: &Mir, links: &Links, types: &[ColumnType]) -> Option<LookedUp> {
         let Chain { core, mfp } = Chain::of(mir);
-        let Mir::Get { relation, with_key, types: columns } = core else { return None };
+        let Mir::Get { relation, with_key, types: columns, names } = core else { return None };
         let table = self.catalog.table(*relation)?;
         let mut best: Option<LookedUp> = None;
         for (lookup, wanted) in lookups(table) {
@@ -326,6 +330,7 @@ impl Planner<'_> {
             let found = LookedUp {
                 relation: *relation,
                 with_key: *with_key,
+                names: names.clone(),
                 width: columns.len(),
                 lookup,
                 key,

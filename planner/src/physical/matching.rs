@@ -8,6 +8,7 @@ use super::order::Links;
 use super::{Planner, gives_right, through};
 use crate::error::PlanError;
 use crate::mir::{Mir, expr};
+use crate::names::Names;
 use crate::plan::{MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::ColumnType;
@@ -153,6 +154,7 @@ impl Planner<'_> {
             condition,
             // Nothing of the right side comes out of a semi join, so neither does its key.
             with_key: looked_up.with_key && gives_right(kind),
+            names: looked_up.names,
             mfp: own,
         };
         Ok(through(plan, mfp))
@@ -181,7 +183,7 @@ impl Planner<'_> {
             None => values.partition_point(|value| *value < column),
         };
         let id = self.fresh();
-        let name = Mir::GetLocal { id, types: left.types().into() };
+        let name = Mir::GetLocal { id, types: left.types().into(), names: Names::default() };
         let distinct = name.clone().project(values.clone()).distinct();
         let joined = Mir::Join {
             inputs: vec![distinct, right.clone()],

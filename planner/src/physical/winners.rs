@@ -72,12 +72,13 @@ struct Keyed {
 /// None unless each of the table's rows gives one row at most.
 fn with_primary_key(plan: &Plan, catalog: &Catalog) -> Option<Keyed> {
     match plan {
-        Plan::Get { relation, access: Access::Scan, with_key: false, mfp } => {
+        Plan::Get { relation, access: Access::Scan, with_key: false, names, mfp } => {
             let columns = catalog.table(*relation)?.primary_key_columns()?.to_vec();
             let at = mfp.project.len()..mfp.project.len() + columns.len();
             let mut mfp = mfp.clone();
             mfp.project.extend(&columns);
-            let plan = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, mfp };
+            let names = names.clone();
+            let plan = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, names, mfp };
             Some(Keyed { plan, columns, at })
         }
         Plan::Mfp(input, mfp) => {
@@ -85,7 +86,7 @@ fn with_primary_key(plan: &Plan, catalog: &Catalog) -> Option<Keyed> {
             let (mfp, at) = carrying(mfp, at);
             Some(Keyed { plan: Plan::Mfp(Box::new(plan), mfp), columns, at })
         }
-        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key: false, mfp } => {
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key: false, names, mfp } => {
             let one_match = match (kind, lookup) {
                 (MatchKind::Semi | MatchKind::Anti, _) | (_, Lookup::PrimaryKey) => true,
                 (MatchKind::Inner | MatchKind::Left, Lookup::Index(index)) => {
@@ -107,6 +108,7 @@ fn with_primary_key(plan: &Plan, catalog: &Catalog) -> Option<Keyed> {
                 kind: *kind,
                 condition,
                 with_key: false,
+                names: names.clone(),
                 mfp,
             };
             Some(Keyed { plan, columns, at })
@@ -148,7 +150,7 @@ fn arity(chain: &Plan) -> Option<usize> {
 /// A chain over chosen rows of its table, whose primary keys are given.
 fn over(chain: Plan, chosen: Plan, arity: usize, primary_key: Vec<ScalarExpr>) -> Plan {
     match chain {
-        Plan::Get { relation, mut mfp, .. } => {
+        Plan::Get { relation, names, mut mfp, .. } => {
             mfp.permute_input(arity + mfp.input_arity, &|column| arity + column);
             Plan::LookupJoin {
                 input: Box::new(chosen),
@@ -158,13 +160,14 @@ fn over(chain: Plan, chosen: Plan, arity: usize, primary_key: Vec<ScalarExpr>) -
                 kind: MatchKind::Inner,
                 condition: Vec::new(),
                 with_key: false,
+                names,
                 mfp,
             }
         }
         Plan::Mfp(input, mfp) => through(over(*input, chosen, arity, primary_key), mfp),
-        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
+        Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp } => {
             let input = Box::new(over(*input, chosen, arity, primary_key));
-            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp }
+            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, names, mfp }
         }
         other => other,
     }

@@ -46,12 +46,12 @@ fn passed_on(hir: &Hir, column: usize) -> Option<(&Hir, usize)> {
             (column < input.types.len()).then_some((&**input, column))
         }
         HirNode::Let { body, .. } | HirNode::LetRec { body, .. } => Some((body, column)),
-        HirNode::Constant(_)
+        HirNode::Constant(..)
         | HirNode::Get { .. }
-        | HirNode::GetCte(_)
+        | HirNode::GetCte(..)
         | HirNode::Join { .. }
         | HirNode::Reduce { .. }
-        | HirNode::Union(_)
+        | HirNode::Union(..)
         | HirNode::Except { .. }
         | HirNode::Intersect { .. } => None,
     }
@@ -107,7 +107,7 @@ impl Walk<'_> {
     fn source<'h>(&self, hir: &'h Hir, column: usize, definitions: &Definitions<'h>) -> Option<(RelationId, usize)> {
         match &hir.node {
             HirNode::Get { relation, .. } => Some((*relation, column)),
-            HirNode::GetCte(id) => self.source(definitions.get(id)?, column, definitions),
+            HirNode::GetCte(id, _) => self.source(definitions.get(id)?, column, definitions),
             HirNode::Join { left, right, .. } => match column.checked_sub(left.types.len()) {
                 None => self.source(left, column, definitions),
                 Some(column) => self.source(right, column, definitions),

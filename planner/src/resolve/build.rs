@@ -2,13 +2,14 @@
 
 use super::Typed;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, JoinKind};
+use crate::names::Names;
 use crate::scalar::Order;
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 
 impl Hir {
     /// The one row without columns.
     pub(super) fn unit() -> Hir {
-        Hir { node: HirNode::Constant(vec![Vec::new()]), types: Vec::new() }
+        Hir { node: HirNode::Constant(vec![Vec::new()], Names::default()), types: Vec::new() }
     }
 
     /// How many columns come out.
@@ -69,7 +70,7 @@ impl Hir {
         if with_key {
             types.push(ColumnType { scalar: ScalarType::Bytea, modifier: -1, nullable: false });
         }
-        Hir { node: HirNode::Get { relation, with_key }, types }
+        Hir { node: HirNode::Get { relation, with_key, names: Names::default() }, types }
     }
 
     /// Columns for all expressions: those that exist already as such, others appended.

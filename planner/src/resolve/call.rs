@@ -6,6 +6,7 @@ use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
+use crate::names::Label;
 use crate::scalar::{AggregateCall, registry};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
@@ -395,6 +396,7 @@ impl Resolver<'_> {
                 filter,
                 order_by,
                 result: found.result,
+                label: Label::default(),
             },
             level,
         ))

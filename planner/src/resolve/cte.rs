@@ -6,6 +6,7 @@ use super::scope::{Binding, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
+use crate::names::Names;
 use repr::ColumnType;
 use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
 use std::sync::Arc;
@@ -99,6 +100,7 @@ impl Resolver<'_> {
     fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<Definition>, PlanError> {
         let (mut value, outputs) = self.subquery(&cte.query, Limits::Ordered)?;
         let columns = self.cte_columns(cte, name, outputs)?;
+        value.named_outputs(name, &columns);
         let id = self.fresh_cte();
         let mut correlated = false;
         outer_references(&mut value, &mut |_, _| correlated = true);
@@ -174,8 +176,9 @@ impl Resolver<'_> {
             Some(with) => self.with_clause(with)?,
             None => Vec::new(),
         };
-        let (base, outputs) = self.set_operand(left, &Outputs::Settled)?;
+        let (mut base, outputs) = self.set_operand(left, &Outputs::Settled)?;
         let columns = self.cte_columns(cte, name, outputs)?;
+        base.named_outputs(name, &columns);
         let id = self.fresh_cte();
         let recursing = Some(self.sublinks);
         let own = CteBinding::new(name, columns.clone(), id, None, self.frames.len());
@@ -218,7 +221,6 @@ impl Resolver<'_> {
         self.ctes.truncate(mark);
         let columns = columns.into_iter().map(|column| OutputColumn { origin: None, ..column }).collect();
         self.ctes.push(CteBinding::new(name, columns, id, None, self.frames.len()));
-        let mut base = base;
         for column in &mut base.types {
             column.nullable = true;
         }
@@ -245,7 +247,7 @@ impl Resolver<'_> {
                 shift_hir(&mut value, 0, by);
                 value
             }
-            None => Hir { node: HirNode::GetCte(cte.id), types },
+            None => Hir { node: HirNode::GetCte(cte.id, Names::default()), types },
         };
         let columns = cte
             .columns

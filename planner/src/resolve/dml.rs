@@ -116,8 +116,7 @@ impl Resolver<'_> {
             .enumerate()
             .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
             .collect();
-        let columns = binding.columns.clone();
-        FromItem { hir: Hir::get(table.id, types, true), tables: vec![binding], columns }
+        FromItem::single(Hir::get(table.id, types, true), binding)
     }
 
     /// An expression of the catalog over a table's row. Its text is not the statement's: no positions.

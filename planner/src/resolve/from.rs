@@ -32,7 +32,7 @@ impl FromItem {
     /// One relation under one name.
     pub(super) fn single(hir: Hir, binding: Binding) -> Self {
         let columns = binding.columns.clone();
-        FromItem { hir, tables: vec![binding], columns }
+        FromItem { hir: hir.named(&binding), tables: vec![binding], columns }
     }
 
     /// The row as a frame that shows all names.
@@ -379,7 +379,11 @@ impl Resolver<'_> {
                 let row_keys = if with_key { vec![(id, types.len())] } else { Vec::new() };
                 let binding =
                     Binding { schema: Some(schema), relation: Some(id), row_keys, ..Binding::of(name, columns) };
-                Ok(FromItem::single(Hir::get(id, types, with_key), aliased(binding, alias)?))
+                let binding = aliased(binding, alias)?;
+                let hir = Hir::get(id, types, with_key);
+                let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
+                let hir = if renamed { hir.with_column_names(&binding) } else { hir };
+                Ok(FromItem::single(hir, binding))
             }
         }
     }

@@ -7,6 +7,7 @@ use super::{Resolver, Typed};
 use crate::catalog::Sequence;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode};
+use crate::names::Names;
 use crate::scalar::registry;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, TableAlias};
@@ -77,7 +78,12 @@ impl Resolver<'_> {
             .collect();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
         let functions = vec![(found.function, args, types.clone())];
-        let node = HirNode::TableFunction { input: Box::new(Hir::unit()), functions, ordinality: false };
+        let node = HirNode::TableFunction {
+            input: Box::new(Hir::unit()),
+            functions,
+            ordinality: false,
+            names: Names::default(),
+        };
         Ok((Hir { node, types }, columns))
     }
 
@@ -110,6 +116,7 @@ impl Resolver<'_> {
                     input: Box::new(Hir::unit()),
                     functions: vec![(found.function, args, types.clone())],
                     ordinality,
+                    names: Names::default(),
                 },
                 types,
             };
@@ -227,8 +234,8 @@ impl Resolver<'_> {
             });
             types.push(column_type);
         }
-        let hir =
-            Hir { node: HirNode::TableFunction { input: Box::new(Hir::unit()), functions: calls, ordinality }, types };
+        let (input, names) = (Box::new(Hir::unit()), Names::default());
+        let hir = Hir { node: HirNode::TableFunction { input, functions: calls, ordinality, names }, types };
         let binding = Binding::of("unnest", columns);
         Ok(FromItem::single(hir, aliased(binding, alias)?))
     }

@@ -9,6 +9,7 @@ use super::scope::Frame;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
+use crate::names::{Label, Names};
 use crate::scalar::{AggregateCall, Frame as WindowFrame, Order, TableFunction, WindowCall, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
 
@@ -228,6 +229,7 @@ impl Calls {
                     filter: call.filter.clone(),
                     frame: call.frame.clone(),
                     result: call.result.clone(),
+                    label: Label::default(),
                 });
             }
             relation = Hir {
@@ -281,7 +283,10 @@ impl Calls {
                 });
             }
             relation =
-                Hir { node: HirNode::TableFunction { input: Box::new(relation), functions, ordinality: false }, types };
+{
+                    let (input, names) = (Box::new(relation), Names::default());
+                    Hir { node: HirNode::TableFunction { input, functions, ordinality: false, names }, types }
+                };
         }
     }
 }
@@ -406,7 +411,7 @@ fn grouping_sets(
     resolver: &mut Resolver<'_>,
 ) -> Hir {
     let id = resolver.fresh_cte();
-    let shared = Hir { node: HirNode::GetCte(id), types: input.types.clone() };
+    let shared = Hir { node: HirNode::GetCte(id, Names::default()), types: input.types.clone() };
     let mut branches = Vec::with_capacity(grouping.sets.len());
     for set in &grouping.sets {
         let keys: Vec<Typed> = set.iter().map(|&key| grouping.keys[key].clone()).collect();
@@ -443,7 +448,7 @@ fn grouping_sets(
             ..column.clone()
         })
         .collect::<Vec<_>>();
-    let body = Hir { node: HirNode::Union(branches), types: types.clone() };
+    let body = Hir { node: HirNode::Union(branches, Names::default()), types: types.clone() };
     Hir {
         node: HirNode::Let { id, name: "grouping sets".to_owned(), value: Box::new(input), body: Box::new(body) },
         types,

@@ -2,6 +2,7 @@
 
 use super::dml::{is_default, null_of, source_query};
 use super::levels::has_subquery;
+use super::naming::value_names;
 use super::query::{Outputs, locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
@@ -155,7 +156,8 @@ impl Resolver<'_> {
             Some(types) => {
                 let rows = bulk.rows.iter().map(|row| row.iter().zip(&types).map(widened).collect()).collect();
                 let types: Vec<ColumnType> = types.into_iter().map(ColumnType::nullable).collect();
-                self.given_constants(table, columns, Hir { node: HirNode::Constant(rows), types }, &positions)?
+                let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types };
+                self.given_constants(table, columns, constants, &positions)?
             }
             None => {
                 let given = |(value, position): (&Datum, &Option<u32>)| {
@@ -204,7 +206,7 @@ impl Resolver<'_> {
             && let Some(literal_types) = literal_columns(&values, columns.len())
         {
             let rows = values.iter().map(|row| row.iter().map(Given::datum).collect()).collect();
-            let constants = Hir { node: HirNode::Constant(rows), types: literal_types };
+            let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types: literal_types };
             let positions: Vec<Option<u32>> = values[0].iter().map(|given| given.position).collect();
             return self.given_constants(table, columns, constants, &positions);
         }

@@ -60,7 +60,7 @@ fn rewrite_all(items: &mut [HirExpr], depth: usize, visit: &mut Visitor<'_>) -> 
 /// Rewrites every expression of a relation; its operators' own expressions are at `depth`.
 pub(super) fn rewrite_hir(hir: &mut Hir, depth: usize, visit: &mut Visitor<'_>) -> Result<(), PlanError> {
     match &mut hir.node {
-        HirNode::Constant(_) | HirNode::Get { .. } | HirNode::GetCte(_) => {}
+        HirNode::Constant(..) | HirNode::Get { .. } | HirNode::GetCte(..) => {}
         HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
             rewrite_hir(input, depth, visit)?;
             rewrite_all(exprs, depth, visit)?;
@@ -105,7 +105,7 @@ pub(super) fn rewrite_hir(hir: &mut Hir, depth: usize, visit: &mut Visitor<'_>) 
                 }
             }
         }
-        HirNode::Union(inputs) => inputs.iter_mut().try_for_each(|input| rewrite_hir(input, depth, visit))?,
+        HirNode::Union(inputs, _) => inputs.iter_mut().try_for_each(|input| rewrite_hir(input, depth, visit))?,
         HirNode::Except { left, right, .. } | HirNode::Intersect { left, right, .. } => {
             rewrite_hir(left, depth, visit)?;
             rewrite_hir(right, depth, visit)?;

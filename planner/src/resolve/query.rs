@@ -2,6 +2,7 @@
 
 use super::call::VIRTUAL;
 use super::from::plain_column;
+use super::naming::value_names;
 use super::row_lock::{refuse_sets, refuse_values};
 use super::scope::{Clause, Frame, fold};
 use super::ties::refuse_ties;
@@ -410,6 +411,7 @@ pub(super) fn ordinal(digits: &str, columns: usize, clause: &str) -> Result<usiz
 
 /// Rows of expressions over nothing as a relation: constants at once, others computed.
 pub(super) fn rows_relation(rows: Vec<Vec<Typed>>, types: Vec<ColumnType>) -> Hir {
+    let names = value_names(types.len());
     let constant = rows.iter().flatten().all(|value| matches!(value.expr, HirExpr::Literal(..)));
     if constant && !types.is_empty() {
         let rows = rows
@@ -423,14 +425,14 @@ pub(super) fn rows_relation(rows: Vec<Vec<Typed>>, types: Vec<ColumnType>) -> Hi
                     .collect()
             })
             .collect();
-        return Hir { node: HirNode::Constant(rows), types };
+        return Hir { node: HirNode::Constant(rows, names), types };
     }
     let mut branches: Vec<Hir> =
         rows.into_iter().map(|row| Hir { types: types.clone(), ..Hir::unit().map(row) }).collect();
     if branches.len() == 1 {
         return branches.swap_remove(0);
     }
-    Hir { node: HirNode::Union(branches), types }
+    Hir { node: HirNode::Union(branches, names), types }
 }
 
 /// Whether an expression is a stored column of the row rather than a call's.

@@ -14,6 +14,7 @@ use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
 use crate::parse::row_lock::read;
+use crate::names::Names;
 use crate::scalar::table_func::LOCKED_ROWS;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectName, ObjectNamePart, Query, SetExpr};
@@ -199,6 +200,7 @@ impl Resolver<'_> {
             input: Box::new(Hir::unit()),
             functions: vec![(&LOCKED_ROWS, vec![number], types.clone())],
             ordinality: false,
+            names: Names::bare(columns.iter().map(|column| column.name.as_str())),
         };
         Ok((Hir { node, types }, columns))
     }
@@ -245,7 +247,7 @@ fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
 fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
     let mut found = false;
     Visitor {
-        operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read) if read == id),
+        operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read, _) if read == id),
         expression: &mut |_| (),
     }
     .relation(relation);

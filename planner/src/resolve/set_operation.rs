@@ -4,6 +4,7 @@ use super::query::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirNode, OutputColumn};
+use crate::names::Names;
 use crate::scalar::cast::select_common_type_for;
 use repr::{ColumnType, ScalarType};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
@@ -81,7 +82,7 @@ impl Resolver<'_> {
         }
         let left_hir = self.cast_columns(left_hir, &types)?;
         let right_hir = self.cast_columns(right_hir, &types)?;
-        let columns = left_columns
+        let columns: Vec<OutputColumn> = left_columns
             .into_iter()
             .zip(&types)
             .map(|(column, column_type)| OutputColumn {
@@ -92,13 +93,14 @@ impl Resolver<'_> {
             .collect();
         let node = match op {
             SetOperator::Union => {
+                let names = Names::bare(columns.iter().map(|column| column.name.as_str()));
                 let mut inputs = Vec::new();
                 match left_hir.node {
-                    HirNode::Union(earlier) if left_hir.types == types => inputs.extend(earlier),
+                    HirNode::Union(earlier, _) if left_hir.types == types => inputs.extend(earlier),
                     node => inputs.push(Hir { node, types: left_hir.types }),
                 }
                 inputs.push(right_hir);
-                let union = Hir { node: HirNode::Union(inputs), types };
+                let union = Hir { node: HirNode::Union(inputs, names), types };
                 return Ok((if all { union } else { union.distinct() }, columns));
             }
             SetOperator::Intersect => HirNode::Intersect { left: Box::new(left_hir), right: Box::new(right_hir), all },

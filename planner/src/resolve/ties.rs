@@ -5,6 +5,7 @@
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, HirQuery};
+use crate::names::Label;
 use crate::scalar::registry;
 use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
@@ -56,6 +57,7 @@ fn ranked(relation: Hir, order: &[crate::scalar::Order]) -> Result<(Hir, Typed),
         filter: None,
         frame,
         result: ScalarType::Int8,
+        label: Label::default(),
     };
     let place = relation.arity();
     let mut types = relation.types.clone();

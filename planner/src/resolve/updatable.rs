@@ -152,15 +152,15 @@ fn calls(select: &Hir) -> CallKinds {
             }
             HirNode::TableFunction { input, .. } => {
                 // Under a constant it is a function in FROM.
-                kinds.sets |= !matches!(input.node, HirNode::Constant(_));
+                kinds.sets |= !matches!(input.node, HirNode::Constant(..));
                 input
             }
             HirNode::TopK { .. }
-            | HirNode::Constant(_)
+            | HirNode::Constant(..)
             | HirNode::Get { .. }
-            | HirNode::GetCte(_)
+            | HirNode::GetCte(..)
             | HirNode::Join { .. }
-            | HirNode::Union(_)
+            | HirNode::Union(..)
             | HirNode::Except { .. }
             | HirNode::Intersect { .. }
             | HirNode::Let { .. }

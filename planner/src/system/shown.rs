@@ -137,6 +137,30 @@ impl Shown {
     fn written(&self, table: &Table, expr: &HirExpr, pretty: bool) -> String {
         deparsed(expr, &Row { shown: self, table }, pretty)
     }
+
+    /// A type's name, its modifier applied.
+    pub(crate) fn type_name(&self, column_type: &ColumnType) -> String {
+        // `character` alone is of one character.
+        match &column_type.scalar {
+            ScalarType::Bpchar if column_type.modifier == -1 => return "bpchar".to_owned(),
+            ScalarType::Array(element) if **element == ScalarType::Bpchar && column_type.modifier == -1 => {
+                return "bpchar[]".to_owned();
+            }
+            _ => {}
+        }
+        let found = self.names.type_name(column_type.scalar.oid(), column_type.modifier);
+        found.unwrap_or_else(|| crate::scalar::registry::type_name(&column_type.scalar))
+    }
+
+    /// The text form of a value.
+    pub(crate) fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
+        repr::text::format(datum, scalar, &self.context)
+    }
+
+    /// What a string becomes as a value of a type.
+    pub(crate) fn read(&self, text: &str, to: &ColumnType) -> Option<Datum> {
+        repr::text::parse(&to.scalar, -1, text, &self.reading).ok()
+    }
 }
 
 /// How many nodes of PostgreSQL's stand between an operator and the column that it is the default of, as far as each is
@@ -181,23 +205,14 @@ impl Spelling<HirColumn> for Row<'_> {
     }
 
     fn type_name(&self, column_type: &ColumnType) -> String {
-        // `character` alone is of one character.
-        match &column_type.scalar {
-            ScalarType::Bpchar if column_type.modifier == -1 => return "bpchar".to_owned(),
-            ScalarType::Array(element) if **element == ScalarType::Bpchar && column_type.modifier == -1 => {
-                return "bpchar[]".to_owned();
-            }
-            _ => {}
-        }
-        let found = self.shown.names.type_name(column_type.scalar.oid(), column_type.modifier);
-        found.unwrap_or_else(|| crate::scalar::registry::type_name(&column_type.scalar))
+        self.shown.type_name(column_type)
     }
 
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
-        repr::text::format(datum, scalar, &self.shown.context)
+        self.shown.value(datum, scalar)
     }
 
     fn read(&self, text: &str, to: &ColumnType) -> Option<Datum> {
-        repr::text::parse(&to.scalar, -1, text, &self.shown.reading).ok()
+        self.shown.read(text, to)
     }
 }

@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 /// A relation with exactly the `needed` columns of `mir`, in that order.
 pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
     match mir {
-        Mir::Constant { rows, types } => {
+        Mir::Constant { rows, types, names } => {
             let rows = rows.into_iter().map(|row| needed.iter().map(|column| row[*column].clone()).collect()).collect();
-            Mir::Constant { rows, types: needed.iter().map(|column| types[*column].clone()).collect() }
+            let types = needed.iter().map(|column| types[*column].clone()).collect();
+            Mir::Constant { rows, types, names: names.kept(needed) }
         }
         leaf @ (Mir::Get { .. } | Mir::GetLocal { .. }) => leaf.project(needed.to_vec()),
         Mir::Project { input, columns } => {
@@ -29,7 +30,7 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
         Mir::Map { input, exprs } => prune_map(*input, exprs, needed),
         Mir::Join { inputs, on, same } => prune_join(inputs, on, same, needed),
         Mir::Match { left, right, kind, on, same } => prune_match((*left, *right), kind, on, same, needed),
-        Mir::TableFunction { input, functions, ordinality } => {
+        Mir::TableFunction { input, functions, ordinality, names } => {
             let arity = input.arity();
             let used = functions.iter().flat_map(|(_, args, _)| args).flat_map(|arg| arg.columns());
             let kept = sorted(needed.iter().copied().filter(|column| *column < arity).chain(used));
@@ -39,7 +40,7 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
                 .collect();
             let input = Box::new(prune(*input, &kept));
             let to = |column: usize| if column < arity { place(&kept, column) } else { column - arity + kept.len() };
-            Mir::TableFunction { input, functions, ordinality }
+            Mir::TableFunction { input, functions, ordinality, names }
                 .project(needed.iter().map(|column| to(*column)).collect())
         }
         Mir::Reduce { input, keys, aggregates, scalar } => {
@@ -97,7 +98,9 @@ pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
             let input = Box::new(prune(*input, &kept));
             Mir::AtMostOne { input, keys: places(&kept, &keys) }.project(places(&kept, needed))
         }
-        Mir::Union(inputs) => Mir::Union(inputs.into_iter().map(|input| prune(input, needed)).collect()),
+        Mir::Union(inputs, names) => {
+            Mir::Union(inputs.into_iter().map(|input| prune(input, needed)).collect(), names.kept(needed))
+        }
         Mir::Negate(input) => Mir::Negate(Box::new(prune(*input, needed))),
         Mir::Threshold(input) => {
             let all: Vec<usize> = (0..input.arity()).collect();
@@ -211,7 +214,7 @@ fn prune_match(
 fn local_columns(mir: &Mir, local: LocalId, used: &mut BTreeSet<usize>) {
     match mir {
         Mir::Project { input, columns } if is_local(input, local) => used.extend(columns),
-        Mir::GetLocal { id, types } if *id == local => used.extend(0..types.len()),
+        Mir::GetLocal { id, types, .. } if *id == local => used.extend(0..types.len()),
         other => other.children().into_iter().for_each(|child| local_columns(child, local, used)),
     }
 }
@@ -224,9 +227,9 @@ fn is_local(mir: &Mir, local: LocalId) -> bool {
 fn narrow_local(mir: Mir, local: LocalId, kept: &[usize]) -> Mir {
     match mir {
         Mir::Project { input, columns } => match *input {
-            Mir::GetLocal { id, types } if id == local => {
+            Mir::GetLocal { id, types, names } if id == local => {
                 let types = kept.iter().map(|column| types[*column].clone()).collect();
-                Mir::GetLocal { id, types }.project(places(kept, &columns))
+                Mir::GetLocal { id, types, names: names.kept(kept) }.project(places(kept, &columns))
             }
             other => Mir::Project { input: Box::new(narrow_local(other, local, kept)), columns },
         },

@@ -35,11 +35,11 @@ pub fn push(mir: Mir, predicates: Vec<ScalarExpr>) -> Mir {
         Mir::Map { input, exprs } => push_map(*input, exprs, predicates),
         Mir::Join { inputs, on, same } => push_join(inputs, on, same, predicates),
         Mir::Match { left, right, kind, on, same } => push_match((*left, *right), kind, on, same, predicates),
-        Mir::TableFunction { input, functions, ordinality } => {
+        Mir::TableFunction { input, functions, ordinality, names } => {
             let arity = input.arity();
             let (below, above) = split(predicates, |column| column < arity);
             let input = Box::new(push(*input, below));
-            Mir::TableFunction { input, functions, ordinality }.filter(above)
+            Mir::TableFunction { input, functions, ordinality, names }.filter(above)
         }
         Mir::Reduce { input, keys, aggregates, scalar } => {
             let movable = |column: usize| keys.get(column).is_some_and(|key| !expr::is_volatile(key));
@@ -65,7 +65,9 @@ pub fn push(mir: Mir, predicates: Vec<ScalarExpr>) -> Mir {
             let input = Box::new(push(*input, below));
             Mir::AtMostOne { input, keys }.filter(above)
         }
-        Mir::Union(inputs) => Mir::Union(inputs.into_iter().map(|input| push(input, predicates.clone())).collect()),
+        Mir::Union(inputs, names) => {
+            Mir::Union(inputs.into_iter().map(|input| push(input, predicates.clone())).collect(), names)
+        }
         Mir::Negate(input) => Mir::Negate(Box::new(push(*input, predicates))),
         Mir::Threshold(input) => Mir::Threshold(Box::new(push(*input, predicates))),
         Mir::Let { id, value, body } => {

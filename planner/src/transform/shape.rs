@@ -3,6 +3,7 @@
 //! The one place that knows functions by what they are. Never evaluates.
 
 use crate::error::PlanError;
+use crate::names::Label;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::Comparison;
 use crate::scalar::{
@@ -186,7 +187,8 @@ pub fn row_number() -> Result<WindowCall, PlanError> {
         exclude: FrameExclusion::NoOthers,
     };
     let function = WindowKind::Function(found.function);
-    Ok(WindowCall { function, args: Vec::new(), filter: None, frame, result: found.result })
+    let label = Label::default();
+    Ok(WindowCall { function, args: Vec::new(), filter: None, frame, result: found.result, label })
 }
 
 /// unnest of an array of that type.

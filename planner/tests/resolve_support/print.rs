@@ -109,13 +109,13 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
     let mut subs = Vec::new();
     let mut inputs: Vec<&Hir> = Vec::new();
     let head = match &hir.node {
-        HirNode::Constant(rows) => {
+        HirNode::Constant(rows, _) => {
             let rows: Vec<String> =
                 rows.iter().map(|row| format!("({})", row.iter().map(datum).collect::<Vec<_>>().join(", "))).collect();
             format!("constant {}", rows.join(" "))
         }
-        HirNode::Get { relation, with_key } => format!("get {relation}{}", if *with_key { " with key" } else { "" }),
-        HirNode::GetCte(id) => format!("get cte {}", id.0),
+        HirNode::Get { relation, with_key, .. } => format!("get {relation}{}", if *with_key { " with key" } else { "" }),
+        HirNode::GetCte(id, _) => format!("get cte {}", id.0),
         HirNode::Map(input, exprs) => {
             inputs.push(input);
             format!("map {}", list(exprs, &mut subs))
@@ -132,7 +132,7 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
             inputs.extend([&**left, right]);
             format!("{}{kind:?} join on {}", if *lateral { "lateral " } else { "" }, text(on, &mut subs)).to_lowercase()
         }
-        HirNode::TableFunction { input, functions, ordinality } => {
+        HirNode::TableFunction { input, functions, ordinality, .. } => {
             inputs.push(input);
             let calls: Vec<String> = functions
                 .iter()
@@ -184,7 +184,7 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
                 .collect();
             format!("window partition {partition:?} order [{}] calls [{}]", order(by), calls.join(", "))
         }
-        HirNode::Union(all) => {
+        HirNode::Union(all, _) => {
             inputs.extend(all);
             "union".to_owned()
         }

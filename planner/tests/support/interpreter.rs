@@ -89,7 +89,7 @@ impl Run<'_> {
     fn plan(&mut self, plan: &Plan) -> Result<Bag, ValueError> {
         Ok(match plan {
             Plan::Constant { rows, .. } => rows.iter().map(|row| (row.unpack(), 1)).collect(),
-            Plan::Get { relation, access, with_key, mfp } => {
+            Plan::Get { relation, access, with_key, mfp, .. } => {
                 let rows = self.access(*relation, access)?;
                 let rows = rows.into_iter().map(|(key, mut row)| {
                     if *with_key {
@@ -104,7 +104,7 @@ impl Run<'_> {
                 let input = self.plan(input)?;
                 self.mfp(input, mfp)?
             }
-            Plan::TableFunction { input, functions, ordinality } => {
+            Plan::TableFunction { input, functions, ordinality, .. } => {
                 let mut out = Vec::new();
                 for (row, count) in self.plan(input)? {
                     let mut columns = Vec::new();
@@ -126,7 +126,7 @@ impl Run<'_> {
                 }
                 out
             }
-            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp } => {
+            Plan::LookupJoin { input, relation, lookup, key, kind, condition, with_key, mfp, .. } => {
                 let columns = self.lookup_columns(*relation, *lookup);
                 let width = self.database.catalog.table(*relation).map_or(0, |table| table.columns.len())
                     + usize::from(*with_key);
@@ -210,7 +210,7 @@ impl Run<'_> {
                 }
                 rows.into_iter().map(|row| (row, 1)).collect()
             }
-            Plan::Union(inputs) => {
+            Plan::Union(inputs, _) => {
                 let mut out = Vec::new();
                 for input in inputs {
                     out.extend(self.plan(input)?);

@@ -1,0 +1,138 @@
+//! FROM items leave what they call their columns with the operators that make these (`names`): with tables and common
+//! table expressions as they are read, with aggregates and windows of subqueries, with VALUES, functions and UNION.
+//!
+//! What an expression computes has no operator of its own to keep a name; EXPLAIN shows the expression.
+
+use super::scope::Binding;
+use crate::hir::{Hir, HirColumn, HirExpr, HirNode, OutputColumn};
+use crate::names::{ColumnName, Names};
+use std::sync::Arc;
+
+impl Hir {
+    /// The rows of a FROM item.
+    pub(super) fn named(mut self, item: &Binding) -> Hir {
+        if item.name.is_empty() {
+            return self;
+        }
+        let relation: Arc<str> = item.name.as_str().into();
+        match &mut self.node {
+            HirNode::Get { names, .. } => {
+                names.call(&relation);
+                return self;
+            }
+            HirNode::GetCte(_, names) | HirNode::TableFunction { names, .. } | HirNode::Constant(_, names) => {
+                names.call(&relation);
+            }
+            HirNode::Map(..)
+            | HirNode::Filter(..)
+            | HirNode::Project(..)
+            | HirNode::Join { .. }
+            | HirNode::Reduce { .. }
+            | HirNode::Distinct(_)
+            | HirNode::TopK { .. }
+            | HirNode::Window { .. }
+            | HirNode::Union(..)
+            | HirNode::Except { .. }
+            | HirNode::Intersect { .. }
+            | HirNode::Let { .. }
+            | HirNode::LetRec { .. } => {}
+        }
+        for column in &item.columns {
+            let name = ColumnName { relation: Some(relation.clone()), name: column.name.as_str().into() };
+            self.name_column(column.index, &name);
+        }
+        self
+    }
+
+    /// A table under names of its columns that the query gives.
+    pub(super) fn with_column_names(mut self, item: &Binding) -> Hir {
+        if let HirNode::Get { names, .. } = &mut self.node {
+            let relation: Arc<str> = item.name.as_str().into();
+            names.call(&relation);
+            for column in &item.columns {
+                let name = ColumnName { relation: Some(relation.clone()), name: column.name.as_str().into() };
+                names.call_column(column.index, &name);
+            }
+        }
+        self
+    }
+
+    /// The rows of a WITH query.
+    pub(super) fn named_outputs(&mut self, relation: &str, outputs: &[OutputColumn]) {
+        let relation: Arc<str> = relation.into();
+        for (index, output) in outputs.iter().enumerate() {
+            let name = ColumnName { relation: Some(relation.clone()), name: output.name.as_str().into() };
+            self.name_column(index, &name);
+        }
+    }
+
+    /// Calls a column so where it is made, if what makes it can be told.
+    fn name_column(&mut self, column: usize, name: &ColumnName) {
+        match &mut self.node {
+            HirNode::Get { .. } => {}
+            HirNode::Constant(_, names) | HirNode::GetCte(_, names) | HirNode::Union(_, names) => {
+                names.call_column(column, name);
+            }
+            HirNode::Filter(input, _) | HirNode::Distinct(input) | HirNode::TopK { input, .. } => {
+                input.name_column(column, name);
+            }
+            HirNode::Project(input, columns) => {
+                if let Some(column) = columns.get(column) {
+                    input.name_column(*column, name);
+                }
+            }
+            HirNode::Map(input, exprs) => match column.checked_sub(input.types.len()) {
+                None => input.name_column(column, name),
+                Some(mapped) => {
+                    if let Some(column) = exprs.get(mapped).and_then(plain) {
+                        input.name_column(column, name);
+                    }
+                }
+            },
+            HirNode::Join { left, right, .. } => match column.checked_sub(left.types.len()) {
+                None => left.name_column(column, name),
+                Some(column) => right.name_column(column, name),
+            },
+            HirNode::TableFunction { input, names, .. } => match column.checked_sub(input.types.len()) {
+                None => input.name_column(column, name),
+                Some(column) => names.call_column(column, name),
+            },
+            HirNode::Window { input, calls, .. } => match column.checked_sub(input.types.len()) {
+                None => input.name_column(column, name),
+                Some(call) => {
+                    if let Some(call) = calls.get_mut(call) {
+                        call.label.call(name);
+                    }
+                }
+            },
+            HirNode::Reduce { input, keys, aggregates, .. } => match column.checked_sub(keys.len()) {
+                None => {
+                    if let Some(column) = keys.get(column).and_then(plain) {
+                        input.name_column(column, name);
+                    }
+                }
+                Some(call) => {
+                    if let Some(call) = aggregates.get_mut(call) {
+                        call.label.call(name);
+                    }
+                }
+            },
+            HirNode::Except { left, .. } | HirNode::Intersect { left, .. } => left.name_column(column, name),
+            HirNode::Let { body, .. } | HirNode::LetRec { body, .. } => body.name_column(column, name),
+        }
+    }
+}
+
+/// What VALUES calls its columns.
+pub(super) fn value_names(count: usize) -> Names {
+    let names: Vec<String> = (1..=count).map(|number| format!("column{number}")).collect();
+    Names::bare(names.iter().map(String::as_str))
+}
+
+/// The column that an expression is.
+fn plain(expr: &HirExpr) -> Option<usize> {
+    match expr {
+        HirExpr::Column(HirColumn::Column { level: 0, index }) => Some(*index),
+        _ => None,
+    }
+}
