@@ -149,6 +149,9 @@ impl<C: PartialEq> Writer<'_, C> {
     }
 
     fn junction(&mut self, whole: &ScalarExpr<C>, args: &[ScalarExpr<C>], word: &str) {
+        if let [only] = args {
+            return self.expr(only, false);
+        }
         self.enclosed(|writer| {
             for (place, arg) in args.iter().enumerate() {
                 if place > 0 {

@@ -67,7 +67,7 @@ pub fn write(write: &WritePlan, catalog: &Catalog) -> String {
 /// The last rung, operator by operator.
 pub fn query_operators(query: &Query, catalog: &Catalog) -> Vec<Operator> {
     let mut text = Text::new(catalog);
-    text.query(query);
+    text.query(query, &query.columns);
     text.operators()
 }
 
@@ -82,7 +82,8 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
     let line = text.open();
     text.lines[line].relation = Some(text.relation_name(table));
     text.lines[line].phrase = Phrase::of(format!("{verb} {}", text.spelled(table)));
-    text.nested(|text| text.query(write.source()));
+    // What is stored has the table's names, not the source's.
+    text.nested(|text| text.query(write.source(), &[]));
     text.operators()
 }
 
@@ -224,11 +225,11 @@ impl<'a> Text<'a> {
         columns
     }
 
-    fn query(&mut self, query: &Query) {
+    fn query(&mut self, query: &Query, outputs: &[OutputColumn]) {
         for (number, locking) in &query.locking {
             let line = self.open();
             self.lines[line].phrase = Phrase::of(format!("First, as locked_rows({number})"));
-            self.nested(|text| text.query(locking));
+            self.nested(|text| text.query(locking, &locking.columns));
         }
         let finish = self.open();
         let locks: Vec<usize> = query.locks.iter().map(|_| self.nested(Self::open)).collect();
@@ -238,7 +239,7 @@ impl<'a> Text<'a> {
             let key = chosen(&columns, &[lock.key_column]);
             self.lines[line].phrase = Phrase::of(words).list(key.into_iter().map(Piece::Name));
         }
-        self.finish(finish, &query.finishing, &query.columns, columns);
+        self.finish(finish, &query.finishing, outputs, columns);
     }
 
     /// Order, limits and projection of rows with these columns.

@@ -6,11 +6,20 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// What a FROM item is called: one allocation an item, which tells two of one name apart.
+#[derive(PartialEq, Eq)]
+pub struct ItemName {
+    /// Its alias, or its own name.
+    pub name: String,
+    /// Where it stands among the statement's.
+    pub place: usize,
+}
+
 /// What a column is called.
 #[derive(Clone)]
 pub struct ColumnName {
-    /// The FROM item that it is of: one allocation a FROM item, which tells two of one name apart.
-    pub relation: Option<Arc<str>>,
+    /// The FROM item that it is of.
+    pub relation: Option<Arc<ItemName>>,
     /// Its own name.
     pub name: Arc<str>,
 }
@@ -18,7 +27,7 @@ pub struct ColumnName {
 /// What an operator's relation is called, and the columns that the operator makes, as far as the query says it.
 #[derive(Clone, Default)]
 pub struct Names {
-    relation: Option<Arc<str>>,
+    relation: Option<Arc<ItemName>>,
     columns: Option<Arc<[Option<ColumnName>]>>,
 }
 
@@ -27,11 +36,6 @@ pub struct Names {
 pub struct Label(Option<ColumnName>);
 
 impl Names {
-    /// Those of a FROM item whose columns have their own names.
-    pub fn of(relation: Arc<str>) -> Names {
-        Names { relation: Some(relation), columns: None }
-    }
-
     /// Columns of no FROM item.
     pub fn bare<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
         let columns = names.into_iter().map(|name| Some(ColumnName { relation: None, name: name.into() }));
@@ -39,12 +43,12 @@ impl Names {
     }
 
     /// The FROM item.
-    pub fn relation(&self) -> Option<&Arc<str>> {
+    pub fn relation(&self) -> Option<&Arc<ItemName>> {
         self.relation.as_ref()
     }
 
     /// Calls the relation so, unless it has a name.
-    pub fn call(&mut self, relation: &Arc<str>) {
+    pub fn call(&mut self, relation: &Arc<ItemName>) {
         self.relation.get_or_insert_with(|| relation.clone());
     }
 
@@ -119,16 +123,23 @@ impl fmt::Debug for Label {
 
 #[cfg(test)]
 mod tests {
-    use super::{ColumnName, Label, Names};
+    use super::{ColumnName, ItemName, Label, Names};
+    use std::sync::Arc;
+
+    fn item(name: &str) -> Arc<ItemName> {
+        Arc::new(ItemName { name: name.into(), place: 0 })
+    }
 
     fn qualified(relation: &str, name: &str) -> ColumnName {
-        ColumnName { relation: Some(relation.into()), name: name.into() }
+        ColumnName { relation: Some(item(relation)), name: name.into() }
     }
 
     #[test]
     fn names_tell_no_two_plans_apart() {
-        assert_eq!(Names::of("a".into()), Names::default());
-        assert_eq!(format!("{:?}", Names::of("a".into())), format!("{:?}", Names::default()));
+        let mut names = Names::bare(["a"]);
+        names.call(&item("f"));
+        assert_eq!(names, Names::default());
+        assert_eq!(format!("{names:?}"), format!("{:?}", Names::default()));
         let mut label = Label::default();
         label.call(&qualified("s", "total"));
         assert_eq!(label, Label::default());

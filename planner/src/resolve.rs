@@ -154,6 +154,8 @@ pub(crate) struct Resolver<'a> {
     /// CTEs in scope, innermost last.
     ctes: Vec<CteBinding>,
     next_cte: usize,
+    /// How many FROM items there have been.
+    next_item: usize,
     /// How deep expressions and queries nest.
     depth: usize,
     /// The first frame that belongs to the FROM clause at hand: LATERAL opens frames from here on.
@@ -197,6 +199,7 @@ impl<'a> Resolver<'a> {
             frames: Vec::new(),
             ctes: Vec::new(),
             next_cte: 0,
+            next_item: 0,
             depth: 0,
             lateral_floor: 0,
             with_row_keys: false,

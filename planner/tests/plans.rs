@@ -1,12 +1,12 @@
 //! Golden plans: SQL, and the rungs that planning it goes through. `UPDATE_GOLDEN=1` rewrites the files.
 //!
-//! A file is a series of cases: a line `-- rungs` (any of hir, mir, optimized, plan), the statement, a line
-//! `----`, the expected text, an empty line.
+//! A file is a series of cases: a line `-- rungs` (any of hir, mir, optimized, plan; view: how a view by key is read), the
+//! statement, a line `----`, the expected text, an empty line.
 
 #[path = "support/catalog.rs"]
 mod catalog;
 
-use planner::lower::{lower_query, plan_query};
+use planner::lower::{lower_query, plan_query, plan_write};
 use planner::resolve::{Resolved, SessionInfo, resolve};
 use planner::{explain, parse, transform};
 use repr::RelationId;
@@ -16,9 +16,13 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
     let catalog = catalog::catalog();
     let parsed = parse::parse(sql)?;
     let (resolved, _) = resolve(&parsed[0], &catalog, &SessionInfo::default(), &[])?;
-    let Resolved::Query(hir) = resolved else { panic!("the golden files hold queries only: {sql}") };
     // Tags and shelves are impersonal: their keys stand in order.
     let forms = |relation: RelationId| [3, 7].map(catalog::table_id).contains(&relation);
+    let hir = match resolved {
+        Resolved::Query(hir) => hir,
+        Resolved::Write(write) => return Ok(explain::write(&plan_write(&write, &catalog, &forms)?, &catalog)),
+        _ => panic!("the golden files hold queries and writes only: {sql}"),
+    };
     let mut out = String::new();
     for rung in wanted.split_whitespace() {
         match rung {
@@ -28,6 +32,17 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
                 out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog)
             }
             "plan" => out += &explain::plan(&plan_query(&hir, &catalog, &forms)?, &catalog),
+            "view" => match planner::plan_lifted(&parsed[0], &catalog, &[])? {
+                Some(Ok(lifted)) => {
+                    let read = explain::view_read(&lifted, &hir.columns, "v", &catalog);
+                    for operator in read.operators {
+                        let _ = writeln!(out, "{}{}", "  ".repeat(operator.depth), operator.text);
+                    }
+                    let _ = writeln!(out, "keyed by ({})", read.keys.join(", "));
+                }
+                Some(Err(reason)) => _ = writeln!(out, "no view: {reason}"),
+                None => panic!("no query: {sql}"),
+            },
             other => panic!("no such rung: {other}"),
         }
     }
@@ -65,6 +80,11 @@ fn joins() {
 #[test]
 fn subqueries() {
     check("subqueries.golden");
+}
+
+#[test]
+fn names() {
+    check("names.golden");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 use super::voice::output_name;
 use crate::catalog::Catalog;
 use crate::mir::expr::{try_replace, try_replace_aggregate, try_replace_window};
-use crate::names::{ColumnName, Names};
+use crate::names::{ColumnName, ItemName, Names};
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
 use crate::system;
 use repr::{ColumnType, Datum, RelationId, ScalarType};
@@ -60,6 +60,8 @@ pub(super) enum Made {
     Subquery { word: &'static str, condition: Option<Shown> },
     /// One of a UNION's branches, or another.
     Either,
+    /// Known while planning.
+    Known,
 }
 
 /// What a computed column is called.
@@ -71,7 +73,6 @@ pub(super) struct Called {
     pub(super) must: Option<String>,
     /// By everyone, once all names are known: of which FROM item, if that is said, and its own name.
     pub(super) name: Option<(Option<String>, String)>,
-
 }
 
 impl PartialEq for Leaf {
@@ -140,7 +141,7 @@ struct Item {
 }
 
 enum ItemKey {
-    Named(Arc<str>),
+    Named(Arc<ItemName>),
     Table(RelationId),
 }
 
@@ -168,10 +169,10 @@ impl<'a> Columns<'a> {
         Columns { catalog, items: Vec::new(), columns: Vec::new(), computed: Vec::new() }
     }
 
-    fn item(&mut self, name: &Arc<str>, is_read: bool) -> usize {
+    fn item(&mut self, name: &Arc<ItemName>, is_read: bool) -> usize {
         let same = |item: &Item| matches!(&item.key, ItemKey::Named(known) if Arc::ptr_eq(known, name));
         let place = self.items.iter().position(same).unwrap_or_else(|| {
-            let (key, name) = (ItemKey::Named(name.clone()), name.to_string());
+            let (key, name) = (ItemKey::Named(name.clone()), name.name.clone());
             self.items.push(Item { key, name, is_read: false });
             self.items.len() - 1
         });
@@ -259,7 +260,11 @@ impl<'a> Columns<'a> {
             .enumerate()
             .map(|(index, scalar)| match names.column(index) {
                 Some(name) => self.named(name, scalar),
-                None => self.column(None, &format!("column{}", index + 1), scalar),
+                None => {
+                    let leaf = self.made(Made::Known, scalar);
+                    leaf.must(&format!("column{}", index + 1));
+                    leaf
+                }
             })
             .collect()
     }
@@ -270,7 +275,7 @@ impl<'a> Columns<'a> {
             Made::Aggregate(call) => call.args.iter().chain(&call.filter).map(weight).fold(1, usize::saturating_add),
             Made::Window { call, .. } => call.args.iter().chain(&call.filter).map(weight).fold(1, usize::saturating_add),
             Made::Function { args, .. } => args.iter().map(weight).fold(1, usize::saturating_add),
-            Made::Subquery { .. } | Made::Either => 1,
+            Made::Subquery { .. } | Made::Either | Made::Known => 1,
         };
         let computed = Rc::new(Computed { made, scalar, weight, called: RefCell::default() });
         self.computed.push(computed.clone());
@@ -418,10 +423,15 @@ impl<'a> Columns<'a> {
 
     /// Which FROM items are told from one another, by which names, and whether they must be.
     pub(super) fn finish(&self) -> (Vec<String>, bool) {
-        let mut items: Vec<String> = Vec::with_capacity(self.items.len());
-        for item in &self.items {
-            let name = free(&item.name, |name| items.iter().any(|other| other == name));
-            items.push(name);
+        // Of two of one name the one that stands first in the statement has it.
+        let mut order: Vec<usize> = (0..self.items.len()).collect();
+        order.sort_by_key(|item| match &self.items[*item].key {
+            ItemKey::Named(name) => name.place,
+            ItemKey::Table(_) => 0,
+        });
+        let mut items = vec![String::new(); self.items.len()];
+        for item in order {
+            items[item] = free(&self.items[item].name, |name| items.iter().any(|other| other == name));
         }
         let qualified = self.items.iter().filter(|item| item.is_read).count() > 1;
         let full = |item: Option<usize>, name: &str| match item.filter(|_| qualified) {
@@ -506,9 +516,12 @@ fn null_of_nulls(shown: &Shown) -> bool {
         ScalarExpr::Column(Leaf::Column(_)) => true,
         ScalarExpr::Column(Leaf::Computed(computed)) => match &computed.made {
             Made::Scalar(shown) => null_of_nulls(shown),
-            Made::Aggregate(_) | Made::Window { .. } | Made::Function { .. } | Made::Subquery { .. } | Made::Either => {
-                true
-            }
+            Made::Aggregate(_)
+            | Made::Window { .. }
+            | Made::Function { .. }
+            | Made::Subquery { .. }
+            | Made::Either
+            | Made::Known => true,
         },
         ScalarExpr::Literal(datum, _) => matches!(datum, Datum::Null),
         ScalarExpr::Call { function, args, .. } => function.strict && args.iter().any(null_of_nulls),

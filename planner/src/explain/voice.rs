@@ -130,7 +130,7 @@ impl Voice {
                 Some(computed) => {
                     let definition = self.definition(&computed.made);
                     match (&computed.made, &computed.called.borrow().name) {
-                        (Made::Either, Some((item, name))) => spelled(item.as_deref(), name),
+                        (Made::Either | Made::Known, Some((item, name))) => spelled(item.as_deref(), name),
                         (_, Some((_, name))) => format!("{definition} AS {}", quote_identifier(name)),
                         (_, None) => definition,
                     }
@@ -237,7 +237,7 @@ impl Voice {
             Made::Function { function, args } => format!("{}({})", quote_identifier(function.name), self.exprs(args)),
             Made::Subquery { word, condition: None } => format!("{word}(subquery)"),
             Made::Subquery { word, condition: Some(condition) } => format!("{word}(subquery: {})", self.expr(condition)),
-            Made::Either => String::new(),
+            Made::Either | Made::Known => String::new(),
         }
     }
 
@@ -359,7 +359,7 @@ pub(super) fn output_name(made: &Made) -> Option<String> {
             WindowKind::Aggregate(aggregate) => aggregate.name.to_owned(),
         }),
         Made::Function { function, .. } => Some(function.name.to_owned()),
-        Made::Subquery { .. } | Made::Either => None,
+        Made::Subquery { .. } | Made::Either | Made::Known => None,
     }
 }
 

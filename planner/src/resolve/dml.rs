@@ -106,7 +106,7 @@ impl Resolver<'_> {
     }
 
     /// The rows of an UPDATE's or DELETE's target: physical columns, then the row key.
-    pub(super) fn target_item(&self, table: &Table, alias: &str) -> FromItem {
+    pub(super) fn target_item(&mut self, table: &Table, alias: &str) -> FromItem {
         let mut binding = self.table_binding(table, alias, 0);
         binding.row_keys = vec![(table.id, table.columns.len())];
         let primary_key = table.primary_key_columns().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Resolver<'_> {
             .enumerate()
             .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
             .collect();
-        FromItem::single(Hir::get(table.id, types, true), binding)
+        self.from_item(Hir::get(table.id, types, true), binding)
     }
 
     /// An expression of the catalog over a table's row. Its text is not the statement's: no positions.

@@ -32,7 +32,7 @@ impl FromItem {
     /// One relation under one name.
     pub(super) fn single(hir: Hir, binding: Binding) -> Self {
         let columns = binding.columns.clone();
-        FromItem { hir: hir.named(&binding), tables: vec![binding], columns }
+        FromItem { hir, tables: vec![binding], columns }
     }
 
     /// The row as a frame that shows all names.
@@ -318,7 +318,7 @@ impl Resolver<'_> {
                 };
                 let resolve = |resolver: &mut Self| resolver.derived(subquery, &fold(&alias.name));
                 let FromItem { hir, mut tables, .. } = if *lateral { self.lateral(resolve) } else { resolve(self) }?;
-                Ok(FromItem::single(hir, aliased(tables.swap_remove(0), Some(alias))?))
+                Ok(self.from_item(hir, aliased(tables.swap_remove(0), Some(alias))?))
             }
             TableFactor::Function { name, args, with_ordinality, alias, .. } => {
                 let written: Vec<&FunctionArg> = args.iter().collect();
@@ -334,7 +334,7 @@ impl Resolver<'_> {
                     Some(alias) => {
                         let row_keys = item.tables.into_iter().flat_map(|table| table.row_keys).collect();
                         let binding = Binding { row_keys, ..Binding::of("", item.columns) };
-                        Ok(FromItem::single(item.hir, aliased(binding, Some(alias))?))
+                        Ok(self.from_item(item.hir, aliased(binding, Some(alias))?))
                     }
                 }
             }
@@ -359,16 +359,16 @@ impl Resolver<'_> {
                 let columns = view_columns(&view, &hir.types);
                 let binding =
                     Binding { schema: Some("public"), relation: Some(view.id), ..Binding::of(&view.name, columns) };
-                Ok(FromItem::single(hir, aliased(binding, alias)?))
+                Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             Relation::Cte(index) => {
                 let (hir, binding) = self.cte_reference(index)?;
-                Ok(FromItem::single(hir, aliased(binding, alias)?))
+                Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             Relation::Sequence(sequence) => {
                 let (hir, columns) = self.sequence_row(&sequence)?;
                 let binding = Binding { schema: Some("public"), ..Binding::of(&sequence.name, columns) };
-                Ok(FromItem::single(hir, aliased(binding, alias)?))
+                Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             Relation::Stored { id, schema, name, columns, types, is_system } => {
                 let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
@@ -383,7 +383,7 @@ impl Resolver<'_> {
                 let hir = Hir::get(id, types, with_key);
                 let renamed = alias.is_some_and(|alias| !alias.columns.is_empty());
                 let hir = if renamed { hir.with_column_names(&binding) } else { hir };
-                Ok(FromItem::single(hir, binding))
+                Ok(self.from_item(hir, binding))
             }
         }
     }

@@ -57,7 +57,7 @@ impl Resolver<'_> {
             })
             .collect();
         let binding = Binding { is_scalar, ..Binding::of(function, columns) };
-        Ok(FromItem::single(hir, aliased(binding, alias)?))
+        Ok(self.from_item(hir, aliased(binding, alias)?))
     }
 
     /// A sequence as a relation.
@@ -237,6 +237,6 @@ impl Resolver<'_> {
         let (input, names) = (Box::new(Hir::unit()), Names::default());
         let hir = Hir { node: HirNode::TableFunction { input, functions: calls, ordinality, names }, types };
         let binding = Binding::of("unnest", columns);
-        Ok(FromItem::single(hir, aliased(binding, alias)?))
+        Ok(self.from_item(hir, aliased(binding, alias)?))
     }
 }

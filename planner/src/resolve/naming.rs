@@ -3,25 +3,36 @@
 //!
 //! What an expression computes has no operator of its own to keep a name; EXPLAIN shows the expression.
 
+use super::Resolver;
+use super::from::FromItem;
 use super::scope::Binding;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, OutputColumn};
-use crate::names::{ColumnName, Names};
+use crate::names::{ColumnName, ItemName, Names};
 use std::sync::Arc;
 
+impl Resolver<'_> {
+    /// One relation under one name.
+    pub(super) fn from_item(&mut self, hir: Hir, item: Binding) -> FromItem {
+        let relation = self.item_name(&item.name);
+        FromItem::single(hir.named(&item, &relation), item)
+    }
+
+    /// The name of the next FROM item.
+    pub(super) fn item_name(&mut self, name: &str) -> Arc<ItemName> {
+        self.next_item += 1;
+        Arc::new(ItemName { name: name.to_owned(), place: self.next_item })
+    }
+}
+
 impl Hir {
-    /// The rows of a FROM item.
-    pub(super) fn named(mut self, item: &Binding) -> Hir {
-        if item.name.is_empty() {
-            return self;
-        }
-        let relation: Arc<str> = item.name.as_str().into();
+    fn named(mut self, item: &Binding, relation: &Arc<ItemName>) -> Hir {
         match &mut self.node {
             HirNode::Get { names, .. } => {
-                names.call(&relation);
+                names.call(relation);
                 return self;
             }
             HirNode::GetCte(_, names) | HirNode::TableFunction { names, .. } | HirNode::Constant(_, names) => {
-                names.call(&relation);
+                names.call(relation);
             }
             HirNode::Map(..)
             | HirNode::Filter(..)
@@ -47,10 +58,8 @@ impl Hir {
     /// A table under names of its columns that the query gives.
     pub(super) fn with_column_names(mut self, item: &Binding) -> Hir {
         if let HirNode::Get { names, .. } = &mut self.node {
-            let relation: Arc<str> = item.name.as_str().into();
-            names.call(&relation);
             for column in &item.columns {
-                let name = ColumnName { relation: Some(relation.clone()), name: column.name.as_str().into() };
+                let name = ColumnName { relation: None, name: column.name.as_str().into() };
                 names.call_column(column.index, &name);
             }
         }
@@ -58,8 +67,7 @@ impl Hir {
     }
 
     /// The rows of a WITH query.
-    pub(super) fn named_outputs(&mut self, relation: &str, outputs: &[OutputColumn]) {
-        let relation: Arc<str> = relation.into();
+    pub(super) fn named_outputs(&mut self, relation: &Arc<ItemName>, outputs: &[OutputColumn]) {
         for (index, output) in outputs.iter().enumerate() {
             let name = ColumnName { relation: Some(relation.clone()), name: output.name.as_str().into() };
             self.name_column(index, &name);

@@ -302,11 +302,13 @@ impl Resolver<'_> {
             let session = SessionInfo { views: resolver.session.views, ..SessionInfo::default() };
             let mut inner = Resolver::new(resolver.catalog, &session, "", &[]);
             inner.next_cte = resolver.next_cte;
+            inner.next_item = resolver.next_item;
             inner.depth = resolver.depth;
             inner.view_depth = resolver.view_depth + 1;
             inner.views_expanded = resolver.views_expanded;
             let (hir, _) = inner.subquery(&query, Limits::Ordered)?;
             resolver.next_cte = inner.next_cte;
+            resolver.next_item = inner.next_item;
             resolver.views_expanded = inner.views_expanded;
             resolver.maintained.append(&mut inner.maintained);
             Ok(hir)
