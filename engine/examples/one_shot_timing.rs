@@ -17,7 +17,13 @@ use std::time::Instant;
 const ROWS: i32 = 1_000_000;
 
 fn get(relation: u32, access: Access) -> Plan {
-    Plan::Get { relation: RelationId(relation), access, with_key: false, names: Names::default(), mfp: Mfp::identity(3) }
+    Plan::Get {
+        relation: RelationId(relation),
+        access,
+        with_key: false,
+        names: Names::default(),
+        mfp: Mfp::identity(3),
+    }
 }
 
 fn by_param(lookup: Lookup) -> Access {

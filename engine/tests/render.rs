@@ -73,7 +73,13 @@ fn by_dataflow(plan: &Plan, memory: &Arc<Memory>) -> Result<Vec<Vec<Datum>>, Sql
 }
 
 fn scan(relation: u32) -> Plan {
-    Plan::Get { relation: RelationId(relation), access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) }
+    Plan::Get {
+        relation: RelationId(relation),
+        access: Access::Scan,
+        with_key: false,
+        names: Names::default(),
+        mfp: Mfp::identity(3),
+    }
 }
 
 fn constant(rows: &[&[i32]]) -> Plan {
@@ -181,7 +187,11 @@ fn finishing_orders_limits_and_projects() {
 fn groups_are_equal_by_sql_equality() {
     let numeric = |unscaled: i64, scale| Datum::Numeric(Numeric::Finite { unscaled: unscaled.into(), scale });
     let rows = [numeric(10, 1), numeric(100, 2), numeric(1, 0), numeric(2, 0), Datum::Null, Datum::Null];
-    let rows = || Plan::Constant { rows: rows.iter().map(|value| Row::pack([value])).collect(), arity: 1, names: Names::default() };
+    let rows = || Plan::Constant {
+        rows: rows.iter().map(|value| Row::pack([value])).collect(),
+        arity: 1,
+        names: Names::default(),
+    };
     let memory = Memory::new(Vec::new());
     let reduce =
         |aggregates| Plan::Reduce { input: Box::new(rows()), keys: vec![column(0)], aggregates, scalar: false };

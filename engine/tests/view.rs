@@ -128,7 +128,13 @@ fn make_followable(plan: &mut Plan, catalog: &Catalog, recursing: bool) {
         && pipelines(plan, catalog).is_none()
         && let Plan::LookupJoin { input, relation, lookup, key, kind, mfp, .. } = plan
     {
-        let right = Plan::Get { relation: *relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(WIDTH) };
+        let right = Plan::Get {
+            relation: *relation,
+            access: Access::Scan,
+            with_key: false,
+            names: Names::default(),
+            mfp: Mfp::identity(WIDTH),
+        };
         *plan = Plan::Join {
             left: input.clone(),
             right: Box::new(right),
@@ -357,7 +363,13 @@ fn the_changes_of_each_group_add_up_to_the_rows() {
 
 #[test]
 fn a_row_that_fails_is_counted_until_it_goes() {
-    let scan = Plan::Get { relation: RelationId(1), access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(WIDTH) };
+    let scan = Plan::Get {
+        relation: RelationId(1),
+        access: Access::Scan,
+        with_key: false,
+        names: Names::default(),
+        mfp: Mfp::identity(WIDTH),
+    };
     let mut mfp = filter(WIDTH, call(&LESS, column(0), literal(9)));
     mfp.map.push(call(&DIVIDE, literal(12), column(1)));
     mfp.project = vec![0, WIDTH];

@@ -162,16 +162,7 @@ fn lift_relation(
     // Plans have no statistics or clocks in them: equal text is an equal view.
     let identity = format!("{:?} by {:?}, {key:?}", optimized.relation, optimized.finishing);
     let view = physical::maintained(optimized, catalog)?;
-    Ok(Ok(Lifted {
-        view,
-        identity,
-        key,
-        asked: lifting.asked,
-        finishing: outer,
-        reads: read,
-        absent,
-        distinct,
-    }))
+    Ok(Ok(Lifted { view, identity, key, asked: lifting.asked, finishing: outer, reads: read, absent, distinct }))
 }
 
 /// The columns that a view holds: those that are shown and, behind them, of those that were lifted the ones that are not
@@ -197,7 +188,8 @@ fn kept(relation: &Mir, own: Vec<usize>, arity: usize, distinct: bool) -> (Vec<u
 fn over_no_rows(mir: &Mir) -> Option<Mir> {
     match mir {
         Mir::Reduce { input, keys, aggregates, scalar: true } if keys.is_empty() && !has_scalar_group(input) => {
-            let input = Box::new(Mir::Constant { rows: Vec::new(), types: input.types().into(), names: Names::default() });
+            let input =
+                Box::new(Mir::Constant { rows: Vec::new(), types: input.types().into(), names: Names::default() });
             Some(Mir::Reduce { input, keys: Vec::new(), aggregates: aggregates.clone(), scalar: true })
         }
         Mir::Map { input, exprs } => Some(over_no_rows(input)?.map(exprs.clone())),

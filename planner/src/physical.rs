@@ -142,9 +142,7 @@ impl Planner<'_> {
                 let rows = rows.iter().map(Row::pack).collect();
                 Plan::Constant { rows, arity: types.len(), names: names.clone() }
             }
-            Mir::GetLocal { id, types, names } => {
-                Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() }
-            }
+            Mir::GetLocal { id, types, names } => Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() },
             Mir::TableFunction { input, functions, ordinality, names } => Plan::TableFunction {
                 input: Box::new(self.plan(input)?),
                 functions: functions

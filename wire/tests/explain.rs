@@ -94,13 +94,8 @@ fn fits(expected: &str, shown: &str) -> bool {
 
 fn fits_line(pattern: &str, line: &str) -> bool {
     let Some(at) = pattern.find(['#', '…']) else { return pattern == line };
-    // Columns are written as `#0`.
-    let number = pattern[at..].starts_with('#') && !pattern[at + 1..].starts_with(|next: char| next.is_ascii_digit());
     let Some(rest) = line.strip_prefix(&pattern[..at]) else { return false };
-    if pattern[at..].starts_with('#') && !number {
-        return rest.strip_prefix('#').is_some_and(|rest| fits_line(&pattern[at + 1..], rest));
-    }
-    if number {
+    if pattern[at..].starts_with('#') {
         let digits = |text: &str| text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
         let whole = digits(rest);
         let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);

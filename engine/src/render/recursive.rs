@@ -156,7 +156,9 @@ fn adds(step: &Plan, id: LocalId) -> bool {
             MatchKind::Left | MatchKind::Semi | MatchKind::Anti => adds(left, id) && !mentions(right, id),
         },
         // A branch without the local would come again each round.
-        Plan::Union(inputs, _) => !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && adds(input, id)),
+        Plan::Union(inputs, _) => {
+            !mentions(step, id) || inputs.iter().all(|input| mentions(input, id) && adds(input, id))
+        }
         Plan::Let { value, body, .. } => !mentions(value, id) && adds(body, id),
         Plan::Reduce { .. }
         | Plan::TopK { .. }

@@ -207,7 +207,8 @@ fn join(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -
 fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>) -> (Plan, usize) {
     // Columns of scans only: SUM and the others are over integers.
     let relation = RelationId(1 + random.below(3) as u32);
-    let table = Plan::Get { relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) };
+    let table =
+        Plan::Get { relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) };
     let (other, _) = plan(random, depth - 1, locals);
     let other_width = engine::render::arity(&other);
     let input = Plan::Join {

@@ -54,10 +54,20 @@ pub(super) struct Computed {
 pub(super) enum Made {
     Scalar(Shown),
     Aggregate(AggregateCall<Leaf>),
-    Window { call: WindowCall<Leaf>, partition: Vec<Leaf>, order: Vec<(Leaf, Order)> },
-    Function { function: &'static TableFunction, args: Vec<Shown> },
+    Window {
+        call: WindowCall<Leaf>,
+        partition: Vec<Leaf>,
+        order: Vec<(Leaf, Order)>,
+    },
+    Function {
+        function: &'static TableFunction,
+        args: Vec<Shown>,
+    },
     /// A subquery of the first rung: `EXISTS`, `ANY` with its comparison, and so on.
-    Subquery { word: &'static str, condition: Option<Shown> },
+    Subquery {
+        word: &'static str,
+        condition: Option<Shown>,
+    },
     /// One of a UNION's branches, or another.
     Either,
     /// Known while planning.
@@ -245,8 +255,7 @@ impl<'a> Columns<'a> {
             columns.push(match names.column(index) {
                 None => leaf.clone(),
                 Some(name) => {
-                    let item = name.relation.as_ref().map(|relation| self.item(relation, true));
-                    leaf.wish(item, &name.name);
+                    leaf.wish(None, &name.name);
                     self.named(name, leaf.scalar())
                 }
             });
@@ -273,7 +282,9 @@ impl<'a> Columns<'a> {
         let weight = match &made {
             Made::Scalar(expr) => weight(expr),
             Made::Aggregate(call) => call.args.iter().chain(&call.filter).map(weight).fold(1, usize::saturating_add),
-            Made::Window { call, .. } => call.args.iter().chain(&call.filter).map(weight).fold(1, usize::saturating_add),
+            Made::Window { call, .. } => {
+                call.args.iter().chain(&call.filter).map(weight).fold(1, usize::saturating_add)
+            }
             Made::Function { args, .. } => args.iter().map(weight).fold(1, usize::saturating_add),
             Made::Subquery { .. } | Made::Either | Made::Known => 1,
         };

@@ -166,8 +166,7 @@ impl Text<'_> {
         order: &[Order],
     ) -> Phrase {
         let (partition, order) = (chosen(columns, partition), ordered(columns, order));
-        let calls: Vec<Leaf> =
-            calls.into_iter().map(|call| self.columns.window(call, &partition, &order)).collect();
+        let calls: Vec<Leaf> = calls.into_iter().map(|call| self.columns.window(call, &partition, &order)).collect();
         let phrase = Phrase::of("Window ").list(calls.iter().cloned().map(Piece::Call));
         columns.extend(calls);
         phrase.text(" by ").columns(&partition).text(" order (").order(&order).text(")")

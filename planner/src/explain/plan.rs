@@ -157,9 +157,9 @@ impl Text<'_> {
         phrase.0.extend((!within.is_empty()).then_some(Piece::Within(within)));
         if !all {
             let computes = output.iter().any(|(_, is_made)| *is_made);
-            let pieces = output.iter().map(|(leaf, is_made)| {
-                if *is_made { Piece::Made(leaf.clone()) } else { Piece::Name(leaf.clone()) }
-            });
+            let pieces = output
+                .iter()
+                .map(|(leaf, is_made)| if *is_made { Piece::Made(leaf.clone()) } else { Piece::Name(leaf.clone()) });
             phrase = phrase.text(if computes { " compute " } else { " keep " }).made(pieces);
         }
         (phrase, output.into_iter().map(|(leaf, _)| leaf).collect())
@@ -191,8 +191,7 @@ impl Text<'_> {
                     let sign = if *is_inclusive { inclusive } else { strict };
                     Some((indexed.get(prefix.len())?.clone(), sign, over(value, &[])))
                 };
-                let bounds: Vec<_> =
-                    bound(lower, [">", ">="]).into_iter().chain(bound(upper, ["<", "<="])).collect();
+                let bounds: Vec<_> = bound(lower, [">", ">="]).into_iter().chain(bound(upper, ["<", "<="])).collect();
                 if !equal.is_empty() || !bounds.is_empty() {
                     phrase = phrase.text(" ").piece(Piece::Equal(equal, bounds));
                 }

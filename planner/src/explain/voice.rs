@@ -206,7 +206,8 @@ impl Voice {
                 }
             });
         }
-        let bound = |(leaf, sign, value): &(Leaf, &str, Shown)| format!("({} {sign} {})", self.column(leaf), self.expr(value));
+        let bound =
+            |(leaf, sign, value): &(Leaf, &str, Shown)| format!("({} {sign} {})", self.column(leaf), self.expr(value));
         conditions.extend(bounds.iter().map(bound));
         self.all(conditions)
     }
@@ -236,7 +237,9 @@ impl Voice {
             Made::Window { call, partition, order } => self.window(call, partition, order),
             Made::Function { function, args } => format!("{}({})", quote_identifier(function.name), self.exprs(args)),
             Made::Subquery { word, condition: None } => format!("{word}(subquery)"),
-            Made::Subquery { word, condition: Some(condition) } => format!("{word}(subquery: {})", self.expr(condition)),
+            Made::Subquery { word, condition: Some(condition) } => {
+                format!("{word}(subquery: {})", self.expr(condition))
+            }
             Made::Either | Made::Known => String::new(),
         }
     }
@@ -259,7 +262,8 @@ impl Voice {
             let direct = &call.args[..call.args.len().saturating_sub(1)];
             return format!("{name}({}) WITHIN GROUP (ORDER BY {}){filter}", self.exprs(direct), order.join(", "));
         }
-        let args = if call.args.is_empty() && call.function.name == "count" { "*".to_owned() } else { self.exprs(&call.args) };
+        let args =
+            if call.args.is_empty() && call.function.name == "count" { "*".to_owned() } else { self.exprs(&call.args) };
         let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
         format!("{name}({distinct}{args}{order}){filter}")
     }
@@ -337,7 +341,9 @@ fn spelled(item: Option<&str>, name: &str) -> String {
 pub(super) fn output_name(made: &Made) -> Option<String> {
     match made {
         Made::Scalar(shown) => match shown {
-            ScalarExpr::Call { function, .. } => Some(function.written.map_or(function.name, |(_, own)| own.name).to_owned()),
+            ScalarExpr::Call { function, .. } => {
+                Some(function.written.map_or(function.name, |(_, own)| own.name).to_owned())
+            }
             ScalarExpr::Coalesce(..) => Some("coalesce".to_owned()),
             ScalarExpr::Case { .. } => Some("case".to_owned()),
             ScalarExpr::Array(..) => Some("array".to_owned()),

@@ -2,7 +2,7 @@
 
 use super::{AbsentKeys, KeyValues, mentions_parameter};
 use crate::mir::{Mir, expr};
-use crate::names::Names;
+use crate::names::{ColumnName, Names};
 use crate::plan::MatchKind;
 use crate::scalar::{ScalarExpr, Volatility};
 use crate::transform::shape;
@@ -200,6 +200,8 @@ impl Lifting {
                 places.iter().map(of_place).chain([KeyValues::One(number.clone())]).collect()
             }));
         }
+        let mut names = names;
+        names.call_column(arity + columns.len(), &ColumnName { relation: None, name: "branch".into() });
         self.alternatives(columns.len() + 1, all);
         Mir::Union(numbered, names)
     }

@@ -282,11 +282,10 @@ impl Calls {
                     HirExpr::Record(items, ScalarType::Record(fields.into()))
                 });
             }
-            relation =
-{
-                    let (input, names) = (Box::new(relation), Names::default());
-                    Hir { node: HirNode::TableFunction { input, functions, ordinality: false, names }, types }
-                };
+            relation = {
+                let (input, names) = (Box::new(relation), Names::default());
+                Hir { node: HirNode::TableFunction { input, functions, ordinality: false, names }, types }
+            };
         }
     }
 }

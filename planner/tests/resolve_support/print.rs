@@ -114,7 +114,9 @@ pub fn hir(hir: &Hir, depth: usize, out: &mut String) {
                 rows.iter().map(|row| format!("({})", row.iter().map(datum).collect::<Vec<_>>().join(", "))).collect();
             format!("constant {}", rows.join(" "))
         }
-        HirNode::Get { relation, with_key, .. } => format!("get {relation}{}", if *with_key { " with key" } else { "" }),
+        HirNode::Get { relation, with_key, .. } => {
+            format!("get {relation}{}", if *with_key { " with key" } else { "" })
+        }
         HirNode::GetCte(id, _) => format!("get cte {}", id.0),
         HirNode::Map(input, exprs) => {
             inputs.push(input);
