@@ -117,7 +117,7 @@ class Check:
             found = plan("SELECT * FROM votes WHERE person = 1 AND comment IS NULL AND post = 3")
             self.tally.that("using index votes_all" in found, "an index with a NULL in its key", found)
             found = plan("SELECT * FROM votes WHERE person = 1 AND comment IS NULL AND post IN (1, 2, 3)")
-            self.tally.that("votes_all, 3 keys" in found, "several keys with a NULL", found)
+            self.tally.that("using index votes_all" in found and "post IN (1, 2, 3)" in found, "several keys with a NULL", found)
             found = plan("SELECT * FROM votes WHERE comment IS NULL AND word IS NULL")
             self.tally.that("Scan" in found, "nothing but NULLs stands in no index", found)
 

@@ -296,7 +296,7 @@ impl<'a> Text<'a> {
         index.map_or_else(|| format!("index {id}"), |index| format!("index {}", name(index)))
     }
 
-    fn voice(&self) -> Voice {
+    fn voice(&self) -> Voice<'a> {
         Voice::new(&self.columns, self.catalog)
     }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 pub struct ItemName {
     /// Its alias, or its own name.
     pub name: String,
-    /// Where it stands among the statement's.
-    pub place: usize,
+    /// Where it stands: how deep within queries, and which of all it is. None for a WITH query itself, whose uses have
+    /// names of their own.
+    pub place: Option<(usize, usize)>,
 }
 
 /// What a column is called.
@@ -28,7 +29,7 @@ pub struct ColumnName {
 #[derive(Clone, Default)]
 pub struct Names {
     relation: Option<Arc<ItemName>>,
-    columns: Option<Arc<[Option<ColumnName>]>>,
+    columns: Option<Arc<Vec<Option<ColumnName>>>>,
 }
 
 /// What one computed column is called, if the query says it.
@@ -39,7 +40,7 @@ impl Names {
     /// Columns of no FROM item.
     pub fn bare<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
         let columns = names.into_iter().map(|name| Some(ColumnName { relation: None, name: name.into() }));
-        Names { relation: None, columns: Some(columns.collect()) }
+        Names { relation: None, columns: Some(Arc::new(columns.collect())) }
     }
 
     /// The FROM item.
@@ -62,22 +63,21 @@ impl Names {
         if self.column(index).is_some_and(|known| known.relation.is_some()) {
             return;
         }
-        let mut columns = self.columns.as_ref().map_or_else(Vec::new, |columns| columns.to_vec());
+        let columns = Arc::make_mut(self.columns.get_or_insert_default());
         columns.resize(columns.len().max(index + 1), None);
         columns[index] = Some(name.clone());
-        self.columns = Some(columns.into());
     }
 
     /// Those of just these columns.
     pub fn kept(&self, columns: &[usize]) -> Names {
-        let kept = self.columns.is_some().then(|| columns.iter().map(|column| self.column(*column).cloned()).collect());
-        Names { relation: self.relation.clone(), columns: kept }
+        let kept = || Arc::new(columns.iter().map(|column| self.column(*column).cloned()).collect());
+        Names { relation: self.relation.clone(), columns: self.columns.is_some().then(kept) }
     }
 
     /// The same behind so many columns that have none.
     pub fn behind(&self, count: usize) -> Names {
-        let shifted = |columns: &Arc<[Option<ColumnName>]>| {
-            std::iter::repeat_n(None, count).chain(columns.iter().cloned()).collect::<Arc<[_]>>()
+        let shifted = |columns: &Arc<Vec<Option<ColumnName>>>| {
+            Arc::new(std::iter::repeat_n(None, count).chain(columns.iter().cloned()).collect())
         };
         Names { relation: self.relation.clone(), columns: self.columns.as_ref().map(shifted) }
     }
@@ -127,7 +127,7 @@ mod tests {
     use std::sync::Arc;
 
     fn item(name: &str) -> Arc<ItemName> {
-        Arc::new(ItemName { name: name.into(), place: 0 })
+        Arc::new(ItemName { name: name.into(), place: None })
     }
 
     fn qualified(relation: &str, name: &str) -> ColumnName {

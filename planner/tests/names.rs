@@ -18,7 +18,7 @@ const WORDS: &str = "query finish filter get map project join inner left right f
     recursive union all except intersect distinct window order limit offset output compute keep where lookup lookupjoin
     range orderedscan scan read let letrec using primary index backwards each constant rows columns reduce topk atmostone
     negate threshold tablefunction ordinality semi anti subquery desc nulls first last in any if is pairs then lock for
-    update view and or as same found computed branch column ctid true false exists null
+    update view v and or as same found computed branch column ctid true false exists null
     coalesce count row_number rank sum min max avg array_agg unnest string_agg generate_series numeric integer bigint
     smallint text boolean character varying double precision bpchar date timestamp time zone interval without";
 

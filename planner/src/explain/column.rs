@@ -186,7 +186,7 @@ impl<'a> Columns<'a> {
             self.items.push(Item { key, name, is_read: false });
             self.items.len() - 1
         });
-        self.items[place].is_read |= is_read;
+        self.items[place].is_read |= is_read && name.place.is_some();
         place
     }
 
@@ -434,15 +434,17 @@ impl<'a> Columns<'a> {
 
     /// Which FROM items are told from one another, by which names, and whether they must be.
     pub(super) fn finish(&self) -> (Vec<String>, bool) {
-        // Of two of one name the one that stands first in the statement has it.
-        let mut order: Vec<usize> = (0..self.items.len()).collect();
+        // Of two of one name the outer one has it, and then the one that stands first in the statement.
+        let mut order: Vec<usize> = (0..self.items.len()).filter(|item| self.items[*item].is_read).collect();
         order.sort_by_key(|item| match &self.items[*item].key {
             ItemKey::Named(name) => name.place,
-            ItemKey::Table(_) => 0,
+            ItemKey::Table(_) => None,
         });
-        let mut items = vec![String::new(); self.items.len()];
+        let mut items: Vec<String> = self.items.iter().map(|item| item.name.clone()).collect();
+        let mut given = BTreeSet::new();
         for item in order {
-            items[item] = free(&self.items[item].name, |name| items.iter().any(|other| other == name));
+            items[item] = free(&self.items[item].name, |name| given.contains(name));
+            given.insert(items[item].clone());
         }
         let qualified = self.items.iter().filter(|item| item.is_read).count() > 1;
         let full = |item: Option<usize>, name: &str| match item.filter(|_| qualified) {
@@ -453,10 +455,13 @@ impl<'a> Columns<'a> {
             self.columns.iter().map(|column| full(column.item, &column.name)).collect();
         for computed in &self.computed {
             let mut called = computed.called.borrow_mut();
-            let wished = called.wish.as_ref().map(|(item, name)| full(*item, name));
-            let name = match (wished.filter(|name| !taken.contains(name)), &called.must) {
+            let bare = |name: &str| (None, name.to_owned());
+            let wished = called.wish.as_ref().and_then(|(item, name)| {
+                [full(*item, name), bare(name)].into_iter().find(|name| !taken.contains(name))
+            });
+            let name = match (wished, &called.must) {
                 (Some(wished), _) => wished,
-                (None, Some(must)) => (None, free(must, |name| taken.iter().any(|other| other.1 == name))),
+                (None, Some(must)) => (None, free(must, |name| taken.contains(&bare(name)))),
                 (None, None) => continue,
             };
             called.name = Some(name.clone());

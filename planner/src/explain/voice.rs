@@ -9,6 +9,7 @@ use crate::scalar::{
 };
 use crate::system::shown::Shown as Written;
 use repr::{ColumnType, Datum, ScalarType};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A part of a line.
@@ -101,16 +102,22 @@ fn direction(order: &Order, descending: &str, nulls: &str) -> String {
 }
 
 /// Writes.
-pub(super) struct Voice {
+pub(super) struct Voice<'a> {
+    catalog: &'a Catalog,
     items: Vec<String>,
     qualified: bool,
-    written: Written,
+    /// Types and values, once there is one to write.
+    written: OnceCell<Written>,
 }
 
-impl Voice {
-    pub(super) fn new(columns: &Columns<'_>, catalog: &Catalog) -> Voice {
+impl<'a> Voice<'a> {
+    pub(super) fn new(columns: &Columns<'_>, catalog: &'a Catalog) -> Self {
         let (items, qualified) = columns.finish();
-        Voice { items, qualified, written: Written::of(Arc::new(catalog.clone())) }
+        Voice { catalog, items, qualified, written: OnceCell::new() }
+    }
+
+    fn written(&self) -> &Written {
+        self.written.get_or_init(|| Written::of(Arc::new(self.catalog.clone())))
     }
 
     pub(super) fn item(&self, item: usize) -> Option<&str> {
@@ -195,7 +202,11 @@ impl Voice {
             let name = self.column(leaf);
             conditions.push(match values.as_slice() {
                 [value] if is_null(value) => format!("({name} IS NULL)"),
-                [value] => format!("({name} = {})", self.expr(value)),
+                [value] => match self.expr(value) {
+                    // The rest of a row of the same FROM item, found by its key.
+                    own if own == name => format!("({name})"),
+                    value => format!("({name} = {value})"),
+                },
                 values => {
                     let said: Vec<&Shown> = values.iter().filter(|value| !is_null(value)).collect();
                     let listed = match said.as_slice() {
@@ -297,7 +308,7 @@ impl Voice {
     }
 }
 
-impl Spelling<Leaf> for Voice {
+impl Spelling<Leaf> for Voice<'_> {
     fn column(&self, leaf: &Leaf) -> String {
         match leaf {
             Leaf::Column(column) => {
@@ -317,15 +328,15 @@ impl Spelling<Leaf> for Voice {
     }
 
     fn type_name(&self, column_type: &ColumnType) -> String {
-        self.written.type_name(column_type)
+        self.written().type_name(column_type)
     }
 
     fn value(&self, datum: &Datum, scalar: &ScalarType) -> String {
-        self.written.value(datum, scalar)
+        self.written().value(datum, scalar)
     }
 
     fn read(&self, text: &str, to: &ColumnType) -> Option<Datum> {
-        self.written.read(text, to)
+        self.written().read(text, to)
     }
 }
 

@@ -100,7 +100,7 @@ impl Resolver<'_> {
     fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<Definition>, PlanError> {
         let (mut value, outputs) = self.subquery(&cte.query, Limits::Ordered)?;
         let columns = self.cte_columns(cte, name, outputs)?;
-        value.named_outputs(&self.item_name(name), &columns);
+        value.named_outputs(name, &columns);
         let id = self.fresh_cte();
         let mut correlated = false;
         outer_references(&mut value, &mut |_, _| correlated = true);
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         };
         let (mut base, outputs) = self.set_operand(left, &Outputs::Settled)?;
         let columns = self.cte_columns(cte, name, outputs)?;
-        base.named_outputs(&self.item_name(name), &columns);
+        base.named_outputs(name, &columns);
         let id = self.fresh_cte();
         let recursing = Some(self.sublinks);
         let own = CteBinding::new(name, columns.clone(), id, None, self.frames.len());

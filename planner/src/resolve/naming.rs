@@ -13,14 +13,10 @@ use std::sync::Arc;
 impl Resolver<'_> {
     /// One relation under one name.
     pub(super) fn from_item(&mut self, hir: Hir, item: Binding) -> FromItem {
-        let relation = self.item_name(&item.name);
-        FromItem::single(hir.named(&item, &relation), item)
-    }
-
-    /// The name of the next FROM item.
-    pub(super) fn item_name(&mut self, name: &str) -> Arc<ItemName> {
         self.next_item += 1;
-        Arc::new(ItemName { name: name.to_owned(), place: self.next_item })
+        let place = Some((self.depth, self.next_item));
+        let relation = Arc::new(ItemName { name: item.name.clone(), place });
+        FromItem::single(hir.named(&item, &relation), item)
     }
 }
 
@@ -67,7 +63,8 @@ impl Hir {
     }
 
     /// The rows of a WITH query.
-    pub(super) fn named_outputs(&mut self, relation: &Arc<ItemName>, outputs: &[OutputColumn]) {
+    pub(super) fn named_outputs(&mut self, name: &str, outputs: &[OutputColumn]) {
+        let relation = Arc::new(ItemName { name: name.to_owned(), place: None });
         for (index, output) in outputs.iter().enumerate() {
             let name = ColumnName { relation: Some(relation.clone()), name: output.name.as_str().into() };
             self.name_column(index, &name);

@@ -6,23 +6,23 @@ INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
 
 EXPLAIN ANALYZE SELECT * FROM t WHERE id = 3
 ----
-Finish output (#0, #1, #2) (actual time=#..# rows=1 loops=1)
-  Lookup t using primary key = (3) (actual time=#..# rows=1 loops=1)
+Finish output (id, g, x) (actual time=#..# rows=1 loops=1)
+  Lookup t using primary key (id = 3) (actual time=#..# rows=1 loops=1)
 Path: lookup
 Planning Time: # ms
 Execution Time: # ms
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT g, count(*) FROM t WHERE x > 500 GROUP BY g ORDER BY g LIMIT 3
 ----
-Finish order by #0 limit 3 output (#0, #1) (actual rows=3 loops=1)
-  Reduce by (#0) to (count(*)) (actual rows=10 loops=1)
+Finish order by g limit 3 output (g, count(*)) (actual rows=3 loops=1)
+  Reduce by (g) to (count(*)) (actual rows=10 loops=1)
     Scan t where … (actual rows=500 loops=1)
 Path: one-shot
 Why not a view: …
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT a.id FROM t a JOIN t b ON b.id = a.x + 1 WHERE a.g = 3 LIMIT 2
 ----
-Finish limit 2 output (#0) (actual rows=2 loops=1)
+Finish limit 2 output (a.id) (actual rows=2 loops=1)
   LookupJoin Inner t … (actual rows=2 loops=1)
     Scan t … (actual rows=2 loops=1)
 Path: one-shot
@@ -54,7 +54,7 @@ Why not a view: …
 
 EXPLAIN ANALYZE SELECT g FROM t WHERE x < 100 EXCEPT ALL SELECT g FROM t WHERE x < 50
 ----
-Finish output (#0) (actual time=#..# rows=50 loops=1)
+Finish output (t.g) (actual time=#..# rows=50 loops=1)
   Threshold (actual time=# rows=50 loops=1)
     Union (actual time=# rows=50 loops=1)
       Scan t … (actual time=#..# rows=99 loops=1)
@@ -67,7 +67,7 @@ Execution Time: # ms
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) WITH RECURSIVE r(n) AS (VALUES (1) UNION SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r
 ----
-Finish output (#0) (actual rows=5 loops=1)
+Finish output (r.n) (actual rows=5 loops=1)
   LetRec l0 union (actual rows=5 loops=1)
     … (actual rows=1 loops=1)
     … (actual rows=4 loops=5)
@@ -87,10 +87,10 @@ EXECUTE p(3)
 
 EXPLAIN ANALYZE EXECUTE p(4)
 ----
-Finish order by #0 limit 3::bigint output (#0) (actual time=# rows=3 loops=1)
-  Read view auto_1 by t.g = $1 (actual time=# rows=3 loops=1) (held keys=1 batches=# updates=#)
-    Scan t keep (#2, #1)
-Path: automatic view "auto_1" keyed by (t.g), first 16 rows or more of each key
+Finish order by x limit 3 output (x) (actual time=# rows=3 loops=1)
+  Read view auto_1 by g = $1 (actual time=# rows=3 loops=1) (held keys=1 batches=# updates=#)
+    Scan t keep (x, g)
+Path: automatic view "auto_1" keyed by (g), first 16 rows or more of each key
 Planning Time: # ms
 Execution Time: # ms
 
@@ -101,12 +101,12 @@ EXECUTE c(3)
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE c(77)
 ----
-Finish output (#0) (actual rows=1 loops=1)
-  Read view auto_2 by t.g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
-    Each row keep (#1, #0)
-      Reduce by (#0) to (count(*)) (held updates=# bytes=#)
-        Scan t keep (#1)
-Path: automatic view "auto_2" keyed by (t.g)
+Finish output (count(*)) (actual rows=1 loops=1)
+  Read view auto_2 by g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
+    Each row keep (count(*), g)
+      Reduce by (g) to (count(*)) (held updates=# bytes=#)
+        Scan t keep (g)
+Path: automatic view "auto_2" keyed by (g)
 
 EXECUTE c(77)
 ----
@@ -114,12 +114,12 @@ EXECUTE c(77)
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE c(3)
 ----
-Finish output (#0) (actual rows=1 loops=1)
-  Read view auto_2 by t.g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
-    Each row keep (#1, #0)
-      Reduce by (#0) to (count(*)) (held updates=# bytes=#)
-        Scan t keep (#1)
-Path: automatic view "auto_2" keyed by (t.g)
+Finish output (count(*)) (actual rows=1 loops=1)
+  Read view auto_2 by g = $1 (actual rows=1 loops=1) (held keys=1 batches=# updates=#)
+    Each row keep (count(*), g)
+      Reduce by (g) to (count(*)) (held updates=# bytes=#)
+        Scan t keep (g)
+Path: automatic view "auto_2" keyed by (g)
 
 PREPARE h(INT) AS SELECT count(*) FROM t WHERE g = $1 HAVING count(*) > 0
 
@@ -128,10 +128,10 @@ EXECUTE h(3)
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE h(77)
 ----
-Finish output (#0) (actual rows=0 loops=1)
-  Each row where (#0 > 0) (actual rows=0 loops=1)
+Finish output (count(*)) (actual rows=0 loops=1)
+  Each row where (count(*) > 0) (actual rows=0 loops=1)
     Reduce by () to (count(*)) (actual rows=1 loops=1)
-      Scan t where (#1 = $1) keep () (actual rows=0 loops=1)
+      Scan t where (g = $1) keep () (actual rows=0 loops=1)
 Path: one-shot
 Why not a view: it has no row for this key, and what no row gives is computed
 
@@ -139,8 +139,8 @@ CREATE MATERIALIZED VIEW v AS SELECT g, sum(x) AS s FROM t GROUP BY g
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT s FROM v WHERE g = 3
 ----
-Finish output (#0) (actual rows=1 loops=1)
-  Lookup v using index … = (3) keep (#1) (actual rows=1 loops=1) (held batches=# updates=#)
+Finish output (s) (actual rows=1 loops=1)
+  Lookup v using index … (g = 3) keep (s) (actual rows=1 loops=1) (held batches=# updates=#)
 Path: maintained view "v"
 
 === writes write
@@ -202,18 +202,19 @@ EXPLAIN (ANALYZE, FORMAT JSON, TIMING off, SUMMARY off) SELECT id FROM t WHERE i
   {
     "Plan": {
       "Node Type": "Finish",
-      "Description": "…",
+      "Description": "Finish output (id)",
       "Actual Rows": 0,
       "Actual Loops": 1,
       "Plans": [
         {
           "Node Type": "Lock",
-          "Description": "…"
+          "Description": "Lock t for update by ctid"
         },
         {
           "Node Type": "Lookup",
           "Relation Name": "t",
-          "Description": "…",
+          "Alias": "t",
+          "Description": "Lookup t using primary key (id = 1) with row key keep (id, ctid)",
           "Actual Rows": 0,
           "Actual Loops": 1
         }

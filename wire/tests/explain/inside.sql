@@ -11,14 +11,14 @@ CREATE MATERIALIZED VIEW v AS SELECT g, count(*) AS n, max(x) AS m FROM t GROUP 
 SELECT renders, count(*) > 0 AS some, sum(invocations) > 0 AS ran FROM dogwood.operators WHERE view = 'v' GROUP BY renders ORDER BY min(operator)
 ----
 the view's rows | t | t
-Scan t keep (#1, #2) | t | t
-Reduce by (#0) to (count(*), max(#1)) | t | t
+Scan t keep (g, x) | t | t
+Reduce by (g) to (count(*), max(x)) | t | t
 
 SELECT name, renders, rows >= 10 AS rows, batches > 0 AS batches, bytes > 100 AS bytes FROM dogwood.arrangements WHERE view = 'v' ORDER BY operator
 ----
-ReduceAccumulable | Reduce by (#0) to (count(*), max(#1)) | t | t | t
-ReduceExtreme | Reduce by (#0) to (count(*), max(#1)) | t | t | t
-ReduceParts | Reduce by (#0) to (count(*), max(#1)) | t | t | t
+ReduceAccumulable | Reduce by (g) to (count(*), max(x)) | t | t | t
+ReduceExtreme | Reduce by (g) to (count(*), max(x)) | t | t | t
+ReduceParts | Reduce by (g) to (count(*), max(x)) | t | t | t
 ArrangeView | the view's rows | t | t | t
 
 SELECT sum(a.bytes) = min(v.bytes + v.dataflow_bytes) FROM dogwood.arrangements a JOIN dogwood.views v ON v.name = a.view WHERE a.view = 'v'

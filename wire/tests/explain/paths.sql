@@ -6,19 +6,19 @@ INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
 
 EXPLAIN SELECT * FROM t WHERE id = 3
 ----
-Finish output (#0, #1, #2)
-  Lookup t using primary key = (3)
+Finish output (id, g, x)
+  Lookup t using primary key (id = 3)
 Path: lookup
 
 EXPLAIN SELECT * FROM t WHERE x = 3
 ----
-Finish output (#0, #1, #2)
-  Lookup t using index t_x_idx = (3)
+Finish output (id, g, x)
+  Lookup t using index t_x_idx (x = 3)
 Path: lookup
 
 EXPLAIN SELECT 1
 ----
-Finish output (#0)
+Finish output (1)
   Each row compute (1)
     Constant (1 rows of 0 columns)
 Path: one-shot
@@ -26,9 +26,9 @@ Why not a view: it reads no table
 
 EXPLAIN SELECT g, count(*) FROM t GROUP BY g
 ----
-Finish output (#0, #1)
-  Reduce by (#0) to (count(*))
-    Scan t keep (#1)
+Finish output (g, count(*))
+  Reduce by (g) to (count(*))
+    Scan t keep (g)
 Path: one-shot
 Why not a view: no column must equal a parameter or a literal, so that it would be kept as a whole; CREATE MATERIALIZED VIEW keeps such a query
 
@@ -48,15 +48,15 @@ Why not a view: it depends on the session, the clock or chance
 
 EXPLAIN SELECT relname FROM pg_class WHERE relkind = 'r'
 ----
-Finish output (#0)
+Finish output (relname)
   Scan pg_catalog.pg_class where …
 Path: one-shot
 Why not a view: it reads a catalog relation
 
 EXPLAIN SELECT x FROM t WHERE g = 3 FOR UPDATE
 ----
-Finish output (#0)
-  Lock t for update by #1
+Finish output (x)
+  Lock t for update by ctid
   Scan t …
 Path: one-shot
 Why not a view: it locks rows
@@ -69,7 +69,7 @@ PREPARE p(INT, INT) AS SELECT count(*) FROM t WHERE g = $1 AND x % 2 = $2
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Scan t where …
 Path: one-shot
@@ -79,7 +79,7 @@ EXECUTE p(3, 1); EXECUTE p(3, 1); EXECUTE p(3, 1)
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Scan t where …
 Path: one-shot
@@ -89,12 +89,12 @@ EXECUTE p(3, 1); EXECUTE p(3, 1)
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
-  Read view auto_1 by t.g = $1 and expression = $2
+Finish output (count(*))
+  Read view auto_1 by g = $1 and (x % 2) = $2
     …
-      Reduce by (#0, #1) to (count(*))
+      Reduce by (g, (x % 2)) to (count(*))
         Scan t …
-Path: automatic view "auto_1" keyed by (t.g, expression)
+Path: automatic view "auto_1" keyed by (g, (x % 2))
 
 @other PREPARE q(INT, INT) AS SELECT count(*) FROM t WHERE x % 2 = $2 AND g = $1
 
@@ -110,7 +110,7 @@ BEGIN; UPDATE t SET x = 1 WHERE id = 1
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Scan t where …
 Path: one-shot
@@ -120,7 +120,7 @@ ROLLBACK; SET dogwood.auto_views = off
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Scan t where …
 Path: one-shot
@@ -133,7 +133,7 @@ PREPARE p(INT, INT) AS SELECT count(*) FROM t WHERE g = $1 AND x > $2
 
 EXPLAIN EXECUTE p(3, 0)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Scan t where …
 Path: one-shot
@@ -152,11 +152,11 @@ INSERT INTO t VALUES (100, 4, 44); DELETE FROM t WHERE id = 13
 
 EXPLAIN EXECUTE p(3, 4)
 ----
-Finish output (#0, #1, #2)
-  Read view auto_1 by t.g in ($1, $2)
-    Reduce by (#0) to (count(*), string_agg(…
+Finish output (g, count(*), string_agg((x)::text, ','::text ORDER BY x))
+  Read view auto_1 by g in ($1, $2)
+    Reduce by (g) to (count(*), string_agg((x)::text, ','::text ORDER BY x))
       Scan t …
-Path: automatic view "auto_1" keyed by (t.g)
+Path: automatic view "auto_1" keyed by (g)
 
 EXECUTE p(3, 4)
 ----
@@ -169,7 +169,7 @@ EXPLAIN EXECUTE one_of('{3, 4}')
 ----
 Finish …
   Each row compute …
-    Reduce by (#0) to (max(#1))
+    Reduce by (g) to (max(x))
       Scan t …
 Path: one-shot
 Why not a view: not yet executed 5 times within a minute: 0 of 5
@@ -198,7 +198,7 @@ EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE p('{1, 2}', '{1, 2, 4}', '{1,
 Finish … (actual rows=5 loops=1)
   Read view auto_1 … (actual rows=5 loops=1) (held keys=12 …
     …
-Path: automatic view "auto_1" keyed by (t.a, t.b, t.c)
+Path: automatic view "auto_1" keyed by (a, b, c)
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) EXECUTE p('{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}', '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}', '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41}')
 ----
@@ -230,8 +230,8 @@ INSERT INTO t VALUES (1, 1, 1)
 
 @old EXPLAIN SELECT sum(x) FROM t WHERE g = 2
 ----
-Finish output (#0)
-  Reduce by () to (sum(#0))
+Finish output (sum(x))
+  Reduce by () to (sum(x))
     Scan t …
 Path: one-shot
 Why not a view: it is younger than the transaction's snapshot, or was just asked for
@@ -245,13 +245,13 @@ CREATE MATERIALIZED VIEW w AS SELECT g, 10 / (x - 5) AS q FROM t WHERE x <> 5
 
 EXPLAIN SELECT s FROM v WHERE g = 3
 ----
-Finish output (#0)
-  Lookup v using index … = (3) keep (#1)
+Finish output (s)
+  Lookup v using index … (g = 3) keep (s)
 Path: maintained view "v"
 
 EXPLAIN SELECT t.id, v.s FROM v JOIN t ON t.g = v.g
 ----
-Finish output (#1, #0)
+Finish output (t.id, v.s)
   Join …
     …
     …
@@ -262,10 +262,10 @@ BEGIN; INSERT INTO t VALUES (2000, 3, 1)
 
 EXPLAIN SELECT s FROM v WHERE g = 3
 ----
-Finish output (#0)
-  Each row keep (#1)
-    Reduce by (#0) to (sum(#1))
-      Scan t where (#1 = 3) keep (#1, #2)
+Finish output (s)
+  Each row keep (s)
+    Reduce by (g) to (sum(x) AS s)
+      Scan t where (g = 3) keep (g, x)
 Path: one-shot
 Why not a view: the transaction has changed "t"
 
@@ -319,12 +319,13 @@ EXPLAIN (FORMAT JSON) SELECT * FROM t WHERE id = 1
   {
     "Plan": {
       "Node Type": "Finish",
-      "Description": "Finish output (#0, #1, #2)",
+      "Description": "Finish output (id, g, x)",
       "Plans": [
         {
           "Node Type": "Lookup",
           "Relation Name": "t",
-          "Description": "Lookup t using primary key = (1)"
+          "Alias": "t",
+          "Description": "Lookup t using primary key (id = 1)"
         }
       ]
     },
@@ -364,10 +365,10 @@ SELECT x FROM t WHERE g = 5 ORDER BY x LIMIT 2 OFFSET 1
 
 EXPLAIN SELECT x FROM t WHERE g = 5 ORDER BY x LIMIT 2 OFFSET 1
 ----
-Finish order by #0 limit 2::bigint offset 1::bigint output (#0)
-  Read view auto_1 by t.g = 5
-    Scan t keep (#2, #1)
-Path: automatic view "auto_1" keyed by (t.g), first 16 rows or more of each key
+Finish order by x limit 2 offset 1 output (x)
+  Read view auto_1 by g = 5
+    Scan t keep (x, g)
+Path: automatic view "auto_1" keyed by (g), first 16 rows or more of each key
 
 SELECT count(*) FROM t WHERE g = 4 AND x % 7 = 2
 ---- five times
@@ -402,13 +403,13 @@ EXECUTE q (3, NULL)
 
 EXPLAIN EXECUTE q (4, 5)
 ----
-Finish order by #0 output (#0)
+Finish order by x output (x)
   Distinct
-    Read view auto_1 by expression = $1 and expression = 0 or expression = $2 and expression = 1
-      Union
+    Read view auto_1 by g = $1 and branch = 0 or g = $2 and branch = 1
+      Union to (x, g, branch)
         Scan t …
         Scan u …
-Path: automatic view "auto_1" keyed by (expression, expression)
+Path: automatic view "auto_1" keyed by (g, branch)
 
 PREPARE r (int, int) AS SELECT x FROM (SELECT g, x FROM t WHERE g = $1 UNION SELECT h, x FROM u WHERE h = $2) b ORDER BY x DESC LIMIT 4
 
@@ -417,10 +418,10 @@ EXECUTE r (4, 6)
 
 EXPLAIN EXECUTE r (4, 6)
 ----
-Finish order by #1 desc limit 4::bigint output (#1)
+Finish order by b.x desc limit 4 output (b.x)
   Distinct
     Read view …
-      Union
+      Union to (b.g, b.x, g, branch)
         Scan t …
         Scan u …
 Path: automatic view …
@@ -440,11 +441,11 @@ EXECUTE r (4, 4)
 
 EXPLAIN SELECT count(*) FROM (SELECT x FROM t WHERE g = 4 UNION SELECT x FROM u WHERE h = 5) b
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Each row keep ()
-      Distinct (#0)
-        Union
+      Distinct (b.x)
+        Union to (b.x)
           Scan t …
           Scan u …
 Path: one-shot
@@ -454,11 +455,11 @@ PREPARE s (int, int) AS SELECT count(*) FROM (SELECT x FROM t WHERE g = $1 UNION
 
 EXPLAIN EXECUTE s (4, 5)
 ----
-Finish output (#0)
+Finish output (count(*))
   Reduce by () to (count(*))
     Each row keep ()
-      Distinct (#0)
-        Union
+      Distinct (b.x)
+        Union to (b.x)
           Scan t …
           Scan u …
 Path: one-shot
@@ -477,8 +478,8 @@ GDPR FORGET users 4
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT number FROM dogwood.audit ORDER BY number DESC LIMIT 2
 ----
-Finish limit 2 output (#0) (actual rows=2 loops=1)
-  Range dogwood.audit using primary key backwards keep (#0) (actual rows=2 loops=1)
+Finish limit 2 output (number) (actual rows=2 loops=1)
+  Range dogwood.audit using primary key backwards keep (number) (actual rows=2 loops=1)
 Path: one-shot
 Why not a view: it reads a catalog relation
 
@@ -494,8 +495,8 @@ SELECT number FROM dogwood.receipts WHERE number > 1 AND number <= 3 ORDER BY nu
 
 EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT number, operation FROM dogwood.audit WHERE 4 <= number
 ----
-Finish output (#0, #1) (actual rows=1 loops=1)
-  Range dogwood.audit using primary key >= … where … (actual rows=1 loops=1)
+Finish output (number, operation) (actual rows=1 loops=1)
+  Range dogwood.audit using primary key (number >= …) where (…) keep (number, operation) (actual rows=1 loops=1)
 Path: one-shot
 Why not a view: it reads a catalog relation
 
@@ -535,13 +536,13 @@ EXECUTE q (4, 'w5')
 
 EXPLAIN EXECUTE q (4, 'w5')
 ----
-Finish order by #0 output (#0)
-  Read view auto_1 by expression = $1 and expression = 0 or expression = $2 and expression = 1 or expression = 2
-    Union
-      Scan t compute (NULL, 0) keep (#2, #1, #3, #4)
-      Scan u compute (NULL, 1) keep (#2, #3, #1, #4)
-      Scan v compute (NULL, NULL, 2) keep (#1, #2, #3, #4)
-Path: automatic view "auto_1" keyed by (expression, expression, expression)
+Finish order by x output (x)
+  Read view auto_1 by t.g = $1 and branch = 0 or u.w = $2 and branch = 1 or branch = 2
+    Union to (x, t.g, u.w, branch)
+      Scan t compute (t.x, t.g, NULL::text, 0)
+      Scan u compute (u.x, NULL::integer, u.w, 1)
+      Scan v compute (v.x, NULL::integer, NULL::text, 2)
+Path: automatic view "auto_1" keyed by (t.g, u.w, branch)
 
 EXECUTE q (4, 'w5')
 ----
