@@ -1,133 +1,30 @@
 //! A session's settings: what SET, SHOW, RESET and the startup packet name.
 //!
-//! One static table of the PostgreSQL 15 settings that clients use, one small map of what was set. Values are
-//! checked here and take effect where they are read. Never knows what a setting does. What all sessions share is
-//! in `server`.
+//! ```text
+//! known    which settings there are, and what each takes     value, unit   Booleans, numbers, words
+//! server   those that all sessions share                     text          zones, styles, lists, roles
+//! ```
+//! Here is one small map of what was set, and how transactions and savepoints take it back. Values are checked when they are set
+//! and take effect where they are read. Never knows what a setting does.
 
+mod known;
 pub mod server;
+mod text;
+mod unit;
+mod value;
+
+pub use text::is_utf8;
+pub(crate) use value::boolean;
 
 use crate::SqlError;
-use repr::datetime::Zone;
-use server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, ServerSettings, VIEW_MEMORY, is_shared};
+use known::{Kind, Known, ListKind, Supported};
+use planner::parse::utility::SetValue;
+use planner::scalar::{ListedSetting, quote_identifier};
+use server::{ServerSettings, is_shared};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// What values a setting takes.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    /// The server's own: SET is refused.
-    ReadOnly,
-    /// Anything.
-    Text,
-    /// on, off and their spellings.
-    Bool,
-    /// A whole number within these bounds.
-    Int(i64, i64),
-    /// A duration; a bare number is in milliseconds.
-    Milliseconds,
-    /// A memory size; a bare number is in kB.
-    Kilobytes,
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// A time zone.
-    Zone,
-    /// An output style and an order of day, month and year.
-    DateStyle,
-    /// A client encoding.
-    Encoding,
-}
-
-/// One known setting.
-struct Known {
-    name: &'static str,
-    shown: &'static str,
-    default: &'static str,
-    kind: Kind,
-}
-
-const fn known(name: &'static str, default: &'static str, kind: Kind) -> Known {
-    Known { name, shown: name, default, kind }
-}
-
-const ISOLATION_LEVELS: &[&str] = &["serializable", "repeatable read", "read committed", "read uncommitted"];
-const MESSAGE_LEVELS: &[&str] =
-    &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
-
-/// Sorted by name.
-static KNOWN: &[Known] = &[
-    known("allow_system_table_mods", "off", Kind::Bool),
-    known("application_name", "", Kind::Text),
-    known("backslash_quote", "safe_encoding", Kind::OneOf(&["safe_encoding", "on", "off"])),
-    known("bytea_output", "hex", Kind::OneOf(&["escape", "hex"])),
-    known("check_function_bodies", "on", Kind::Bool),
-    known("client_encoding", "UTF8", Kind::Encoding),
-    known("client_min_messages", "notice", Kind::OneOf(MESSAGE_LEVELS)),
-    Known { name: "datestyle", shown: "DateStyle", default: "ISO, MDY", kind: Kind::DateStyle },
-    known("default_table_access_method", "heap", Kind::OneOf(&["heap"])),
-    known("default_tablespace", "", Kind::OneOf(&[""])),
-    known("default_text_search_config", "pg_catalog.simple", Kind::Text),
-    known("default_transaction_deferrable", "off", Kind::Bool),
-    known("default_transaction_isolation", "read committed", Kind::OneOf(ISOLATION_LEVELS)),
-    known("default_transaction_read_only", "off", Kind::Bool),
-    known("dogwood.auto_views", "on", Kind::Bool),
-    known("dogwood.forget_wait", "1000", Kind::Milliseconds),
-    known("dogwood.restoring", "off", Kind::Bool),
-    known(SUBSCRIPTION_MEMORY, "262144", Kind::Kilobytes),
-    known(VIEW_MEMORY, "1048576", Kind::Kilobytes),
-    known("enable_bitmapscan", "on", Kind::Bool),
-    known("enable_hashagg", "on", Kind::Bool),
-    known("enable_hashjoin", "on", Kind::Bool),
-    known("enable_indexonlyscan", "on", Kind::Bool),
-    known("enable_indexscan", "on", Kind::Bool),
-    known("enable_material", "on", Kind::Bool),
-    known("enable_mergejoin", "on", Kind::Bool),
-    known("enable_nestloop", "on", Kind::Bool),
-    known("enable_seqscan", "on", Kind::Bool),
-    known("enable_sort", "on", Kind::Bool),
-    known("escape_string_warning", "on", Kind::Bool),
-    known("extra_float_digits", "1", Kind::Int(-15, 3)),
-    known("idle_in_transaction_session_timeout", "60000", Kind::Milliseconds),
-    known("idle_session_timeout", "0", Kind::Milliseconds),
-    known("integer_datetimes", "on", Kind::ReadOnly),
-    Known {
-        name: "intervalstyle",
-        shown: "IntervalStyle",
-        default: "postgres",
-        kind: Kind::OneOf(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
-    },
-    known("is_superuser", "off", Kind::ReadOnly),
-    known("jit", "off", Kind::Bool),
-    known("lc_collate", "C", Kind::ReadOnly),
-    known("lc_ctype", "C.UTF-8", Kind::ReadOnly),
-    known("lc_messages", "C", Kind::Text),
-    known("lc_monetary", "C", Kind::Text),
-    known("lc_numeric", "C", Kind::Text),
-    known("lc_time", "C", Kind::Text),
-    known("lock_timeout", "0", Kind::Milliseconds),
-    known("max_identifier_length", "63", Kind::ReadOnly),
-    known("max_index_keys", "32", Kind::ReadOnly),
-    known("row_security", "on", Kind::Bool),
-    known("search_path", "\"$user\", public", Kind::Text),
-    known("server_encoding", "UTF8", Kind::ReadOnly),
-    known(SERVER_MEMORY, "4194304", Kind::Kilobytes),
-    known("server_version", "15.8", Kind::ReadOnly),
-    known("server_version_num", "150008", Kind::ReadOnly),
-    known("session_authorization", "", Kind::Text),
-    known("ssl", "off", Kind::ReadOnly),
-    known("standard_conforming_strings", "on", Kind::OneOf(&["on"])),
-    known("statement_memory", "1048576", Kind::Kilobytes),
-    known("statement_timeout", "30000", Kind::Milliseconds),
-    known("synchronize_seqscans", "on", Kind::Bool),
-    known("synchronous_commit", "on", Kind::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
-    Known { name: "timezone", shown: "TimeZone", default: "UTC", kind: Kind::Zone },
-    known("transaction_isolation", "read committed", Kind::OneOf(ISOLATION_LEVELS)),
-    known("transaction_read_only", "off", Kind::Bool),
-    known("transaction_timeout", "0", Kind::Milliseconds),
-    known("work_mem", "4096", Kind::Kilobytes),
-    known("xmloption", "content", Kind::OneOf(&["content", "document"])),
-];
 
 /// What PostgreSQL tells a client at its start and at every change.
 const REPORTED: &[&str] = &[
@@ -135,6 +32,7 @@ const REPORTED: &[&str] = &[
     "client_encoding",
     "datestyle",
     "default_transaction_read_only",
+    "in_hot_standby",
     "integer_datetimes",
     "intervalstyle",
     "is_superuser",
@@ -144,13 +42,6 @@ const REPORTED: &[&str] = &[
     "standard_conforming_strings",
     "timezone",
 ];
-
-const MILLISECOND_UNITS: &[(&str, i64)] =
-    &[("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
-const KILOBYTE_UNITS: &[(&str, i64)] = &[("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1)];
-/// The unit below the smallest that is kept, and how many make one.
-const MICROSECOND: (&str, f64) = ("us", 1_000.0);
-const BYTE: (&str, f64) = ("B", 1_024.0);
 
 /// The settings of one session.
 #[derive(Clone, Debug, Default)]
@@ -165,6 +56,8 @@ pub struct Settings {
     savepoints: Vec<Option<Arc<AtSavepoint>>>,
     /// Grows with every change.
     version: u64,
+    /// Settings of the client's own that it has named: they stay, empty, when what was set is taken back.
+    named: BTreeSet<String>,
     /// What is set for all sessions.
     server: Option<Arc<ServerSettings>>,
 }
@@ -200,41 +93,100 @@ impl Settings {
     pub fn get(&self, name: &str) -> Option<&str> {
         let name = lower(name);
         let value = self.current.get(&*name).or_else(|| self.start.get(&*name)).map(String::as_str);
-        value.or_else(|| find(&name).map(|known| known.default))
+        value.or_else(|| known::find(&name).map(|known| known.default)).or_else(|| self.named.get(&*name).map(|_| ""))
+    }
+
+    /// What RESET goes back to.
+    fn reset_value(&self, known: &Known) -> &str {
+        self.start.get(&*lower(known.shown)).map_or(known.default, String::as_str)
+    }
+
+    /// Who has logged in.
+    fn session_user(&self) -> &str {
+        self.start.get("session_authorization").map_or("", String::as_str)
     }
 
     /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
     pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
-        let name = lower(name);
-        let shared = self.server.as_ref().and_then(|server| server.shared(&name));
-        if let (Some(shared), Some(known)) = (shared, find(&name)) {
-            let kilobytes = (shared.bytes() >> 10).to_string();
-            return Ok((known.shown.to_string(), shown_value(known, &kilobytes)));
+        let known = known::find(&lower(name));
+        if let Some(known) = known {
+            return Ok((known.shown.to_string(), value::shown(known, &self.kept(known))));
         }
-        let value = self.get(&name).ok_or_else(|| unrecognized(&name))?;
-        Ok(match find(&name) {
-            Some(known) => (known.shown.to_string(), shown_value(known, value)),
-            None => (name.to_string(), value.to_string()),
-        })
+        let value = self.get(name).ok_or_else(|| unrecognized(name))?;
+        Ok((name.to_string(), value.to_string()))
     }
 
-    /// SHOW ALL: every setting, by name.
-    pub fn all(&self) -> Vec<(String, String)> {
-        let custom = self.start.keys().chain(self.current.keys()).map(String::as_str);
-        let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).chain(custom).collect();
-        names.sort_unstable();
-        names.dedup();
-        names.into_iter().filter_map(|name| self.show(name).ok()).collect()
+    /// A known setting's value as it is kept, those included that all sessions share.
+    fn kept(&self, known: &'static Known) -> Cow<'_, str> {
+        match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
+            Some(shared) => Cow::Owned((shared.bytes() >> 10).to_string()),
+            None => Cow::Borrowed(self.get(known.shown).unwrap_or(known.default)),
+        }
+    }
+
+    /// SHOW ALL: every setting and what it is, by name.
+    pub fn all(&self) -> Vec<[String; 3]> {
+        let shown = known::all().into_iter().filter(|known| !known.is_hidden);
+        shown
+            .map(|known| {
+                let value = value::shown(known, &self.kept(known));
+                [known.shown.to_string(), value, known.description.to_string()]
+            })
+            .collect()
+    }
+
+    /// The rows of `pg_settings`, by name.
+    pub fn listed(&self) -> Vec<ListedSetting> {
+        known::all().into_iter().filter(|known| !known.is_hidden).map(|known| self.listing(known)).collect()
+    }
+
+    fn listing(&self, known: &'static Known) -> ListedSetting {
+        let (unit, bounds) = match known.kind {
+            Kind::Integer(unit, low, high) => (unit.name(), Some((low.to_string(), high.to_string()))),
+            Kind::Real(unit, low, high) => (unit.name(), Some((unit::general(low), unit::general(high)))),
+            Kind::Bool | Kind::OneOf(_) | Kind::Text(_) => (None, None),
+        };
+        let source = if self.current.contains_key(&*lower(known.shown)) {
+            "session"
+        } else if self.start.contains_key(&*lower(known.shown)) {
+            "client"
+        } else {
+            "default"
+        };
+        ListedSetting {
+            name: known.shown,
+            value: value::bare(known, &self.kept(known)),
+            unit,
+            category: known.category,
+            description: known.description,
+            further: known.further,
+            context: if known.is_fixed { "internal" } else { "user" },
+            kind: match known.kind {
+                Kind::Bool => "bool",
+                Kind::Integer(..) => "integer",
+                Kind::Real(..) => "real",
+                Kind::OneOf(_) => "enum",
+                Kind::Text(_) => "string",
+            },
+            source,
+            bounds,
+            words: match known.kind {
+                Kind::OneOf(words) => Some(words.shown),
+                Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::Text(_) => None,
+            },
+            default: value::bare(known, known.default),
+            reset: value::bare(known, self.reset_value(known)),
+        }
     }
 
     /// A value from the startup packet: what RESET goes back to.
     pub fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
-        let name = lower(name);
-        if is_shared(&name) {
+        if is_shared(&lower(name)) {
             return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set when a session starts"))
                 .hint("It is set for all sessions: use SET."));
         }
-        let value = checked(&name, value)?;
+        let value = self.checked_by_name(name, value)?;
+        let name = lower(name);
         self.version += 1;
         self.current.remove(&*name);
         self.start.insert(name.into_owned(), value);
@@ -250,31 +202,53 @@ impl Settings {
         self.start.insert(name.into_owned(), value);
     }
 
+    /// The values of a SET as one string: lists are put together, others have one. 22023 for several.
+    pub fn value_of(&self, name: &str, values: &[SetValue]) -> Result<String, SqlError> {
+        let list = match find(name)? {
+            Some(Known { kind: Kind::Text(kind), .. }) => kind.list(),
+            Some(_) | None => None,
+        };
+        let texts: Vec<Cow<'_, str>> = values
+            .iter()
+            .map(|value| match (list, value) {
+                (Some(ListKind::Identifiers), SetValue::Text(text)) => Cow::Owned(quote_identifier(text)),
+                (Some(ListKind::Identifiers | ListKind::Words) | None, value) => Cow::Borrowed(value.text()),
+            })
+            .collect();
+        match texts.as_slice() {
+            [one] => Ok(one.to_string()),
+            several if list.is_some() => Ok(several.join(", ")),
+            _ => Err(SqlError::new("22023", format!("SET {name} takes only one argument"))),
+        }
+    }
+
     /// SET and SET LOCAL; `None` is DEFAULT, which is RESET too. Undone by `end_transaction`.
     pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
-        let name = lower(name).into_owned();
-        if let Some(shared) = self.server.as_ref().and_then(|server| server.shared(&name)) {
+        if let Some(shared) = self.server.as_ref().and_then(|server| server.shared(&lower(name))) {
             if local {
                 return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
                     .hint("It is set for all sessions, at once and until the server stops: use SET."));
             }
             let bytes = match value {
-                Some(value) => checked(&name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10),
+                Some(value) => self.checked_by_name(name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10),
                 None => None,
             };
             shared.set(bytes);
             return Ok(());
         }
         let value = match value {
-            Some(value) => Some(checked(&name, value)?),
+            Some(value) => Some(self.checked_by_name(name, value)?),
             None => {
-                refuse_read_only(&name)?;
-                if find(&name).is_none() && !name.contains('.') {
-                    return Err(unrecognized(&name));
+                if let Some(known) = find(name)? {
+                    refuse_fixed(known, name)?;
                 }
                 None
             }
         };
+        let name = lower(name).into_owned();
+        if known::find(&name).is_none() {
+            self.named.insert(name.clone());
+        }
         self.keep_for_savepoints();
         let before = self.current.get(&name).cloned();
         let saved = self.saved.entry(name.clone()).or_insert_with(|| Saved { committed: before.clone(), before });
@@ -285,15 +259,47 @@ impl Settings {
         Ok(())
     }
 
+    /// A value as it is kept, or why it cannot be.
+    fn checked_by_name(&self, name: &str, value: &str) -> Result<String, SqlError> {
+        match find(name)? {
+            Some(known) => {
+                refuse_fixed(known, name)?;
+                self.checked(known, name, value)
+            }
+            // As in PostgreSQL, a name with a dot is a setting of the client's own.
+            None => Ok(value.to_string()),
+        }
+    }
+
+    fn checked(&self, known: &'static Known, name: &str, value: &str) -> Result<String, SqlError> {
+        let kept = match known.kind {
+            Kind::Text(kind) => text::checked(kind, known, value, self)?,
+            Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::OneOf(_) => value::checked(known, name, value)?,
+        };
+        let is_supported = match known.supported {
+            Supported::All => true,
+            Supported::Default => kept == known.default,
+            Supported::AllBut(refused) => kept != refused,
+        };
+        if is_supported {
+            return Ok(kept);
+        }
+        Err(SqlError::unsupported(format!("SET {} = {kept}", known.shown))
+            .hint(format!("Leave it at {}.", known.default)))
+    }
+
     /// RESET ALL, DISCARD ALL: everything as the session started.
     pub fn reset_all(&mut self) {
         self.keep_for_savepoints();
         self.version += 1;
-        for (name, value) in std::mem::take(&mut self.current) {
+        let is_kept = |name: &str| known::find(name).is_some_and(|known| known.is_hidden);
+        let (kept, current) = std::mem::take(&mut self.current).into_iter().partition(|(name, _)| is_kept(name));
+        self.current = kept;
+        for (name, value) in BTreeMap::<String, String>::into_iter(current) {
             let saved = self.saved.entry(name).or_insert_with(|| Saved { before: Some(value), committed: None });
             saved.committed = None;
         }
-        self.saved.values_mut().for_each(|saved| saved.committed = None);
+        self.saved.iter_mut().filter(|(name, _)| !is_kept(name)).for_each(|(_, saved)| saved.committed = None);
     }
 
     /// SAVEPOINT
@@ -379,187 +385,45 @@ fn lower(name: &str) -> Cow<'_, str> {
     if name == "time zone" { Cow::Borrowed("timezone") } else { name }
 }
 
-fn find(name: &str) -> Option<&'static Known> {
-    KNOWN.binary_search_by(|known| known.name.cmp(name)).ok().map(|position| &KNOWN[position])
+/// What is settings of ours: no client may name its own like that.
+const OWN_PREFIX: &str = "dogwood.";
+
+/// The known setting of this name; none for one of the client's own, whose name has a dot. 42704 for any other, 42602 for what is
+/// no name of a setting.
+fn find(name: &str) -> Result<Option<&'static Known>, SqlError> {
+    let lower = lower(name);
+    match known::find(&lower) {
+        Some(known) => Ok(Some(known)),
+        None if !lower.contains('.') || lower.starts_with(OWN_PREFIX) => Err(unrecognized(name)),
+        None if name.split('.').all(is_simple_identifier) => Ok(None),
+        None => Err(SqlError::new("42602", format!("invalid configuration parameter name \"{name}\""))
+            .detail("Custom parameter names must be two or more simple identifiers separated by dots.")),
+    }
+}
+
+fn is_simple_identifier(name: &str) -> bool {
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    name.starts_with(begins) && name.chars().all(|c| begins(c) || c.is_ascii_digit() || c == '$')
 }
 
 fn unrecognized(name: &str) -> SqlError {
     SqlError::new("42704", format!("unrecognized configuration parameter \"{name}\""))
 }
 
-fn refuse_read_only(name: &str) -> Result<(), SqlError> {
-    match find(name) {
-        Some(Known { kind: Kind::ReadOnly, .. }) => {
-            Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed")))
-        }
-        Some(_) | None => Ok(()),
-    }
+fn refuse_fixed(known: &Known, name: &str) -> Result<(), SqlError> {
+    if known.is_fixed { Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed"))) } else { Ok(()) }
 }
 
-/// A value as it is kept, or why it cannot be.
-fn checked(name: &str, value: &str) -> Result<String, SqlError> {
-    let Some(known) = find(name) else {
-        // As in PostgreSQL, a name with a dot is a setting of the client's own.
-        return if name.contains('.') { Ok(value.to_string()) } else { Err(unrecognized(name)) };
-    };
-    let invalid = || SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown));
-    match known.kind {
-        Kind::ReadOnly => refuse_read_only(name).map(|()| value.to_string()),
-        Kind::Text => Ok(value.to_string()),
-        Kind::Bool => match boolean(value) {
-            Some(on) => Ok(if on { "on" } else { "off" }.to_string()),
-            None => Err(SqlError::new("22023", format!("parameter \"{}\" requires a Boolean value", known.shown))),
-        },
-        Kind::Int(low, high) => {
-            let number = value.trim().parse::<i64>().map_err(|_| invalid())?;
-            within(known, number, low, high)
-        }
-        Kind::Milliseconds => {
-            within(known, with_unit(known, value, MILLISECOND_UNITS, MICROSECOND)?, 0, i64::from(i32::MAX))
-        }
-        Kind::Kilobytes => within(known, with_unit(known, value, KILOBYTE_UNITS, BYTE)?, 64, i64::from(i32::MAX)),
-        Kind::OneOf(words) => {
-            let found = words.iter().find(|word| word.eq_ignore_ascii_case(value.trim()));
-            // PostgreSQL's mixed settings take Boolean spellings for their on and off.
-            let spelled = boolean(value).map(|on| if on { "on" } else { "off" });
-            match found.copied().or(spelled.filter(|word| words.contains(word))) {
-                Some(word) => Ok(word.to_string()),
-                None => Err(invalid().hint(format!("Available values: {}.", words.join(", ")))),
-            }
-        }
-        Kind::Zone => {
-            let zone = value.trim();
-            match Zone::parse(zone).map_err(|_| invalid())? {
-                Zone::Named(named) => Ok(named.name().to_string()),
-                Zone::Fixed(..) => Ok(zone.to_string()),
-            }
-        }
-        Kind::DateStyle => date_style(value).ok_or_else(|| {
-            invalid().hint("Only output style ISO is supported, with MDY, DMY or YMD for the order of input.")
-        }),
-        Kind::Encoding => {
-            if is_utf8(value) {
-                Ok("UTF8".to_string())
-            } else if unquoted(value).eq_ignore_ascii_case("SQL_ASCII") {
-                Ok("SQL_ASCII".to_string())
-            } else {
-                Err(invalid().hint("Only UTF8 is supported, and SQL_ASCII, which is sent as it is stored."))
-            }
-        }
-    }
-}
-
-/// A Boolean in any of its spellings.
-pub(crate) fn boolean(value: &str) -> Option<bool> {
-    let value = value.trim().to_ascii_lowercase();
-    // Any unique beginning of a word counts; "o" is not one.
-    let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
-    if value == "1" || begins("true", 1) || begins("yes", 1) || value == "on" {
-        Some(true)
-    } else if value == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-fn within(known: &Known, number: i64, low: i64, high: i64) -> Result<String, SqlError> {
-    if (low..=high).contains(&number) {
-        return Ok(number.to_string());
-    }
-    let unit = match known.kind {
-        Kind::Milliseconds => " ms",
-        Kind::Kilobytes => " kB",
-        Kind::ReadOnly
-        | Kind::Text
-        | Kind::Bool
-        | Kind::Int(..)
-        | Kind::OneOf(_)
-        | Kind::Zone
-        | Kind::DateStyle
-        | Kind::Encoding => "",
-    };
-    let message = format!(
-        "{number}{unit} is outside the valid range for parameter \"{}\" ({low}{unit} .. {high}{unit})",
-        known.shown
-    );
-    Err(SqlError::new("22023", message))
-}
-
-/// A number with or without a unit, in the smallest of `units`.
-fn with_unit(known: &Known, value: &str, units: &[(&str, i64)], below: (&str, f64)) -> Result<i64, SqlError> {
-    let invalid =
-        || {
-            let valid: Vec<String> = units.iter().rev().map(|(unit, _)| format!("\"{unit}\"")).collect();
-            let (last, others) = valid.split_last().expect("every kind has units");
-            SqlError::new("22023", format!("invalid value for parameter \"{}\": \"{value}\"", known.shown))
-                .hint(format!("Valid units for this parameter are \"{}\", {}, and {last}.", below.0, others.join(", ")))
-        };
-    let trimmed = value.trim();
-    let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
-    let (number, unit) = (trimmed[..split].trim(), &trimmed[split..]);
-    let factor = match units.iter().find(|(name, _)| *name == unit) {
-        Some((_, factor)) => *factor as f64,
-        None if unit.is_empty() => 1.0,
-        None if unit == below.0 => 1.0 / below.1,
-        None => return Err(invalid()),
-    };
-    // As PostgreSQL: fractions are for the unit, what is kept is whole.
-    let rounded = (number.parse::<f64>().map_err(|_| invalid())? * factor).round_ties_even();
-    if rounded.abs() < 9e15 { Ok(rounded as i64) } else { Err(invalid()) }
-}
-
-fn shown_value(known: &Known, value: &str) -> String {
-    let units = match known.kind {
-        Kind::Milliseconds => MILLISECOND_UNITS,
-        Kind::Kilobytes => KILOBYTE_UNITS,
-        Kind::ReadOnly
-        | Kind::Text
-        | Kind::Bool
-        | Kind::Int(..)
-        | Kind::OneOf(_)
-        | Kind::Zone
-        | Kind::DateStyle
-        | Kind::Encoding => return value.to_string(),
-    };
-    // The largest unit that leaves a whole number, as PostgreSQL writes it.
-    match value.parse::<i64>() {
-        Ok(number) if number != 0 => units
-            .iter()
-            .find(|(_, factor)| number % factor == 0)
-            .map_or_else(|| value.to_string(), |(unit, factor)| format!("{}{unit}", number / factor)),
-        Ok(_) | Err(_) => value.to_string(),
-    }
-}
-
-fn unquoted(value: &str) -> &str {
-    value.trim().trim_matches(|c| matches!(c, '\'' | '"')).trim()
-}
-
-/// Whether an encoding's name, quoted or not, is one of PostgreSQL's spellings of UTF8.
-pub fn is_utf8(encoding: &str) -> bool {
-    let letters: String = unquoted(encoding).chars().filter(char::is_ascii_alphanumeric).collect();
-    // libpq's "auto" has been resolved by the client; "unicode" is PostgreSQL's old name.
-    letters.eq_ignore_ascii_case("utf8") || letters.eq_ignore_ascii_case("unicode")
-}
-
-fn date_style(value: &str) -> Option<String> {
-    let mut order = "MDY";
-    for word in value.split([',', ' ']).map(str::trim).filter(|word| !word.is_empty()) {
-        match word.to_ascii_lowercase().as_str() {
-            "iso" => {}
-            "mdy" | "us" | "noneuro" | "noneuropean" => order = "MDY",
-            "dmy" | "euro" | "european" => order = "DMY",
-            "ymd" => order = "YMD",
-            _ => return None,
-        }
-    }
-    Some(format!("ISO, {order}"))
+/// As PostgreSQL spells a setting's name, where it is known.
+pub fn spelled(name: &str) -> &str {
+    known::find(&lower(name)).map_or(name, |known| known.shown)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KNOWN, REPORTED, Settings, checked, find, is_utf8};
+    use super::known::find;
+    use super::{REPORTED, Settings};
+    use planner::parse::utility::SetValue;
     use std::time::Duration;
 
     fn shown(settings: &Settings, name: &str) -> String {
@@ -567,45 +431,41 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_sorted_and_its_defaults_are_valid() {
-        assert!(KNOWN.is_sorted_by(|left, right| left.name < right.name));
-        assert!(REPORTED.iter().all(|name| find(name).is_some()));
-        for known in KNOWN {
-            match checked(known.name, known.default) {
-                Ok(value) => assert_eq!(value, known.default, "{}", known.name),
-                Err(error) => assert_eq!(error.code, "55P02", "{}", known.name),
-            }
-        }
-    }
-
-    #[test]
     fn values_are_shown_as_in_postgresql() {
         let mut settings = Settings::default();
+        settings.force("session_authorization", "ada".to_string());
         for (name, value, expected) in [
             ("statement_timeout", "30000", "30s"),
-            ("statement_timeout", "60000", "1min"),
-            ("statement_timeout", "1500", "1500ms"),
-            ("statement_timeout", "1.5s", "1500ms"),
-            ("statement_timeout", "2 h", "2h"),
-            ("statement_timeout", "2500us", "2ms"),
-            ("statement_timeout", "0", "0"),
             ("work_mem", "64MB", "64MB"),
-            ("work_mem", "1000", "1000kB"),
-            ("enable_sort", "f", "off"),
             ("enable_sort", "YES", "on"),
             ("datestyle", "european, iso", "ISO, DMY"),
-            ("client_encoding", "'utf-8'", "UTF8"),
+            ("datestyle", "german", "German, DMY"),
+            ("datestyle", "sql", "SQL, DMY"),
+            ("datestyle", "default", "ISO, MDY"),
+            ("client_encoding", "utf-8", "UTF8"),
+            ("client_encoding", "UNICODE", "UNICODE"),
             ("client_encoding", "sql_ascii", "SQL_ASCII"),
             ("timezone", "europe/berlin", "Europe/Berlin"),
+            ("timezone", "7", "<+07>-07"),
+            ("timezone", "-3.5", "<-03:30>+03:30"),
+            ("timezone", "0", "<+00>-00"),
+            ("timezone", "INTERVAL '07:00:00'", "<+07>-07"),
+            ("timezone", "foo3bar", "FOO3BAR"),
+            ("timezone", "+07:00", "+07:00"),
             ("Synchronous_Commit", "false", "off"),
-            ("extra_float_digits", "3", "3"),
+            ("application_name", "a\u{e9}", "a??"),
+            ("role", "ada", "ada"),
+            ("role", "none", "none"),
+            ("session_authorization", "ada", "ada"),
+            ("default_text_search_config", "English", "pg_catalog.english"),
             ("my.own", "Anything", "Anything"),
+            ("My.Own.too", "Anything", "Anything"),
         ] {
-            settings.set(name, Some(value), false).unwrap();
+            settings.set(name, Some(value), false).expect(value);
             assert_eq!(shown(&settings, name), expected, "{name} = {value}");
         }
-        assert_eq!(settings.show("time zone").unwrap().0, "TimeZone");
-        assert_eq!(settings.show("datestyle").unwrap().0, "DateStyle");
+        assert_eq!(settings.show("time zone").expect("known").0, "TimeZone");
+        assert_eq!(settings.show("datestyle").expect("known").0, "DateStyle");
     }
 
     #[test]
@@ -613,25 +473,64 @@ mod tests {
         let mut settings = Settings::default();
         for (name, value, code) in [
             ("no_such", "1", "42704"),
+            ("dogwood.audit", "nonsense", "42704"),
+            ("a b.c", "1", "42602"),
+            (".c", "1", "42602"),
+            ("1a.c", "1", "42602"),
             ("server_version", "16", "55P02"),
             ("is_superuser", "on", "55P02"),
-            ("client_encoding", "latin1", "22023"),
-            ("datestyle", "German", "22023"),
+            ("client_encoding", "latin1", "0A000"),
+            ("client_encoding", "foo", "22023"),
+            ("datestyle", "Martian", "22023"),
+            ("datestyle", "ISO,,MDY", "22023"),
+            ("datestyle", "ISO, SQL", "22023"),
             ("timezone", "Mars/Olympus", "22023"),
+            ("timezone", "CEST", "22023"),
+            ("timezone", "168", "22023"),
+            ("timezone", "interval '1 day'", "22023"),
+            ("timezone", "interval '1 fortnight'", "22007"),
             ("statement_timeout", "-1", "22023"),
-            ("statement_timeout", "1 fortnight", "22023"),
-            ("statement_timeout", "99999999999999999d", "22023"),
             ("extra_float_digits", "4", "22023"),
             ("enable_sort", "o", "22023"),
-            ("standard_conforming_strings", "off", "22023"),
+            ("standard_conforming_strings", "off", "0A000"),
+            ("standard_conforming_strings", "x", "22023"),
             ("bytea_output", "base64", "22023"),
+            ("search_path", "a,,b", "22023"),
+            ("default_tablespace", "x", "22023"),
+            ("temp_tablespaces", "x", "42704"),
+            ("lc_time", "xx", "22023"),
+            ("role", "bob", "22023"),
+            ("session_authorization", "bob", "22023"),
         ] {
-            assert_eq!(settings.set(name, Some(value), false).unwrap_err().code, code, "{name} = {value}");
+            assert_eq!(settings.set(name, Some(value), false).expect_err(value).code, code, "{name} = {value}");
         }
-        assert_eq!(settings.set("no_such", None, false).unwrap_err().code, "42704");
-        assert_eq!(settings.set("server_version", None, false).unwrap_err().code, "55P02");
-        let error = settings.show("no_such").unwrap_err();
-        assert_eq!(error.message, "unrecognized configuration parameter \"no_such\"");
+        assert_eq!(settings.set("no_such", None, false).expect_err("unknown").code, "42704");
+        assert_eq!(settings.set("server_version", None, false).expect_err("fixed").code, "55P02");
+        let error = settings.show("No_such").expect_err("unknown");
+        assert_eq!(error.message, "unrecognized configuration parameter \"No_such\"");
+    }
+
+    #[test]
+    fn several_values_make_a_list_where_there_may_be_one() {
+        let settings = Settings::default();
+        let text = |text: &str| SetValue::Text(text.to_string());
+        let list = [text("a"), text("B"), text("select"), SetValue::Number("1".to_string())];
+        assert_eq!(settings.value_of("search_path", &list).expect("a list"), "a, \"B\", \"select\", 1");
+        assert_eq!(settings.value_of("search_path", &[text("a,b")]).expect("one"), "\"a,b\"");
+        assert_eq!(settings.value_of("DateStyle", &[text("ISO"), text("dmy")]).expect("a list"), "ISO, dmy");
+        let error = settings.value_of("work_mem", &list).expect_err("one only");
+        assert_eq!((error.code, error.message.as_str()), ("22023", "SET work_mem takes only one argument"));
+        assert_eq!(settings.value_of("none", &list).expect_err("unknown").code, "42704");
+    }
+
+    #[test]
+    fn a_clients_own_setting_stays_when_its_value_goes() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.show("app.user").expect_err("never named").code, "42704");
+        settings.set("app.user", Some("ada"), true).expect("a name with a dot");
+        assert_eq!(shown(&settings, "app.user"), "ada");
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "app.user"), "");
     }
 
     #[test]
@@ -712,7 +611,10 @@ mod tests {
         let reported = settings.reported();
         assert!(reported.contains(&("TimeZone".to_string(), "Europe/Rome".to_string())));
         assert_eq!(reported.len(), REPORTED.len());
-        assert!(settings.all().len() >= KNOWN.len());
+        assert!(settings.all().iter().all(|[name, ..]| name != "is_superuser"));
+        let listed = settings.listed();
+        let zone = listed.iter().find(|listed| listed.name == "TimeZone").expect("listed");
+        assert_eq!((zone.reset.as_str(), zone.default.as_str(), zone.source), ("Europe/Rome", "UTC", "client"));
     }
 
     #[test]
@@ -747,6 +649,5 @@ mod tests {
         assert_eq!(settings.timeout("lock_timeout"), None);
         settings.set("lock_timeout", Some("250ms"), true).unwrap();
         assert_eq!(settings.timeout("lock_timeout"), Some(Duration::from_millis(250)));
-        assert!(is_utf8("\"UTF_8\"") && is_utf8("Unicode") && !is_utf8("utf16"));
     }
 }

@@ -14,8 +14,8 @@ pub mod table_func;
 pub mod window;
 
 pub use aggregate::Aggregate;
-pub use env::{Environment, EvalContext, ListedStatement};
-pub use func::{Comparison, Function, FunctionKind, Volatility};
+pub use env::{Environment, EvalContext, ListedSetting, ListedStatement};
+pub use func::{Comparison, Function, FunctionKind, Volatility, quote_identifier};
 pub use table_func::TableFunction;
 pub use window::WindowFunction;
 

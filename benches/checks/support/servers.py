@@ -119,11 +119,11 @@ class Answer:
 
     def __init__(self):
         self.names, self.types, self.rows, self.tag = [], [], [], ""
-        self.error, self.message = None, ""
+        self.error, self.message, self.said = None, "", ()
 
     def __repr__(self):
         if self.error:
-            return f"error {self.error}: {self.message}"
+            return f"error {self.error}: {self.message}" + "".join(f" | {part}" for part in self.said[1:] if part)
         shown = [tuple(None if v is None else v.decode(errors="replace") for v in row) for row in self.rows[:8]]
         more = f" … {len(self.rows)} rows" if len(self.rows) > 8 else ""
         return f"{self.tag} {list(zip(self.names, self.types))} {shown}{more}"
@@ -178,6 +178,8 @@ class Wire:
                 if status in (ExecStatus.FATAL_ERROR, ExecStatus.NONFATAL_ERROR, ExecStatus.BAD_RESPONSE):
                     answer.error = (result.error_field(DiagnosticField.SQLSTATE) or b"08006").decode()
                     answer.message = result.error_message.decode(errors="replace").strip().split("\n")[0]
+                    parts = (DiagnosticField.MESSAGE_PRIMARY, DiagnosticField.MESSAGE_DETAIL, DiagnosticField.MESSAGE_HINT)
+                    answer.said = tuple((result.error_field(part) or b"").decode(errors="replace") for part in parts)
                     if self.connection.status != pq.ConnStatus.OK:
                         self.connect()
                         answer.error = "lost"

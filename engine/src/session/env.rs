@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::transaction::{Isolation, Modes};
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
-use planner::scalar::{Environment, ListedStatement};
+use planner::scalar::{Environment, ListedSetting, ListedStatement};
 use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
@@ -215,6 +215,15 @@ impl Environment for StatementEnvironment {
             }
             std::thread::sleep(left.min(SLEEP_POLL));
         }
+    }
+    fn settings(&self) -> Vec<ListedSetting> {
+        let mut listed = self.state.lock().settings.listed();
+        for setting in &mut listed {
+            if let Some(mode) = self.modes.shown(setting.name) {
+                setting.value = mode.to_string();
+            }
+        }
+        listed
     }
     fn prepared_statements(&self) -> Vec<ListedStatement> {
         self.state.lock().statements.list()

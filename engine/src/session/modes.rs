@@ -67,9 +67,10 @@ impl Session {
         }
         let invalid =
             |value: &str| SqlError::new("22023", format!("invalid value for parameter \"{setting}\": \"{value}\""));
+        let is_isolation = setting.eq_ignore_ascii_case("transaction_isolation");
         let mut said = TransactionModes::default();
-        match (setting, value) {
-            ("transaction_isolation", Some(value)) => {
+        match (is_isolation, value) {
+            (true, Some(value)) => {
                 said.isolation = Some(match value.to_ascii_lowercase().as_str() {
                     "read committed" => IsolationLevel::ReadCommitted,
                     "read uncommitted" => IsolationLevel::ReadUncommitted,
@@ -82,7 +83,7 @@ impl Session {
                     }
                 });
             }
-            (_, Some(value)) => {
+            (false, Some(value)) => {
                 let on = crate::settings::boolean(value).ok_or_else(|| {
                     SqlError::new("22023", format!("parameter \"{setting}\" requires a Boolean value"))
                 })?;
@@ -92,7 +93,7 @@ impl Session {
         }
         let base = match value {
             Some(_) => self.modes(),
-            None if setting == "transaction_isolation" => {
+            None if is_isolation => {
                 Modes { isolation: self.default_modes().isolation, ..self.modes() }
             }
             None => Modes { read_only: self.default_modes().read_only, ..self.modes() },

@@ -8,7 +8,7 @@ use crate::SqlError;
 use crate::ddl;
 use crate::locks::{LockKey, LockMode};
 use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
-use crate::settings::Settings;
+use crate::settings::{Settings, spelled};
 use crate::transaction::Transaction;
 use crate::write::foreign_key;
 use planner::catalog::Catalog;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The columns that a statement without a plan of its own gives.
 pub fn columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
     match statement {
-        Statement::Show(Show::Setting(name)) => Some(text_columns(&[name])),
+        Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
         Statement::ExplainCompliance { format } => Some(super::gdpr::compliance_columns(*format)),
         _ => None,
@@ -110,7 +110,11 @@ impl Session {
                 complete("SET CONSTRAINTS")
             }
             Statement::Set(set) => {
-                let value = set.values.as_ref().map(|values| values.join(", "));
+                let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
+                let value = set.values.as_ref().map(value_of).transpose()?;
+                if set.local && !in_script && self.company.is_none() && !self.in_block() {
+                    self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+                }
                 if set.local && set.name.eq_ignore_ascii_case(RESTORING) {
                     return Err(SqlError::unsupported(format!("SET LOCAL {RESTORING}"))
                         .hint("use SET, and SET it off when the rows and labels are in"));
@@ -337,12 +341,17 @@ impl Session {
         match show {
             Show::All => {
                 let rows = self.state.lock().settings.all();
-                let rows = rows.into_iter().map(|(name, value)| vec![name, value, String::new()]).collect();
+                let modes = self.modes();
+                let shown = |[name, value, description]: [String; 3]| {
+                    let value = modes.shown(&name).map_or(value, str::to_string);
+                    vec![name, value, description]
+                };
+                let rows = rows.into_iter().map(shown).collect();
                 Ok(text_rows(text_columns(&["name", "setting", "description"]), rows, "SHOW"))
             }
             Show::Setting(name) if self.modes().shown(name).is_some() => {
                 let value = self.modes().shown(name).unwrap_or_default().to_string();
-                Ok(text_rows(text_columns(&[name]), vec![vec![value]], "SHOW"))
+                Ok(text_rows(text_columns(&[spelled(name)]), vec![vec![value]], "SHOW"))
             }
             Show::Setting(name) if name == "dogwood.last_flushes" => {
                 let flushes = self.committed.flushes;
@@ -368,7 +377,8 @@ impl Session {
                 }
                 self.set(|settings| {
                     settings.reset_all();
-                    Ok(())
+                    settings.set("role", None, false)?;
+                    settings.set("session_authorization", None, false)
                 })?;
                 complete("DISCARD ALL")
             }

@@ -1,9 +1,12 @@
 //! Reads session statements: transactions, settings, prepared statements, cursors, COPY's beginning.
 
-use super::grammar::Grammar;
+use super::grammar::{Grammar, is_reserved};
 use super::statement::{DiscardTarget, Statement};
-use super::utility::{Begin, DeclareCursor, Fetch, FetchDirection, IsolationLevel, Set, Show, TransactionModes};
+use super::utility::{Begin, DeclareCursor, Fetch, FetchDirection, IsolationLevel, Set, SetValue, Show, TransactionModes};
 use crate::error::PlanError;
+use repr::Interval;
+use repr::interval::IntervalStyle;
+use repr::types::encode_interval_modifier;
 use sqlparser::tokenizer::Token;
 
 impl Grammar<'_, '_> {
@@ -198,31 +201,38 @@ impl Grammar<'_, '_> {
             self.eat(&["SESSION"]);
         }
         if self.eat(&["TIME", "ZONE"]) {
-            let values = if self.eat(&["LOCAL"]) || self.eat(&["DEFAULT"]) {
-                None
-            } else if self.eat(&["INTERVAL"]) {
-                let text = self.string()?;
-                while self.eat_one_of(&["HOUR", "TO", "MINUTE"]).is_some() {}
-                Some(vec![text])
-            } else {
-                Some(vec![self.setting_value()?])
-            };
-            return Ok(Statement::Set(Set { local, name: "timezone".to_string(), values }));
+            let value = self.zone_value()?;
+            return Ok(Statement::Set(Set { local, name: "timezone".to_string(), values: value.map(|value| vec![value]) }));
         }
         if self.eat(&["NAMES"]) {
-            let values = if self.at_end() || self.eat(&["DEFAULT"]) { None } else { Some(vec![self.setting_value()?]) };
+            let values = if self.at_end() || self.eat(&["DEFAULT"]) { None } else { Some(vec![self.text_value()?]) };
             return Ok(Statement::Set(Set { local, name: "client_encoding".to_string(), values }));
         }
-        if self.word_is(0, "ROLE") || self.words_are(&["SESSION", "AUTHORIZATION"]) {
-            let name = if self.eat(&["ROLE"]) {
-                "role"
-            } else {
-                self.eat(&["SESSION", "AUTHORIZATION"]);
-                "session_authorization"
+        if self.eat(&["SCHEMA"]) {
+            let values = Some(vec![self.text_value()?]);
+            return Ok(Statement::Set(Set { local, name: "search_path".to_string(), values }));
+        }
+        if self.word_is(0, "CATALOG") && !self.is_assigned(1) {
+            let position = self.position();
+            self.eat(&["CATALOG"]);
+            self.string()?;
+            return Err(PlanError::new("0A000", "current database cannot be changed").at(Some(position)));
+        }
+        if self.eat(&["XML", "OPTION"]) {
+            let values = match self.eat_one_of(&["DOCUMENT", "CONTENT"]) {
+                Some(word) => Some(vec![SetValue::Text(word.to_lowercase())]),
+                None => return Err(self.unexpected()),
             };
-            self.eat_token(&Token::Eq);
-            let values = if self.eat(&["DEFAULT"]) { None } else { Some(vec![self.setting_value()?]) };
-            return Ok(Statement::Set(Set { local, name: name.to_string(), values }));
+            return Ok(Statement::Set(Set { local, name: "xmloption".to_string(), values }));
+        }
+        if self.word_is(0, "ROLE") && !self.is_assigned(1) {
+            self.eat(&["ROLE"]);
+            let values = Some(vec![self.word_value()?]);
+            return Ok(Statement::Set(Set { local, name: "role".to_string(), values }));
+        }
+        if self.eat(&["SESSION", "AUTHORIZATION"]) {
+            let values = if self.eat(&["DEFAULT"]) { None } else { Some(vec![self.word_value()?]) };
+            return Ok(Statement::Set(Set { local, name: "session_authorization".to_string(), values }));
         }
         let name = self.setting_name()?;
         if !self.eat(&["TO"]) && !self.eat_token(&Token::Eq) {
@@ -230,6 +240,39 @@ impl Grammar<'_, '_> {
         }
         let values = if self.eat(&["DEFAULT"]) { None } else { Some(self.list(Self::setting_value)?) };
         Ok(Statement::Set(Set { local, name, values }))
+    }
+
+    /// Whether the word at this place is what a value is assigned with.
+    fn is_assigned(&mut self, place: usize) -> bool {
+        self.word_is(place, "TO") || self.parser.peek_nth_token_ref(place).token == Token::Eq
+    }
+
+    /// What stands behind SET TIME ZONE; none for LOCAL and DEFAULT.
+    fn zone_value(&mut self) -> Result<Option<SetValue>, PlanError> {
+        if self.eat(&["LOCAL"]) || self.eat(&["DEFAULT"]) {
+            return Ok(None);
+        }
+        if !self.eat(&["INTERVAL"]) {
+            return self.setting_value().map(Some);
+        }
+        let precision = if self.next_is(&Token::LParen) { self.parenthesized(Self::integer)?.pop() } else { None };
+        let (text, position) = (self.string()?, self.position());
+        let fields = if self.eat(&["HOUR", "TO", "MINUTE"]) {
+            "hour to minute"
+        } else if self.eat(&["HOUR"]) {
+            "hour"
+        } else if self.at_end() {
+            ""
+        } else if self.word_is(0, "HOUR") || ["YEAR", "MONTH", "DAY", "MINUTE", "SECOND"].iter().any(|word| self.word_is(0, word)) {
+            let message = "time zone interval must be HOUR or HOUR TO MINUTE";
+            return Err(PlanError::new("42601", message).at(Some(position)));
+        } else {
+            return Err(self.unexpected());
+        };
+        let precision = precision.map(|precision| i32::try_from(precision).unwrap_or(i32::MAX));
+        let modifier = encode_interval_modifier(fields, precision).map_err(|_| self.unexpected())?;
+        let interval = Interval::parse(&text, modifier, IntervalStyle::default())?;
+        Ok(Some(SetValue::Text(format!("INTERVAL '{interval}'"))))
     }
 
     /// A setting's name, with PostgreSQL's several-word forms.
@@ -243,20 +286,40 @@ impl Grammar<'_, '_> {
         if self.eat(&["SESSION", "AUTHORIZATION"]) {
             return Ok("session_authorization".to_string());
         }
-        let mut name = self.any_word()?.to_lowercase();
+        let mut name = self.any_word()?;
         while self.eat_token(&Token::Period) {
             name.push('.');
-            name.push_str(&self.any_word()?.to_lowercase());
+            name.push_str(&self.any_word()?);
         }
         Ok(name)
     }
 
-    fn setting_value(&mut self) -> Result<String, PlanError> {
+    /// A string, a word that is not reserved, a Boolean, or a number.
+    fn setting_value(&mut self) -> Result<SetValue, PlanError> {
         match &self.parser.peek_token_ref().token {
-            Token::Word(_) => self.any_word(),
-            Token::Number(..) | Token::Minus | Token::Plus => self.number_text(),
-            _ => self.string(),
+            Token::Number(..) | Token::Minus | Token::Plus => self.number_text().map(SetValue::Number),
+            Token::Word(word)
+                if word.quote_style.is_none()
+                    && ["true", "false", "on"].iter().any(|boolean| word.value.eq_ignore_ascii_case(boolean)) =>
+            {
+                self.any_word().map(SetValue::Text)
+            }
+            _ => self.word_value(),
         }
+    }
+
+    /// A string, or a word that is not reserved.
+    fn word_value(&mut self) -> Result<SetValue, PlanError> {
+        match &self.parser.peek_token_ref().token {
+            Token::Word(word) if word.quote_style.is_none() && is_reserved(&word.value) => Err(self.unexpected()),
+            Token::Word(_) => self.any_word().map(SetValue::Text),
+            _ => self.text_value(),
+        }
+    }
+
+    /// A string.
+    fn text_value(&mut self) -> Result<SetValue, PlanError> {
+        self.string().map(SetValue::Text)
     }
 
     fn prepare(&mut self) -> Result<Statement, PlanError> {

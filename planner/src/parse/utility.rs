@@ -168,10 +168,28 @@ pub enum FetchDirection {
 pub struct Set {
     /// SET LOCAL
     pub local: bool,
-    /// The setting, in lower case.
+    /// The setting, spelled as it was written.
     pub name: String,
     /// The values; `None` is DEFAULT.
-    pub values: Option<Vec<String>>,
+    pub values: Option<Vec<SetValue>>,
+}
+
+/// A value in SET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetValue {
+    /// A string, or a word.
+    Text(String),
+    /// A number, as it was written.
+    Number(String),
+}
+
+impl SetValue {
+    /// As it was written, without quotes.
+    pub fn text(&self) -> &str {
+        match self {
+            SetValue::Text(text) | SetValue::Number(text) => text,
+        }
+    }
 }
 
 /// SHOW
@@ -179,7 +197,7 @@ pub struct Set {
 pub enum Show {
     /// SHOW ALL
     All,
-    /// SHOW name, in lower case.
+    /// SHOW name, spelled as it was written.
     Setting(String),
 }
 

@@ -3,7 +3,6 @@
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery};
-use crate::scalar::cast::CastMethod;
 use crate::scalar::{Function, ScalarExpr, Volatility};
 use crate::system;
 use repr::{Datum, ScalarType};
@@ -34,11 +33,7 @@ pub fn depends_on_session(query: &HirQuery) -> bool {
     let (mut operators, mut expressions) = (false, false);
     Visitor {
         operator: &mut |hir| operators |= reads_catalog(hir).is_some() || calls_zoned_series(hir),
-        expression: &mut |expr| {
-            let formats = matches!(expr, ScalarExpr::Cast { cast, .. }
-                if matches!(cast.method, CastMethod::Output | CastMethod::Print | CastMethod::ToJson) && formats_by_settings(&cast.from));
-            expressions |= formats || expr.own_volatility() > Volatility::Immutable;
-        },
+        expression: &mut |expr| expressions |= expr.own_volatility() > Volatility::Immutable,
     }
     .query(query);
     operators || expressions
@@ -54,16 +49,6 @@ fn reads_catalog(hir: &Hir) -> Option<&'static system::SystemRelation> {
 fn calls_zoned_series(hir: &Hir) -> bool {
     matches!(&hir.node, HirNode::TableFunction { functions, .. }
         if functions.iter().any(|(_, _, columns)| columns.iter().any(|column| column.scalar == ScalarType::Timestamptz)))
-}
-
-/// Whether a type's text form follows a setting other than the time zone.
-fn formats_by_settings(scalar: &ScalarType) -> bool {
-    match scalar {
-        ScalarType::Float4 | ScalarType::Float8 | ScalarType::Bytea | ScalarType::Interval => true,
-        ScalarType::Array(element) => formats_by_settings(element),
-        ScalarType::Record(fields) => fields.iter().any(|(_, field)| formats_by_settings(field)),
-        _ => false,
-    }
 }
 
 fn refused_relation(hir: &Hir) -> Option<PlanError> {

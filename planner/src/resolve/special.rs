@@ -3,6 +3,8 @@
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
+use crate::scalar::eval::reads_alike;
+use repr::interval::IntervalStyle;
 use repr::{Datum, ScalarType};
 use sqlparser::ast::{CeilFloorKind, DateTimeField, Expr, Interval, Subscript, TrimWhereField};
 
@@ -150,7 +152,7 @@ impl Resolver<'_> {
         let HirExpr::Literal(Datum::Text(content), _) = &text.expr else {
             return Err(PlanError::new("42601", "syntax error: interval needs a string").at(position));
         };
-        let interval_type = repr::ColumnType::nullable(ScalarType::Interval);
+        let mut interval_type = repr::ColumnType::nullable(ScalarType::Interval);
         let precision = interval.fractional_seconds_precision.or(interval.leading_precision);
         let fields = match (&interval.leading_field, &interval.last_field) {
             (None, _) => String::new(),
@@ -163,7 +165,11 @@ impl Resolver<'_> {
         let precision = precision.map(|precision| i32::try_from(precision).unwrap_or(i32::MAX));
         let syntax = |_| PlanError::new("42601", format!("syntax error at or near \"{fields}\"")).at(position);
         let modifier = repr::types::encode_interval_modifier(&fields, precision).map_err(syntax)?;
-        let value = repr::Interval::parse(content, modifier)
+        if !reads_alike(content, &ScalarType::Interval) {
+            interval_type.modifier = modifier;
+            return self.cast(text, &interval_type, crate::scalar::cast::CastContext::Explicit);
+        }
+        let value = repr::Interval::parse(content, modifier, IntervalStyle::default())
             .map_err(|error| PlanError::new(error.code, error.message).at(position))?;
         Ok(Typed::literal(Datum::Interval(value), ScalarType::Interval))
     }

@@ -12,7 +12,7 @@ use crate::parse::statement::{ExplainOptions, ExportFormat, ObjectName, SubjectR
 use crate::parse::utility::{Copy, CopyDirection, CopyOptions, CopySource, DeclareCursor};
 use crate::parse::{ParsedStatement, Statement};
 use crate::plan::ParamTypes;
-use crate::scalar::cast::CastContext;
+use crate::scalar::cast::{Cast, CastContext};
 use crate::scalar::func::Volatility;
 use repr::{ColumnType, CommitTime, RelationId, ScalarType};
 use sqlparser::ast;
@@ -305,13 +305,22 @@ fn refuse_copied_view(table: &Table, direction: &str, hint: &str) -> Result<(), 
 fn volatility(expr: &HirExpr) -> Volatility {
     let mut most = Volatility::Immutable;
     super::levels::rewrite_expr(&mut expr.clone(), 0, &mut |expr, _| {
-        if let HirExpr::Call { function, .. } = expr {
-            most = most.max(function.volatility);
-        }
+        most = most.max(match expr {
+            HirExpr::Call { function, .. } => function.volatility,
+            HirExpr::Cast { expr: inner, cast, .. } if inner.as_literal().is_none() && !is_printed_alike(cast) => {
+                expr.own_volatility()
+            }
+            _ => Volatility::Immutable,
+        });
         Ok(super::levels::Step::Descend)
     })
     .expect("looking does not fail");
     most
+}
+
+/// Casts that PostgreSQL calls immutable although a setting says how much of the value they show.
+fn is_printed_alike(cast: &Cast) -> bool {
+    matches!(cast.from, ScalarType::Float4 | ScalarType::Float8 | ScalarType::Bytea)
 }
 
 impl Resolver<'_> {

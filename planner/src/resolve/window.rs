@@ -263,7 +263,7 @@ impl Resolver<'_> {
                         | ScalarType::Interval
                 );
                 match constant {
-                    Datum::Text(text) if is_time => match repr::Interval::parse(&text, -1) {
+                    Datum::Text(text) if is_time => match text.parse::<repr::Interval>() {
                         Ok(interval) => Ok(Datum::Interval(interval)),
                         Err(error) => Err(PlanError::from(error).at(position)),
                     },

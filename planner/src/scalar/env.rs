@@ -5,8 +5,7 @@ pub(crate) mod names;
 use super::table_func::LockedRows;
 use crate::catalog::Catalog;
 use names::CatalogNames;
-use repr::datetime::Zone;
-use repr::datetime::parse::DateOrder;
+use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
 use repr::{Datum, ScalarType, SequenceId, ValueError};
@@ -50,6 +49,10 @@ pub trait Environment: Send + Sync {
     fn sleep(&self, duration: Duration) -> Result<(), ValueError>;
     /// Approximate bytes of a relation for `pg_relation_size`.
     fn relation_size(&self, relation: repr::RelationId) -> i64;
+    /// The session's settings, where there is a session.
+    fn settings(&self) -> Vec<ListedSetting> {
+        Vec::new()
+    }
     /// The session's prepared statements, where there is a session.
     fn prepared_statements(&self) -> Vec<ListedStatement> {
         Vec::new()
@@ -75,6 +78,37 @@ pub struct ListedStatement {
     pub executions: i64,
 }
 
+/// A setting, for `pg_settings`. Values are in the setting's unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// As it is.
+    pub value: String,
+    /// What its number counts.
+    pub unit: Option<&'static str>,
+    /// What it belongs to.
+    pub category: &'static str,
+    /// What it is, in a sentence.
+    pub description: &'static str,
+    /// More about it.
+    pub further: Option<&'static str>,
+    /// Who may change it: `internal` is nobody.
+    pub context: &'static str,
+    /// `bool`, `integer`, `real`, `enum` or `string`.
+    pub kind: &'static str,
+    /// Where its value is from.
+    pub source: &'static str,
+    /// The least and the greatest number.
+    pub bounds: Option<(String, String)>,
+    /// The words that it takes.
+    pub words: Option<&'static [&'static str]>,
+    /// As the server has it for a new session.
+    pub default: String,
+    /// What RESET goes back to.
+    pub reset: String,
+}
+
 /// What every evaluation gets.
 #[derive(Clone)]
 pub struct EvalContext {
@@ -89,31 +123,12 @@ pub struct EvalContext {
 impl EvalContext {
     /// The session's settings for text forms, `now` and the catalog's names included.
     pub fn text_context(&self) -> TextContext {
-        let setting = |name: &str| self.environment.setting(name);
-        let lower = |name: &str| setting(name).unwrap_or_default().to_ascii_lowercase();
-        let date_style = lower("datestyle");
         TextContext {
             zone: self.zone(),
-            extra_float_digits: setting("extra_float_digits")
-                .and_then(|digits| digits.trim().parse().ok())
-                .unwrap_or(1),
-            bytea_output: if lower("bytea_output") == "escape" { ByteaOutput::Escape } else { ByteaOutput::Hex },
-            date_order: if date_style.contains("dmy") {
-                DateOrder::Dmy
-            } else if date_style.contains("ymd") {
-                DateOrder::Ymd
-            } else {
-                DateOrder::Mdy
-            },
-            interval_style: match lower("intervalstyle").as_str() {
-                "postgres_verbose" => IntervalStyle::PostgresVerbose,
-                "sql_standard" => IntervalStyle::SqlStandard,
-                "iso_8601" => IntervalStyle::Iso8601,
-                _ => IntervalStyle::Postgres,
-            },
             // A session always has a time zone; without one there is no session, and no time is now.
-            now: setting("timezone").map(|_| self.environment.transaction_timestamp()),
+            now: self.environment.setting("timezone").map(|_| self.environment.transaction_timestamp()),
             catalog: Some(Arc::new(self.names())),
+            ..styles(&*self.environment)
         }
     }
 
@@ -128,7 +143,7 @@ impl EvalContext {
             Some((known, zone)) if *known == name => zone.clone(),
             _ => {
                 // SET TimeZone has checked the name.
-                let zone = Zone::parse(&name).unwrap_or_default();
+                let zone = Zone::named(&name).unwrap_or_default();
                 *last = Some((name, zone.clone()));
                 zone
             }
@@ -139,6 +154,26 @@ impl EvalContext {
     pub(crate) fn names(&self) -> CatalogNames {
         let path = self.environment.setting("search_path");
         CatalogNames::new(Arc::clone(self.environment.catalog()), path.as_deref())
+    }
+}
+
+/// How a session writes and reads values, without its zone, clock and catalog.
+pub(crate) fn styles(environment: &dyn Environment) -> TextContext {
+    let setting = |name: &str| environment.setting(name);
+    TextContext {
+        extra_float_digits: setting("extra_float_digits").and_then(|digits| digits.trim().parse().ok()).unwrap_or(1),
+        bytea_output: match setting("bytea_output").as_deref() {
+            Some("escape") => ByteaOutput::Escape,
+            Some(_) | None => ByteaOutput::Hex,
+        },
+        date_style: setting("datestyle").and_then(|style| DateStyle::of_canonical(&style)).unwrap_or_default(),
+        interval_style: match setting("intervalstyle").as_deref() {
+            Some("postgres_verbose") => IntervalStyle::PostgresVerbose,
+            Some("sql_standard") => IntervalStyle::SqlStandard,
+            Some("iso_8601") => IntervalStyle::Iso8601,
+            Some(_) | None => IntervalStyle::Postgres,
+        },
+        ..TextContext::default()
     }
 }
 

@@ -7,6 +7,8 @@ mod fold;
 mod mfp;
 mod walk;
 
+pub(crate) use walk::reads_alike;
+
 use super::{EvalContext, FunctionKind, ScalarExpr};
 use repr::{Array, Datum, ScalarType, ValueError};
 use std::borrow::Cow;

@@ -188,7 +188,8 @@ pub(crate) use date::shift_by;
 pub(crate) use json::{append_json, append_json_string, document, to_jsonb};
 pub(crate) use pattern::{all_groups, options, split_pieces};
 pub(crate) use sequence::sequence as find_sequence;
-pub(crate) use text::{parse_identifier, quote_identifier, split};
+pub use text::quote_identifier;
+pub(crate) use text::{parse_identifier, split};
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

@@ -12,6 +12,7 @@ use crate::resolve::shown_expression;
 use crate::scalar::Environment;
 use crate::scalar::cast::{CastContext, CastMethod, plan_cast};
 use crate::scalar::env::names::CatalogNames;
+use crate::scalar::env::styles;
 use crate::scalar::func::quote_identifier;
 use repr::datetime::Zone;
 use repr::text::TextContext;
@@ -28,13 +29,13 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// By the session's search path and time zone.
+    /// By the session's search path, time zone and styles.
     pub(crate) fn new(environment: &dyn Environment) -> Shown {
         let catalog = Arc::clone(environment.catalog());
         let path = environment.setting("search_path");
         let names = || CatalogNames::new(Arc::clone(&catalog), path.as_deref());
-        let zone = environment.setting("timezone").and_then(|name| Zone::parse(&name).ok()).unwrap_or_else(Zone::utc);
-        let context = TextContext { zone, catalog: Some(Arc::new(names())), ..TextContext::default() };
+        let zone = environment.setting("timezone").and_then(|name| Zone::named(&name)).unwrap_or_else(Zone::utc);
+        let context = TextContext { zone, catalog: Some(Arc::new(names())), ..styles(environment) };
         let found = CatalogNames::new(Arc::clone(&catalog), None);
         let reading = TextContext { catalog: Some(Arc::new(found)), ..context.clone() };
         Shown { names: names(), context, reading, catalog }

@@ -1,14 +1,16 @@
 //! Dates, times and timestamps: the calendar, ranges and ISO output.
 //!
-//! Input is in `datetime::parse`, fields and truncation in `datetime::fields`, arithmetic in
+//! Input is in `datetime::parse`, the other styles of output in `datetime::style`, fields and truncation in `datetime::fields`, arithmetic in
 //! `datetime::arithmetic`, zones in `datetime::zone`. Days and microseconds count from 2000-01-01.
 //! No clock here: whoever needs "now" passes it.
 
 pub mod arithmetic;
 pub mod fields;
 pub mod parse;
+pub mod style;
 pub mod zone;
 
+pub use style::DateStyle;
 pub use zone::Zone;
 
 use crate::ValueError;
@@ -167,11 +169,6 @@ fn infinity_text(positive: bool) -> &'static str {
 
 const WRITING: &str = "writing to a String does not fail";
 
-fn write_ymd(out: &mut String, year: i64, month: u32, day: u32) {
-    let shown = if year > 0 { year } else { 1 - year };
-    write!(out, "{shown:04}-{month:02}-{day:02}").expect(WRITING);
-}
-
 /// `hh:mm:ss[.ffffff]` without trailing zeros.
 pub fn write_time(out: &mut String, micros: i64) {
     let (hour, minute, second, fraction) = split_time(micros);
@@ -188,48 +185,6 @@ pub(crate) fn write_fraction(out: &mut String, fraction: i64) {
     }
 }
 
-/// ISO date: `2024-02-29`, `0044-03-15 BC`, `infinity`.
-pub fn write_date(out: &mut String, days: i32) {
-    if is_infinite_date(days) {
-        return out.push_str(infinity_text(days > 0));
-    }
-    let (year, month, day) = civil_from_days(i64::from(days));
-    write_ymd(out, year, month, day);
-    if year <= 0 {
-        out.push_str(" BC");
-    }
-}
-
-/// ISO timestamp: `2024-02-29 12:00:00.5`.
-pub fn write_timestamp(out: &mut String, micros: i64) {
-    if is_infinite(micros) {
-        return out.push_str(infinity_text(micros > 0));
-    }
-    let civil = Civil::from_timestamp(micros);
-    write_ymd(out, civil.year, civil.month, civil.day);
-    out.push(' ');
-    write_time(out, civil.micros);
-    if civil.year <= 0 {
-        out.push_str(" BC");
-    }
-}
-
-/// ISO timestamp with the zone's offset: `2024-02-29 12:00:00+05:30`.
-pub fn write_timestamptz(out: &mut String, micros: i64, zone: &Zone) {
-    if is_infinite(micros) {
-        return out.push_str(infinity_text(micros > 0));
-    }
-    let offset = zone.offset_at(micros);
-    let civil = Civil::from_timestamp(micros.saturating_add(i64::from(offset) * SECOND_MICROS));
-    write_ymd(out, civil.year, civil.month, civil.day);
-    out.push(' ');
-    write_time(out, civil.micros);
-    write_offset(out, offset);
-    if civil.year <= 0 {
-        out.push_str(" BC");
-    }
-}
-
 /// `+hh[:mm[:ss]]` of seconds east of UTC.
 pub fn write_offset(out: &mut String, offset: i32) {
     let seconds = offset.unsigned_abs();
@@ -243,10 +198,10 @@ pub fn write_offset(out: &mut String, offset: i32) {
     }
 }
 
-/// `write_date` as a new string.
+/// ISO date: `2024-02-29`, `0044-03-15 BC`, `infinity`.
 pub fn format_date(days: i32) -> String {
     let mut out = String::with_capacity(10);
-    write_date(&mut out, days);
+    DateStyle::default().write_date(&mut out, days);
     out
 }
 
@@ -257,17 +212,17 @@ pub fn format_time(micros: i64) -> String {
     out
 }
 
-/// `write_timestamp` as a new string.
+/// ISO timestamp: `2024-02-29 12:00:00.5`.
 pub fn format_timestamp(micros: i64) -> String {
     let mut out = String::with_capacity(26);
-    write_timestamp(&mut out, micros);
+    DateStyle::default().write_timestamp(&mut out, micros);
     out
 }
 
-/// `write_timestamptz` as a new string.
+/// ISO timestamp with the zone's offset: `2024-02-29 12:00:00+05:30`.
 pub fn format_timestamptz(micros: i64, zone: &Zone) -> String {
     let mut out = String::with_capacity(32);
-    write_timestamptz(&mut out, micros, zone);
+    DateStyle::default().write_timestamptz(&mut out, micros, zone);
     out
 }
 

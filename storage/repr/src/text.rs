@@ -4,16 +4,17 @@
 //! Scalars are in `text::scalar`, integers in `text::integer`, floats in `text::float`, arrays and composites in `text::nested`. Never reads
 //! a clock or a catalog: the `TextContext` brings what is needed of them.
 
+pub mod c_number;
 mod float;
 pub mod integer;
 mod nested;
 mod scalar;
 
-pub use float::{format_float4, format_float8, parse_float4, parse_float8};
+pub use float::{format_float4, format_float8, format_rounded, parse_float4, parse_float8};
 pub use scalar::{assign_length, cast_length, format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
 
-use crate::datetime::parse::{DateContext, DateOrder, parse_date, parse_time, parse_timestamp, parse_timestamptz};
-use crate::datetime::{self, Zone, round_to_precision};
+use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+use crate::datetime::{self, DateStyle, Zone, round_to_precision};
 use crate::interval::IntervalStyle;
 use crate::numeric::write_decimal;
 use crate::{Datum, Id, Interval, Jsonb, Numeric, ScalarType, Value, ValueError};
@@ -51,8 +52,8 @@ pub struct TextContext {
     pub extra_float_digits: i32,
     /// `bytea_output`
     pub bytea_output: ByteaOutput,
-    /// `DateStyle`'s order of fields; the output style is always ISO.
-    pub date_order: DateOrder,
+    /// `DateStyle`
+    pub date_style: DateStyle,
     /// `IntervalStyle`
     pub interval_style: IntervalStyle,
     /// The transaction's start in microseconds from 2000-01-01 UTC, if 'now' and 'today' may be read.
@@ -67,7 +68,7 @@ impl Default for TextContext {
             zone: Zone::utc(),
             extra_float_digits: 1,
             bytea_output: ByteaOutput::Hex,
-            date_order: DateOrder::Mdy,
+            date_style: DateStyle::default(),
             interval_style: IntervalStyle::Postgres,
             now: None,
             catalog: None,
@@ -78,7 +79,7 @@ impl Default for TextContext {
 impl TextContext {
     /// The part that dates and times need.
     pub fn date_context(&self) -> DateContext {
-        DateContext { zone: self.zone.clone(), order: self.date_order, now: self.now }
+        DateContext { zone: self.zone.clone(), order: self.date_style.order, now: self.now }
     }
 }
 
@@ -112,7 +113,7 @@ pub fn parse(scalar: &ScalarType, modifier: i32, text: &str, context: &TextConte
             let parsed = parse_timestamptz(text, &context.date_context())?;
             Datum::Timestamptz(datetime::check_timestamp(round_to_precision(parsed, modifier))?)
         }
-        ScalarType::Interval => Datum::Interval(Interval::parse(text, modifier)?),
+        ScalarType::Interval => Datum::Interval(Interval::parse(text, modifier, context.interval_style)?),
         ScalarType::Uuid => Datum::Uuid(parse_uuid(text)?),
         ScalarType::Json => {
             crate::jsonb::validate_json(text)?;
@@ -173,10 +174,10 @@ pub fn write_value(out: &mut String, value: Value<'_>, scalar: &ScalarType, cont
             out.push_str(std::str::from_utf8(text).expect("packed from a string"));
         }
         Value::Bytea(bytes) => scalar::write_bytea(out, bytes, context.bytea_output),
-        Value::Date(value) => datetime::write_date(out, value),
+        Value::Date(value) => context.date_style.write_date(out, value),
         Value::Time(value) => datetime::write_time(out, value),
-        Value::Timestamp(value) => datetime::write_timestamp(out, value),
-        Value::Timestamptz(value) => datetime::write_timestamptz(out, value, &context.zone),
+        Value::Timestamp(value) => context.date_style.write_timestamp(out, value),
+        Value::Timestamptz(value) => context.date_style.write_timestamptz(out, value, &context.zone),
         Value::Interval(value) => out.push_str(&value.format(context.interval_style)),
         Value::Uuid(bytes) => out.push_str(&format_uuid(bytes)),
         Value::Jsonb(value) => value.write_text(out),

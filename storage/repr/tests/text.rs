@@ -96,7 +96,7 @@ fn evaluate(operation: &str, a: &str, b: &str) -> Result<String, ValueError> {
     let context = DateContext::default();
     let timestamp = |text: &str| datetime::parse::parse_timestamp(text, &context);
     let timestamptz = |text: &str| datetime::parse::parse_timestamptz(text, &context);
-    let interval = |text: &str| Interval::parse(text, -1);
+    let interval = |text: &str| text.parse::<Interval>();
     let new_york = || Zone::parse("America/New_York");
     let words: Vec<&str> = operation.splitn(3, ' ').collect();
     let field = words.get(1).copied().unwrap_or("");

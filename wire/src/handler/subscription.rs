@@ -111,5 +111,6 @@ fn writes_alike(one: &TextContext, other: &TextContext) -> bool {
     one.zone == other.zone
         && one.extra_float_digits == other.extra_float_digits
         && one.bytea_output == other.bytea_output
+        && one.date_style == other.date_style
         && one.interval_style == other.interval_style
 }

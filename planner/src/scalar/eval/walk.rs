@@ -1,7 +1,7 @@
 //! Visitors and mappers over expressions, their types and their volatility.
 
 use crate::scalar::ScalarExpr;
-use crate::scalar::cast::Cast;
+use crate::scalar::cast::{Cast, CastMethod};
 use crate::scalar::func::Volatility;
 use repr::{ScalarType, poll};
 use std::collections::BTreeSet;
@@ -126,7 +126,7 @@ impl<C> ScalarExpr<C> {
     pub(crate) fn own_volatility(&self) -> Volatility {
         match self {
             ScalarExpr::Call { function, .. } => function.volatility,
-            ScalarExpr::Cast { expr, .. } if is_iso_literal(expr, self) => Volatility::Immutable,
+            ScalarExpr::Cast { expr, .. } if is_settled_literal(expr, self) => Volatility::Immutable,
             ScalarExpr::Cast { cast, to, .. } => cast_volatility(cast, &to.scalar),
             ScalarExpr::Column(_)
             | ScalarExpr::Literal(..)
@@ -184,42 +184,78 @@ fn map_all<C, D, E>(
     exprs.into_iter().map(|expr| expr.try_map_columns(map)).collect()
 }
 
-/// Casts that read the session's time zone, the catalog or the clock are stable.
+/// Casts that read the session's settings, the catalog or the clock are stable.
 fn cast_volatility(cast: &Cast, to: &ScalarType) -> Volatility {
-    if depends_on_session(&cast.from) || depends_on_session(to) {
-        if cast.from == *to {
-            return Volatility::Immutable;
-        }
-        return Volatility::Stable;
+    if cast.from == *to && cast.from.any_part(is_of_session) {
+        return Volatility::Immutable;
     }
-    // 'now' and 'today' are words of date and time input, and DateStyle orders the fields.
-    let parses_time = matches!(to, ScalarType::Date | ScalarType::Timestamp | ScalarType::Time);
-    let from_text = matches!(
-        cast.from,
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Name | ScalarType::Unknown
-    );
-    if parses_time && from_text { Volatility::Stable } else { Volatility::Immutable }
+    let is_stable = cast.from.any_part(is_of_session)
+        || to.any_part(is_of_session)
+        || match &cast.method {
+            CastMethod::Output | CastMethod::Print => cast.from.any_part(is_written_by_settings),
+            // Dates and timestamps within JSON have one form.
+            CastMethod::ToJson => cast.from.any_part(|part| is_written_by_settings(part) && !is_date(part)),
+            CastMethod::Input => to.any_part(is_read_by_settings),
+            CastMethod::Elements(element) => {
+                let to = to.element().unwrap_or(ScalarType::Text);
+                return cast_volatility(element, &to);
+            }
+            CastMethod::Relabel
+            | CastMethod::Number
+            | CastMethod::DateTime
+            | CastMethod::Json
+            | CastMethod::TypeOf => false,
+        };
+    if is_stable { Volatility::Stable } else { Volatility::Immutable }
 }
 
-/// A date or time literal in ISO form reads the same in every session: `2024-02-29 12:00`, with an offset for timestamptz.
-fn is_iso_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
-    let (Some(repr::Datum::Text(text)), ScalarExpr::Cast { to, .. }) = (expr.as_literal(), cast) else { return false };
+/// Whether values of this type are read and written by the session: as names in its catalog, in its time zone.
+fn is_of_session(scalar: &ScalarType) -> bool {
+    *scalar == ScalarType::Timestamptz || scalar.names_things()
+}
+
+fn is_date(scalar: &ScalarType) -> bool {
+    matches!(scalar, ScalarType::Date | ScalarType::Timestamp)
+}
+
+/// DateStyle, IntervalStyle, extra_float_digits and bytea_output say how.
+fn is_written_by_settings(scalar: &ScalarType) -> bool {
+    is_date(scalar)
+        || matches!(scalar, ScalarType::Interval | ScalarType::Float4 | ScalarType::Float8 | ScalarType::Bytea)
+}
+
+/// DateStyle orders the fields, IntervalStyle says what a sign is of, and 'now' and 'today' are words of such input.
+fn is_read_by_settings(scalar: &ScalarType) -> bool {
+    is_date(scalar) || matches!(scalar, ScalarType::Interval | ScalarType::Time)
+}
+
+/// Whether it casts a literal that reads the same in every session: see `reads_alike`.
+fn is_settled_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
+    match (expr.as_literal(), cast) {
+        (Some(repr::Datum::Text(text)), ScalarExpr::Cast { to, .. }) => reads_alike(text, &to.scalar),
+        _ => false,
+    }
+}
+
+/// Whether a text is the same value in every session: a date or time in ISO form, such as `2024-02-29 12:00`, with an offset for
+/// timestamptz; an interval that has no sign in front; a list of such.
+pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
     let digits_at = |place: usize, count: usize| {
         text.as_bytes().get(place..place + count).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
     };
     let mark_at = |place: usize, mark: u8| text.as_bytes().get(place) == Some(&mark);
     let is_date = digits_at(0, 4) && mark_at(4, b'-') && digits_at(5, 2) && mark_at(7, b'-') && digits_at(8, 2);
-    match to.scalar {
+    match scalar {
         ScalarType::Date | ScalarType::Timestamp => is_date,
         ScalarType::Time => digits_at(0, 2) && mark_at(2, b':') && digits_at(3, 2),
         ScalarType::Timestamptz => {
             is_date && text.get(10..).is_some_and(|time| time.ends_with(['Z', 'z']) || time.contains(['+', '-']))
         }
+        ScalarType::Interval => !text.trim_start_matches([' ', '\t', '\n', '@', ',']).starts_with('-'),
+        ScalarType::Array(element) => text.split(',').all(|element_text| {
+            let bare = element_text.trim_matches([' ', '{', '}', '"']);
+            bare.eq_ignore_ascii_case("null") || reads_alike(bare, element)
+        }),
         _ => false,
     }
-}
-
-/// Whether values of this type are read and written by the session: as names in its catalog, in its time zone.
-fn depends_on_session(scalar: &ScalarType) -> bool {
-    scalar.any_part(|part| *part == ScalarType::Timestamptz || part.names_things())
 }

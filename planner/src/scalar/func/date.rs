@@ -70,7 +70,7 @@ fn zone_of(arg: &Datum) -> Result<Zone, ValueError> {
                     format!("interval time zone \"{offset}\" must not include months or days"),
                 ));
             }
-            Ok(Zone::fixed((offset.micros / 1_000_000) as i32))
+            Ok(Zone::Fixed((offset.micros / 1_000_000) as i32))
         }
         name => Zone::parse(text(name)?),
     }

@@ -49,11 +49,11 @@ fn set_config(ctx: &EvalContext, args: &[Datum]) -> Answer {
     if args[0].is_null() {
         return Err(ValueError::new("22004", "SET requires parameter name"));
     }
-    let name = text(&args[0])?.to_ascii_lowercase();
+    let name = text(&args[0])?;
     let value = if args[1].is_null() { "" } else { text(&args[1])? };
     let local = if args[2].is_null() { false } else { boolean(&args[2])? };
-    ctx.environment.set_setting(&name, value, local)?;
-    string(ctx.environment.setting(&name).unwrap_or_else(|| value.to_owned()))
+    ctx.environment.set_setting(name, value, local)?;
+    string(ctx.environment.setting(name).unwrap_or_else(|| value.to_owned()))
 }
 
 /// The schemas of the search path that exist.

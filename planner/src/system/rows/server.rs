@@ -1,41 +1,11 @@
 //! What the server has without anyone creating it: schemas, roles, the database, settings, functions.
 
 use super::super::schemas::{DOGWOOD, EXTENSION};
-use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, flag, optional, small, text};
+use super::{BTREE, DATABASE, HASH, HEAP, OWNER, PG_CATALOG, Rows, Source, array, flag, optional, small, text};
 use crate::scalar::env::names::SCHEMAS;
 use crate::scalar::registry;
 use repr::{Array, Datum, ScalarType};
 use std::sync::Arc;
-
-/// Settings that pg_settings shows, if the session has them.
-const SETTINGS: [&str; 26] = [
-    "application_name",
-    "bytea_output",
-    "client_encoding",
-    "client_min_messages",
-    "datestyle",
-    "default_transaction_isolation",
-    "default_transaction_read_only",
-    "extra_float_digits",
-    "idle_in_transaction_session_timeout",
-    "integer_datetimes",
-    "intervalstyle",
-    "is_superuser",
-    "lock_timeout",
-    "max_connections",
-    "max_identifier_length",
-    "max_index_keys",
-    "search_path",
-    "server_encoding",
-    "server_version",
-    "server_version_num",
-    "session_authorization",
-    "standard_conforming_strings",
-    "statement_timeout",
-    "timezone",
-    "transaction_isolation",
-    "transaction_read_only",
-];
 
 impl Source<'_> {
     pub(super) fn namespaces(&self, rows: &mut Rows) {
@@ -143,26 +113,25 @@ impl Source<'_> {
     }
 
     pub(super) fn settings(&self, rows: &mut Rows) {
-        for name in SETTINGS {
-            if let Some(value) = self.environment.setting(name) {
-                let shown = match name {
-                    "timezone" => "TimeZone",
-                    "datestyle" => "DateStyle",
-                    "intervalstyle" => "IntervalStyle",
-                    other => other,
-                };
-                rows.add(&[
-                    ("name", text(shown)),
-                    ("setting", text(&value)),
-                    ("category", text("Dogwood")),
-                    ("context", text("user")),
-                    ("vartype", text("string")),
-                    ("source", text("default")),
-                    ("boot_val", text(&value)),
-                    ("reset_val", text(&value)),
-                    ("pending_restart", flag(false)),
-                ]);
-            }
+        for listed in self.environment.settings() {
+            let (low, high) = listed.bounds.unzip();
+            rows.add(&[
+                ("name", text(listed.name)),
+                ("setting", text(&listed.value)),
+                ("unit", optional(listed.unit)),
+                ("category", text(listed.category)),
+                ("short_desc", text(listed.description)),
+                ("extra_desc", optional(listed.further)),
+                ("context", text(listed.context)),
+                ("vartype", text(listed.kind)),
+                ("source", text(listed.source)),
+                ("min_val", optional(low.as_deref())),
+                ("max_val", optional(high.as_deref())),
+                ("enumvals", listed.words.map_or(Datum::Null, |words| array(words.iter().map(|word| text(word)).collect()))),
+                ("boot_val", text(&listed.default)),
+                ("reset_val", text(&listed.reset)),
+                ("pending_restart", flag(false)),
+            ]);
         }
     }
 

@@ -409,10 +409,7 @@ impl Parts {
         }
         let seconds = offset_seconds(&rest[1..=length])?;
         let seconds = if rest.starts_with('-') { -seconds } else { seconds };
-        if self.zone.is_some() {
-            return Err(Failure::Syntax);
-        }
-        self.zone = Some(ZoneText::Offset(seconds));
+        self.set_zone(ZoneText::Offset(seconds))?;
         Ok(length + 1)
     }
 
@@ -449,38 +446,31 @@ impl Parts {
             // "mon." and the like
             return Ok(letters + usize::from(next == Some(&b'.')));
         }
-        let is_zone = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/_-+".contains(byte);
-        let length = match next {
-            Some(b'/' | b'_') => bytes.iter().take_while(is_zone).count(),
-            // A POSIX zone, whose sign is positive west: `GMT+3`.
-            Some(b'+' | b'-') if bytes.get(letters + 1).is_some_and(u8::is_ascii_digit) => {
-                let is_posix = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-:".contains(byte);
-                let length = bytes.iter().take_while(is_posix).count();
-                let zone = Zone::find(&rest[..length]).ok_or(Failure::Syntax)?;
-                if self.zone.is_some() {
-                    return Err(Failure::Syntax);
-                }
-                self.zone = Some(ZoneText::Zone(zone));
-                return Ok(length);
-            }
-            _ => letters,
-        };
-        self.zone_word(&rest[..length])?;
+        // A name with more than letters in it is never an abbreviation: `America/New_York`, `EST5EDT`, `GMT+3`.
+        let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"/_-+:.".contains(byte);
+        let length = bytes.iter().take_while(is_name).count();
+        if length == letters {
+            return self.zone_word(&rest[..letters]).map(|()| letters);
+        }
+        let zone = Zone::named(&rest[..length]).ok_or_else(|| match self.date_is_complete() {
+            true => Failure::Zone(rest[..length].to_ascii_lowercase()),
+            false => Failure::Syntax,
+        })?;
+        self.set_zone(ZoneText::Zone(zone))?;
         Ok(length)
     }
 
     fn zone_word(&mut self, name: &str) -> Result<(), Failure> {
+        let offset = abbreviation(name).map(ZoneText::Offset);
+        let zone = offset.or_else(|| Zone::find_full(name).map(ZoneText::Zone)).ok_or(Failure::Syntax)?;
+        self.set_zone(zone)
+    }
+
+    fn set_zone(&mut self, zone: ZoneText) -> Result<(), Failure> {
         if self.zone.is_some() {
             return Err(Failure::Syntax);
         }
-        self.zone = Some(match abbreviation(name) {
-            Some(offset) => ZoneText::Offset(offset),
-            None => match Zone::find_full(name) {
-                Some(zone) => ZoneText::Zone(zone),
-                None if name.contains('/') => return Err(Failure::Zone(name.to_ascii_lowercase())),
-                None => return Err(Failure::Syntax),
-            },
-        });
+        self.zone = Some(zone);
         Ok(())
     }
 

@@ -1,18 +1,46 @@
-//! Time zones: fixed offsets, abbreviations and names of the tz database.
+//! Time zones: fixed offsets, names of the tz database, and zones written out.
+//!
+//! Abbreviations are in `zone::abbreviation`, zones written out (`EST5EDT,M3.2.0,M11.1.0`) in `zone::posix`. Offsets are in seconds
+//! east of UTC, whatever sign a text has.
+
+mod abbreviation;
+mod posix;
+
+pub(crate) use abbreviation::abbreviation;
 
 use super::{DAY_MICROS, SECOND_MICROS, civil_from_days, days_from_civil, is_leap_year, weekday};
-use crate::ValueError;
+use crate::text::c_number::{is_space, leading_float};
+use crate::{Interval, ValueError};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{OffsetName, Tz};
+use posix::PosixZone;
 use std::fmt;
+use std::sync::Arc;
 
 /// A time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Zone {
-    /// Seconds east of UTC, with the name to show.
-    Fixed(i32, String),
+    /// Seconds east of UTC.
+    Fixed(i32),
     /// A zone of the tz database.
     Named(Tz),
+    /// A zone written out.
+    Posix(Arc<PosixZone>),
+}
+
+/// Why a text is not a value of the setting TimeZone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ZoneError {
+    /// It names no zone.
+    Unknown,
+    /// An offset of a week or more.
+    OffsetOutOfRange,
+    /// An interval with months.
+    Months,
+    /// An interval with days.
+    Days,
+    /// The interval is none.
+    Interval(ValueError),
 }
 
 impl Default for Zone {
@@ -24,68 +52,23 @@ impl Default for Zone {
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Zone::Fixed(_, name) => f.write_str(name),
+            Zone::Fixed(offset) => {
+                let (mut east, mut west) = (String::new(), String::new());
+                super::write_offset(&mut east, *offset);
+                super::write_offset(&mut west, -offset);
+                // Greenwich has a plus there and a minus here.
+                let west = if *offset == 0 { "-00" } else { west.as_str() };
+                write!(f, "<{east}>{west}")
+            }
             Zone::Named(zone) => f.write_str(zone.name()),
+            Zone::Posix(zone) => f.write_str(zone.name()),
         }
     }
 }
 
-/// Abbreviations of PostgreSQL's default set that are in daily use, with seconds east of UTC.
-const ABBREVIATIONS: &[(&str, i32)] = &[
-    ("utc", 0),
-    ("gmt", 0),
-    ("z", 0),
-    ("zulu", 0),
-    ("ut", 0),
-    ("uct", 0),
-    ("wet", 0),
-    ("west", 3600),
-    ("bst", 3600),
-    ("cet", 3600),
-    ("met", 3600),
-    ("cest", 7200),
-    ("mest", 7200),
-    ("mesz", 7200),
-    ("eet", 7200),
-    ("eest", 10800),
-    ("sast", 7200),
-    ("msk", 10800),
-    ("msd", 14400),
-    ("ist", 7200),
-    ("pkt", 18000),
-    ("jst", 32400),
-    ("kst", 32400),
-    ("hkt", 28800),
-    ("awst", 28800),
-    ("acst", 34200),
-    ("acdt", 37800),
-    ("aest", 36000),
-    ("aedt", 39600),
-    ("nzst", 43200),
-    ("nzt", 43200),
-    ("nzdt", 46800),
-    ("nst", -12600),
-    ("ndt", -9000),
-    ("ast", -14400),
-    ("adt", -10800),
-    ("est", -18000),
-    ("edt", -14400),
-    ("cst", -21600),
-    ("cdt", -18000),
-    ("mst", -25200),
-    ("mdt", -21600),
-    ("pst", -28800),
-    ("pdt", -25200),
-    ("akst", -32400),
-    ("akdt", -28800),
-    ("hst", -36000),
-    ("brt", -10800),
-    ("art", -10800),
-];
-
-pub(crate) fn abbreviation(name: &str) -> Option<i32> {
-    ABBREVIATIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, offset)| *offset)
-}
+/// The longest offset: an hour less than a week.
+const OFFSET_HOURS_MAX: i32 = 24 * 7 - 1;
+const HOUR_SECONDS: i32 = 3600;
 
 impl Zone {
     /// UTC.
@@ -93,25 +76,45 @@ impl Zone {
         Zone::Named(Tz::UTC)
     }
 
-    /// A fixed offset in seconds east of UTC, named as PostgreSQL shows it: `<+02>-02`.
-    pub fn fixed(offset: i32) -> Zone {
-        let mut east = String::new();
-        super::write_offset(&mut east, offset);
-        let mut west = String::new();
-        super::write_offset(&mut west, -offset);
-        Zone::Fixed(offset, format!("<{east}>{}", west.trim_start_matches('+')))
-    }
-
-    /// A zone by name, abbreviation or POSIX offset (whose sign is positive west), in any case.
+    /// A zone by abbreviation or name, in any case: what AT TIME ZONE takes.
     pub fn parse(name: &str) -> Result<Zone, ValueError> {
         Zone::find(name).ok_or_else(|| ValueError::new("22023", format!("time zone \"{name}\" not recognized")))
     }
 
     pub(crate) fn find(name: &str) -> Option<Zone> {
-        if let Some(offset) = abbreviation(name) {
-            return Some(if offset == 0 { Zone::utc() } else { Zone::Fixed(offset, name.to_ascii_uppercase()) });
+        abbreviation(name).map(Zone::Fixed).or_else(|| Zone::named(name))
+    }
+
+    /// A zone of the tz database, in any case, or one that is written out, whose offsets are positive west.
+    pub fn named(name: &str) -> Option<Zone> {
+        Zone::find_full(name).or_else(|| PosixZone::parse(name).map(|zone| Zone::Posix(Arc::new(zone))))
+    }
+
+    /// A value of the setting TimeZone: hours east of UTC, `interval '…'` east of UTC, or a name; no abbreviations.
+    pub fn setting(value: &str) -> Result<Zone, ZoneError> {
+        if value.get(..8).is_some_and(|word| word.eq_ignore_ascii_case("interval")) {
+            let quoted = value[8..].trim_start_matches(is_space);
+            let text = quoted.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).ok_or(ZoneError::Unknown)?;
+            let interval: Interval = text.parse().map_err(ZoneError::Interval)?;
+            if interval.months != 0 {
+                return Err(ZoneError::Months);
+            }
+            if interval.days != 0 {
+                return Err(ZoneError::Days);
+            }
+            return Zone::east((interval.micros / SECOND_MICROS) as f64);
         }
-        Zone::find_full(name).or_else(|| posix_offset(name).map(|offset| Zone::Fixed(offset, name.to_owned())))
+        match leading_float(value) {
+            Some(hours) if hours.rest.is_empty() => Zone::east(hours.value * f64::from(HOUR_SECONDS)),
+            _ => Zone::named(value).ok_or(ZoneError::Unknown),
+        }
+    }
+
+    /// So many seconds east of UTC.
+    fn east(seconds: f64) -> Result<Zone, ZoneError> {
+        let whole = seconds.trunc();
+        let within = whole.abs() < f64::from((OFFSET_HOURS_MAX + 1) * HOUR_SECONDS);
+        if within { Ok(Zone::Fixed(whole as i32)) } else { Err(ZoneError::OffsetOutOfRange) }
     }
 
     /// A zone of the tz database, in any case.
@@ -125,7 +128,8 @@ impl Zone {
     /// Seconds east of UTC at a moment.
     pub fn offset_at(&self, micros: i64) -> i32 {
         match self {
-            Zone::Fixed(offset, _) => *offset,
+            Zone::Fixed(offset) => *offset,
+            Zone::Posix(zone) => zone.offset_at(micros),
             Zone::Named(Tz::UTC) => 0,
             Zone::Named(zone) => {
                 self.chrono_moment(zone, micros).map_or(0, |moment| moment.offset().fix().local_minus_utc())
@@ -136,7 +140,12 @@ impl Zone {
     /// The abbreviation in force at a moment: `CEST`.
     pub fn abbreviation_at(&self, micros: i64) -> String {
         match self {
-            Zone::Fixed(_, name) => name.clone(),
+            Zone::Fixed(offset) => {
+                let mut shown = String::new();
+                super::write_offset(&mut shown, *offset);
+                shown
+            }
+            Zone::Posix(zone) => zone.abbreviation_at(micros).to_owned(),
             Zone::Named(zone) => self
                 .chrono_moment(zone, micros)
                 .and_then(|moment| moment.offset().abbreviation().map(str::to_owned))
@@ -164,8 +173,10 @@ impl Zone {
 
     /// The offset that a local time has here. In a gap the offset before it counts, in a repeated hour the later one.
     pub fn offset_of_local(&self, local: i64) -> i32 {
-        if let Zone::Fixed(offset, _) = self {
-            return *offset;
+        match self {
+            Zone::Fixed(offset) => return *offset,
+            Zone::Posix(zone) if zone.is_fixed() => return zone.offset_at(local),
+            Zone::Posix(_) | Zone::Named(_) => {}
         }
         let before = self.offset_at(local.saturating_sub(DAY_MICROS));
         let after = self.offset_at(local.saturating_add(DAY_MICROS));
@@ -193,28 +204,4 @@ impl Zone {
         let offset = i64::from(self.offset_at(micros)) * SECOND_MICROS;
         micros.checked_add(offset).ok_or_else(super::timestamp_out_of_range).and_then(super::check_timestamp)
     }
-}
-
-/// `[letters]±hh[:mm[:ss]]` of POSIX, in seconds east.
-fn posix_offset(name: &str) -> Option<i32> {
-    let rest = match name.strip_prefix('<') {
-        Some(quoted) => quoted.split_once('>')?.1,
-        None => name.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
-    };
-    let (sign, digits) = match rest.as_bytes().first()? {
-        b'-' => (1, &rest[1..]),
-        b'+' => (-1, &rest[1..]),
-        b'0'..=b'9' if rest.len() < name.len() => (-1, rest),
-        _ => return None,
-    };
-    let mut seconds = 0;
-    let mut unit = 3600;
-    for part in digits.split(':') {
-        if part.is_empty() || part.len() > 2 || unit == 0 {
-            return None;
-        }
-        seconds += part.parse::<i32>().ok()? * unit;
-        unit /= 60;
-    }
-    (seconds <= 167 * 3600).then_some(sign * seconds)
 }

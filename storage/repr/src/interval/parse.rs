@@ -1,6 +1,6 @@
 //! Input of intervals: `1 year 2 mons`, `1-2`, `3 04:05:06`, `P1Y2M`, `… ago`.
 
-use super::Interval;
+use super::{Interval, IntervalStyle};
 use crate::ValueError;
 use crate::datetime::{DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
 
@@ -110,11 +110,15 @@ impl Sums {
 }
 
 impl Interval {
-    /// `interval` input, with the type's modifier (-1 for none): `'1' year` reads the number as years.
-    pub fn parse(text: &str, modifier: i32) -> Result<Interval, ValueError> {
+    /// `interval` input, with the type's modifier (-1 for none): `'1' year` reads the number as years. In SQL's style a minus
+    /// before the first of several parts is before them all, unless another part has a sign too.
+    pub fn parse(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, ValueError> {
         let trimmed = text.trim();
-        let parsed =
-            if trimmed.starts_with(['P', 'p']) { parse_iso(&trimmed[1..]) } else { parse_words(trimmed, modifier) };
+        let parsed = if trimmed.starts_with(['P', 'p']) {
+            parse_iso(&trimmed[1..])
+        } else {
+            parse_words(trimmed, modifier, style)
+        };
         match parsed {
             Ok(interval) => Ok(interval.apply_modifier(modifier)),
             Err(Failure::Syntax) => {
@@ -131,7 +135,7 @@ impl Interval {
 impl std::str::FromStr for Interval {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Interval, ValueError> {
-        Interval::parse(text, -1)
+        Interval::parse(text, -1, IntervalStyle::Postgres)
     }
 }
 
@@ -191,8 +195,10 @@ fn tokens(text: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn parse_words(text: &str, modifier: i32) -> Result<Interval, Failure> {
+fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, Failure> {
     let tokens = tokens(text)?;
+    let is_signed = |token: &String| token.starts_with(['+', '-']);
+    let one_minus = tokens.first().is_some_and(|first| first.starts_with('-')) && !tokens[1..].iter().any(is_signed);
     let mut sums = Sums::default();
     let mut is_ago = false;
     let mut place = 0;
@@ -233,6 +239,9 @@ fn parse_words(text: &str, modifier: i32) -> Result<Interval, Failure> {
                 None => return Err(Failure::Syntax),
             }
         }
+    }
+    if one_minus && style == IntervalStyle::SqlStandard {
+        (sums.months, sums.days, sums.micros) = (-sums.months.abs(), -sums.days.abs(), -sums.micros.abs());
     }
     sums.finish(is_ago)
 }

@@ -70,7 +70,7 @@ fn layout_float_within(negative: bool, scientific: &str, fixed_digits: i32) -> S
 }
 
 /// double precision with `digits` significant digits (extra_float_digits of 0 and below), as C's `%.*g`.
-pub(crate) fn format_rounded(value: f64, digits: usize) -> String {
+pub fn format_rounded(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return special_float(value);
     }

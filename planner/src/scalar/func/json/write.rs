@@ -1,5 +1,6 @@
 //! Any value as JSON: `to_json` and `to_jsonb`.
 
+use repr::datetime::{format_date, format_timestamp, format_timestamptz};
 use repr::text::{TextContext, format};
 use repr::{Array, Datum, Jsonb, Numeric, ScalarType, ValueError, poll};
 
@@ -47,13 +48,13 @@ fn is_number(value: &Datum) -> bool {
     }
 }
 
-/// Text forms within JSON: timestamps are ISO 8601.
+/// Text forms within JSON: dates and timestamps are ISO 8601 in every session.
 fn json_text(value: &Datum, scalar: &ScalarType, context: &TextContext) -> String {
-    let text = format(value, scalar, context);
     match value {
-        Datum::Timestamp(_) => text.replacen(' ', "T", 1),
-        Datum::Timestamptz(_) => {
-            let mut text = text.replacen(' ', "T", 1);
+        Datum::Date(days) => format_date(*days),
+        Datum::Timestamp(micros) => format_timestamp(*micros).replacen(' ', "T", 1),
+        Datum::Timestamptz(micros) => {
+            let mut text = format_timestamptz(*micros, &context.zone).replacen(' ', "T", 1);
             // JSON's offsets have minutes.
             let era = text.find(" BC").unwrap_or(text.len());
             if era >= 3 && matches!(text.as_bytes()[era - 3], b'+' | b'-') {
@@ -61,7 +62,7 @@ fn json_text(value: &Datum, scalar: &ScalarType, context: &TextContext) -> Strin
             }
             text
         }
-        _ => text,
+        _ => format(value, scalar, context),
     }
 }
 

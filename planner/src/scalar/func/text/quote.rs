@@ -17,7 +17,7 @@ when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest xm
 xmlserialize xmltable ";
 
 /// `name` as it must be written in SQL.
-pub(crate) fn quote_identifier(name: &str) -> String {
+pub fn quote_identifier(name: &str) -> String {
     let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         && !KEYWORDS.contains(&format!(" {name} "));
