@@ -36,6 +36,10 @@ pub fn checked(kind: TextKind, known: &Known, value: &str, settings: &Settings) 
         TextKind::Zone => zone(value).map_err(|error| match error {
             ZoneError::Unknown => invalid(),
             ZoneError::OffsetOutOfRange => invalid().detail("UTC timezone offset is out of range."),
+            ZoneError::Seconds => {
+                SqlError::new("22023", format!("time zone \"{value}\" appears to use leap seconds"))
+                    .detail("PostgreSQL does not support leap seconds.")
+            }
             ZoneError::Months => invalid().detail("Cannot specify months in time zone interval."),
             ZoneError::Days => invalid().detail("Cannot specify days in time zone interval."),
             ZoneError::Interval(error) => error.into(),

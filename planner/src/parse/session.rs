@@ -28,12 +28,12 @@ impl Grammar<'_, '_> {
             return self.set().map(Some);
         }
         if self.eat(&["RESET"]) {
-            let name = self.setting_name()?;
-            return Ok(Some(Statement::Reset(if name == "all" { None } else { Some(name) })));
+            let name = if self.eat(&["ALL"]) { None } else { Some(self.setting_name()?) };
+            return Ok(Some(Statement::Reset(name)));
         }
         if self.eat(&["SHOW"]) {
-            let name = self.setting_name()?;
-            return Ok(Some(Statement::Show(if name == "all" { Show::All } else { Show::Setting(name) })));
+            let show = if self.eat(&["ALL"]) { Show::All } else { Show::Setting(self.setting_name()?) };
+            return Ok(Some(Statement::Show(show)));
         }
         if self.eat(&["DISCARD"]) {
             let target = match self.eat_one_of(&["ALL", "PLANS", "SEQUENCES", "TEMP", "TEMPORARY"]) {
@@ -253,21 +253,21 @@ impl Grammar<'_, '_> {
             return Ok(None);
         }
         if !self.eat(&["INTERVAL"]) {
-            return self.setting_value().map(Some);
+            let is_number = matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
+            return if is_number { self.setting_value() } else { self.word_value() }.map(Some);
         }
         let precision = if self.next_is(&Token::LParen) { self.parenthesized(Self::integer)?.pop() } else { None };
         let (text, position) = (self.string()?, self.position());
         let fields = if self.eat(&["HOUR", "TO", "MINUTE"]) {
             "hour to minute"
-        } else if self.eat(&["HOUR"]) {
+        } else if self.word_is(0, "HOUR") && !self.word_is(1, "TO") {
+            self.eat(&["HOUR"]);
             "hour"
-        } else if self.at_end() {
-            ""
-        } else if self.word_is(0, "HOUR") || ["YEAR", "MONTH", "DAY", "MINUTE", "SECOND"].iter().any(|word| self.word_is(0, word)) {
+        } else if ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"].iter().any(|word| self.word_is(0, word)) {
             let message = "time zone interval must be HOUR or HOUR TO MINUTE";
             return Err(PlanError::new("42601", message).at(Some(position)));
         } else {
-            return Err(self.unexpected());
+            ""
         };
         let precision = precision.map(|precision| i32::try_from(precision).unwrap_or(i32::MAX));
         let modifier = encode_interval_modifier(fields, precision).map_err(|_| self.unexpected())?;
@@ -286,12 +286,19 @@ impl Grammar<'_, '_> {
         if self.eat(&["SESSION", "AUTHORIZATION"]) {
             return Ok("session_authorization".to_string());
         }
-        let mut name = self.any_word()?;
+        let mut name = self.setting_name_part()?;
         while self.eat_token(&Token::Period) {
             name.push('.');
-            name.push_str(&self.any_word()?);
+            name.push_str(&self.setting_name_part()?);
         }
         Ok(name)
+    }
+
+    fn setting_name_part(&mut self) -> Result<String, PlanError> {
+        match &self.parser.peek_token_ref().token {
+            Token::Word(word) if word.quote_style.is_none() && is_reserved(&word.value) => Err(self.unexpected()),
+            _ => self.any_word(),
+        }
     }
 
     /// A string, a word that is not reserved, a Boolean, or a number.

@@ -145,8 +145,8 @@ enum ZoneText {
 struct Parts {
     /// Numbers of the date, in the order written, with their count of digits.
     numbers: Vec<(i64, usize)>,
-    /// The month by name, and how many numbers stood before it.
-    month: Option<(u32, usize)>,
+    /// The month by name.
+    month: Option<u32>,
     julian_day: Option<i64>,
     /// A date written without separators: year, month, day, and whether the year had two digits.
     compact: Option<(i64, u32, u32, bool)>,
@@ -312,7 +312,7 @@ impl Parts {
         if self.month.is_some() {
             return Err(Failure::Syntax);
         }
-        self.month = Some((month, self.numbers.len()));
+        self.month = Some(month);
         Ok(())
     }
 
@@ -461,9 +461,8 @@ impl Parts {
     }
 
     fn zone_word(&mut self, name: &str) -> Result<(), Failure> {
-        let offset = abbreviation(name).map(ZoneText::Offset);
-        let zone = offset.or_else(|| Zone::find_full(name).map(ZoneText::Zone)).ok_or(Failure::Syntax)?;
-        self.set_zone(zone)
+        let zone = abbreviation(name).or_else(|| Zone::find_full(name)).ok_or(Failure::Syntax)?;
+        self.set_zone(ZoneText::Zone(zone))
     }
 
     fn set_zone(&mut self, zone: ZoneText) -> Result<(), Failure> {
@@ -479,7 +478,7 @@ impl Parts {
             if self.month.is_some() {
                 return Err(Failure::Syntax);
             }
-            self.month = Some((month, self.numbers.len()));
+            self.month = Some(month);
             return Ok(true);
         }
         if is_weekday(word) || matches!(word, "at" | "on") {
@@ -550,8 +549,9 @@ impl Parts {
                 (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 })
             }
             (None, None, []) => return Ok(None),
-            (None, Some((month, before)), [a, b]) => {
-                let year_first = a.1 >= 3 || (before > 0 && context.order == DateOrder::Ymd);
+            (None, Some(month), [a, b]) => {
+                // Three digits or more are a year's, wherever they stand.
+                let year_first = a.1 >= 3 || (b.1 < 3 && context.order == DateOrder::Ymd);
                 let (year, day) = if year_first { (a, b) } else { (b, a) };
                 (year.0, i64::from(month), day.0, year.1)
             }

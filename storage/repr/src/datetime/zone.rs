@@ -35,6 +35,8 @@ pub enum ZoneError {
     Unknown,
     /// An offset of a week or more.
     OffsetOutOfRange,
+    /// It is off UTC by seconds.
+    Seconds,
     /// An interval with months.
     Months,
     /// An interval with days.
@@ -82,7 +84,7 @@ impl Zone {
     }
 
     pub(crate) fn find(name: &str) -> Option<Zone> {
-        abbreviation(name).map(Zone::Fixed).or_else(|| Zone::named(name))
+        abbreviation(name).or_else(|| Zone::named(name))
     }
 
     /// A zone of the tz database, in any case, or one that is written out, whose offsets are positive west.
@@ -106,7 +108,11 @@ impl Zone {
         }
         match leading_float(value) {
             Some(hours) if hours.rest.is_empty() => Zone::east(hours.value * f64::from(HOUR_SECONDS)),
-            _ => Zone::named(value).ok_or(ZoneError::Unknown),
+            _ => {
+                let zone = Zone::named(value).ok_or(ZoneError::Unknown)?;
+                // As PostgreSQL finds out whether a zone counts leap seconds: by the seconds of a full minute.
+                if zone.offset_at(0) % 60 == 0 { Ok(zone) } else { Err(ZoneError::Seconds) }
+            }
         }
     }
 
@@ -119,6 +125,7 @@ impl Zone {
 
     /// A zone of the tz database, in any case.
     pub(crate) fn find_full(name: &str) -> Option<Zone> {
+        let name = name.strip_prefix(':').unwrap_or(name);
         let exact = name.parse::<Tz>().ok();
         exact
             .or_else(|| chrono_tz::TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied())

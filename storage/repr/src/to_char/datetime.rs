@@ -182,6 +182,11 @@ fn padded(value: i64, width: usize, is_filled: bool) -> String {
     format!("{value:0width$}")
 }
 
+/// The same where a minus takes the place of a digit.
+fn padded_with_sign(value: i64, width: usize, is_filled: bool) -> String {
+    padded(value, width - usize::from(value < 0), is_filled)
+}
+
 fn in_case(name: &str, spelling: &str) -> String {
     if spelling.bytes().all(|byte| !byte.is_ascii_lowercase()) {
         name.to_uppercase()
@@ -207,6 +212,7 @@ impl Moment {
 
     fn pattern(&self, spelling: &str, is_filled: bool) -> Result<String, ValueError> {
         let number = |value: i64, width: usize| Ok(padded(value, width, is_filled));
+        let with_sign = |value: i64, width: usize| Ok(padded_with_sign(value, width, is_filled));
         let name = |text: &str| {
             let text = in_case(text, spelling);
             if is_filled { text } else { format!("{text:<9}") }
@@ -228,14 +234,14 @@ impl Moment {
             "HH24" => number(self.hour, 2),
             "MI" => number(self.minute, 2),
             "SS" => number(self.second, 2),
-            "MS" => number(micros / 1000, 3),
-            "US" => number(micros, 6),
+            "MS" => with_sign(micros / 1000, 3),
+            "US" => with_sign(micros, 6),
             "FF1" => number(micros / 100_000, 1),
-            "FF2" => number(micros / 10_000, 2),
-            "FF3" => number(micros / 1000, 3),
-            "FF4" => number(micros / 100, 4),
-            "FF5" => number(micros / 10, 5),
-            "FF6" => number(micros, 6),
+            "FF2" => with_sign(micros / 10_000, 2),
+            "FF3" => with_sign(micros / 1000, 3),
+            "FF4" => with_sign(micros / 100, 4),
+            "FF5" => with_sign(micros / 10, 5),
+            "FF6" => with_sign(micros, 6),
             "SSSS" | "SSSSS" => Ok((self.hour * 3600 + self.minute * 60 + self.second).to_string()),
             "RM" if self.days.is_none() && self.month == 0 => Ok(String::new()),
             "MONTH" => self.calendar().map(|_| name(MONTHS[(self.month - 1) as usize])),
@@ -249,9 +255,9 @@ impl Moment {
             "DY" => self.calendar().map(|days| in_case(&DAYS[weekday(days) as usize][..3], spelling)),
             "DDD" => match self.days {
                 Some(days) => number(days - days_from_civil(self.year, 1, 1) + 1, 3),
-                None => number(self.year * 360 + self.month * 30 + self.day, 3),
+                None => with_sign(self.year * 360 + self.month * 30 + self.day, 3),
             },
-            "DD" => number(self.day, 2),
+            "DD" => with_sign(self.day, 2),
             "D" => self.calendar().map(|days| (weekday(days) + 1).to_string()),
             "ID" => self.calendar().map(|days| ((weekday(days) + 6) % 7 + 1).to_string()),
             "IDDD" => {
