@@ -175,7 +175,10 @@ impl Settings {
                 Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::Text(_) => None,
             },
             default: value::bare(known, known.default),
-            reset: value::bare(known, self.reset_value(known)),
+            reset: match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
+                Some(shared) => (shared.start_bytes() >> 10).to_string(),
+                None => value::bare(known, self.reset_value(known)),
+            },
         }
     }
 

@@ -40,6 +40,11 @@ impl SharedSize {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// What RESET goes back to.
+    pub fn start_bytes(&self) -> usize {
+        self.start_bytes
+    }
+
     /// Sets it; `None` goes back to the start.
     pub fn set(&self, bytes: Option<usize>) {
         self.bytes.store(bytes.unwrap_or(self.start_bytes), Ordering::Relaxed);

@@ -44,7 +44,8 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("current_date() date", |ctx, _, _| Ok(Datum::Date(timestamp_to_date(local(ctx)?)))).stable(),
     strict("timeofday() text", |ctx, _, _| {
         let now = ctx.environment.clock_timestamp();
-        Ok(Datum::text(repr::datetime::format_timestamptz(now, &ctx.zone())))
+        let shown = repr::to_char::timestamptz_to_char(now, &ctx.zone(), "Dy Mon DD HH24:MI:SS.US YYYY TZ")?;
+        Ok(shown.map_or(Datum::Null, Datum::text))
     })
     .volatile(),
 ];

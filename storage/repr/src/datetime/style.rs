@@ -283,6 +283,6 @@ mod tests {
             &mut shown,
             days_from_civil(-43, 3, 15) * super::super::DAY_MICROS,
         );
-        assert_eq!(shown, "Wed Mar 15 00:00:00 0044 BC");
+        assert_eq!(shown, "Fri Mar 15 00:00:00 0044 BC");
     }
 }
