@@ -233,7 +233,9 @@ impl Settings {
                     .hint("It is set for all sessions, at once and until the server stops: use SET."));
             }
             let bytes = match value {
-                Some(value) => self.checked_by_name(name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10),
+                Some(value) => {
+                    self.checked_by_name(name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
+                }
                 None => None,
             };
             shared.set(bytes);

@@ -93,9 +93,7 @@ impl Session {
         }
         let base = match value {
             Some(_) => self.modes(),
-            None if is_isolation => {
-                Modes { isolation: self.default_modes().isolation, ..self.modes() }
-            }
+            None if is_isolation => Modes { isolation: self.default_modes().isolation, ..self.modes() },
             None => Modes { read_only: self.default_modes().read_only, ..self.modes() },
         };
         let modes = base.with(said)?;

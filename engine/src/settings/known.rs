@@ -164,7 +164,13 @@ impl Known {
     }
 }
 
-const fn fixed(shown: &'static str, value: &'static str, kind: Kind, category: &'static str, about: &'static str) -> Known {
+const fn fixed(
+    shown: &'static str,
+    value: &'static str,
+    kind: Kind,
+    category: &'static str,
+    about: &'static str,
+) -> Known {
     let mut known = Known::new(shown, value, kind, (category, about));
     known.is_fixed = true;
     known
@@ -223,8 +229,7 @@ const fn words(shown: &'static [&'static str]) -> Words {
 
 /// Words of which two are on and off.
 const fn words_with_switch(shown: &'static [&'static str]) -> Words {
-    let others =
-        &[("true", "on"), ("false", "off"), ("yes", "on"), ("no", "off"), ("1", "on"), ("0", "off")];
+    let others = &[("true", "on"), ("false", "off"), ("yes", "on"), ("no", "off"), ("1", "on"), ("0", "off")];
     Words { shown, others }
 }
 

@@ -4,8 +4,8 @@ use super::Settings;
 use super::known::{Known, TextKind};
 use super::value::invalid;
 use crate::SqlError;
-use repr::datetime::zone::ZoneError;
 use repr::datetime::style::DateStyleError;
+use repr::datetime::zone::ZoneError;
 use repr::datetime::{DateStyle, Zone};
 use repr::text::c_number::is_space;
 
@@ -29,17 +29,16 @@ pub fn checked(kind: TextKind, known: &Known, value: &str, settings: &Settings) 
     match kind {
         TextKind::Anything => kept(),
         TextKind::Name => {
-            let mut name: String = value.bytes().map(|byte| if matches!(byte, 32..=126) { byte as char } else { '?' }).collect();
+            let mut name: String =
+                value.bytes().map(|byte| if matches!(byte, 32..=126) { byte as char } else { '?' }).collect();
             name.truncate(NAME_BYTES_MAX);
             Ok(name)
         }
         TextKind::Zone => zone(value).map_err(|error| match error {
             ZoneError::Unknown => invalid(),
             ZoneError::OffsetOutOfRange => invalid().detail("UTC timezone offset is out of range."),
-            ZoneError::Seconds => {
-                SqlError::new("22023", format!("time zone \"{value}\" appears to use leap seconds"))
-                    .detail("PostgreSQL does not support leap seconds.")
-            }
+            ZoneError::Seconds => SqlError::new("22023", format!("time zone \"{value}\" appears to use leap seconds"))
+                .detail("PostgreSQL does not support leap seconds."),
             ZoneError::Months => invalid().detail("Cannot specify months in time zone interval."),
             ZoneError::Days => invalid().detail("Cannot specify days in time zone interval."),
             ZoneError::Interval(error) => error.into(),
@@ -81,7 +80,9 @@ pub fn checked(kind: TextKind, known: &Known, value: &str, settings: &Settings) 
             }
         }
         TextKind::AccessMethod if value == "heap" => kept(),
-        TextKind::AccessMethod if value.is_empty() => Err(invalid().detail(format!("{} cannot be empty.", known.shown))),
+        TextKind::AccessMethod if value.is_empty() => {
+            Err(invalid().detail(format!("{} cannot be empty.", known.shown)))
+        }
         TextKind::AccessMethod => Err(invalid().detail(format!("Table access method \"{value}\" does not exist."))),
         TextKind::SearchConfiguration => {
             let name = value.strip_prefix("pg_catalog.").unwrap_or(value).to_ascii_lowercase();

@@ -129,7 +129,9 @@ fn float(value: &str) -> Result<(f64, &str), Unread> {
 
 /// Whether it is no digits but letters: infinity and NaN are numbers too.
 fn is_word(value: &str) -> bool {
-    value.trim_start_matches(|c: char| is_space(c) || c == '+' || c == '-').starts_with(|c: char| c.is_ascii_alphabetic())
+    value
+        .trim_start_matches(|c: char| is_space(c) || c == '+' || c == '-')
+        .starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// A number in a setting's unit, by what stands behind it.
@@ -154,12 +156,7 @@ mod tests {
         for (name, value, message, hint) in [
             ("enable_sort", "o", "parameter \"enable_sort\" requires a Boolean value", None),
             ("enable_sort", " on", "parameter \"enable_sort\" requires a Boolean value", None),
-            (
-                "work_mem",
-                "10",
-                "10 kB is outside the valid range for parameter \"work_mem\" (64 .. 2147483647)",
-                None,
-            ),
+            ("work_mem", "10", "10 kB is outside the valid range for parameter \"work_mem\" (64 .. 2147483647)", None),
             (
                 "work_mem",
                 "1 fortnight",

@@ -2,7 +2,9 @@
 
 use super::grammar::{Grammar, is_reserved};
 use super::statement::{DiscardTarget, Statement};
-use super::utility::{Begin, DeclareCursor, Fetch, FetchDirection, IsolationLevel, Set, SetValue, Show, TransactionModes};
+use super::utility::{
+    Begin, DeclareCursor, Fetch, FetchDirection, IsolationLevel, Set, SetValue, Show, TransactionModes,
+};
 use crate::error::PlanError;
 use repr::Interval;
 use repr::interval::IntervalStyle;
@@ -202,7 +204,11 @@ impl Grammar<'_, '_> {
         }
         if self.eat(&["TIME", "ZONE"]) {
             let value = self.zone_value()?;
-            return Ok(Statement::Set(Set { local, name: "timezone".to_string(), values: value.map(|value| vec![value]) }));
+            return Ok(Statement::Set(Set {
+                local,
+                name: "timezone".to_string(),
+                values: value.map(|value| vec![value]),
+            }));
         }
         if self.eat(&["NAMES"]) {
             let values = if self.at_end() || self.eat(&["DEFAULT"]) { None } else { Some(vec![self.text_value()?]) };
@@ -253,7 +259,8 @@ impl Grammar<'_, '_> {
             return Ok(None);
         }
         if !self.eat(&["INTERVAL"]) {
-            let is_number = matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
+            let is_number =
+                matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
             return if is_number { self.setting_value() } else { self.word_value() }.map(Some);
         }
         let precision = if self.next_is(&Token::LParen) { self.parenthesized(Self::integer)?.pop() } else { None };

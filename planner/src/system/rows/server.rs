@@ -127,7 +127,10 @@ impl Source<'_> {
                 ("source", text(listed.source)),
                 ("min_val", optional(low.as_deref())),
                 ("max_val", optional(high.as_deref())),
-                ("enumvals", listed.words.map_or(Datum::Null, |words| array(words.iter().map(|word| text(word)).collect()))),
+                (
+                    "enumvals",
+                    listed.words.map_or(Datum::Null, |words| array(words.iter().map(|word| text(word)).collect())),
+                ),
                 ("boot_val", text(&listed.default)),
                 ("reset_val", text(&listed.reset)),
                 ("pending_restart", flag(false)),

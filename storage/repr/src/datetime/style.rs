@@ -71,7 +71,8 @@ impl DateStyle {
     /// This style changed by the words of a list, such as `SQL, DMY`; what they do not mention stays. DEFAULT is `reset`.
     pub fn changed(self, words: &[String], reset: DateStyle) -> Result<DateStyle, DateStyleError> {
         let (mut style, mut output, mut order) = (self, None, None);
-        let begins = |word: &str, with: &str| word.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
+        let begins =
+            |word: &str, with: &str| word.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
         for word in words {
             let (mut says_output, mut says_order) = (None, None);
             if word.eq_ignore_ascii_case("iso") {
@@ -279,10 +280,8 @@ mod tests {
             assert_eq!(shown, [date, timestamp, timestamptz], "{style}");
         }
         let mut shown = String::new();
-        DateStyle { output: DateOutput::Postgres, order: DateOrder::Mdy }.write_timestamp(
-            &mut shown,
-            days_from_civil(-43, 3, 15) * super::super::DAY_MICROS,
-        );
+        DateStyle { output: DateOutput::Postgres, order: DateOrder::Mdy }
+            .write_timestamp(&mut shown, days_from_civil(-43, 3, 15) * super::super::DAY_MICROS);
         assert_eq!(shown, "Fri Mar 15 00:00:00 0044 BC");
     }
 }

@@ -62,7 +62,8 @@ fn hexadecimal(text: &str) -> Option<&str> {
 /// Digits with at most one point among them, and what stands behind them.
 fn mantissa(text: &str, radix: u32) -> Option<(&str, &str)> {
     let whole = text.trim_start_matches(|c: char| c.is_digit(radix));
-    let rest = whole.strip_prefix('.').map_or(whole, |fraction| fraction.trim_start_matches(|c: char| c.is_digit(radix)));
+    let rest =
+        whole.strip_prefix('.').map_or(whole, |fraction| fraction.trim_start_matches(|c: char| c.is_digit(radix)));
     let taken = &text[..text.len() - rest.len()];
     taken.contains(|c: char| c.is_digit(radix)).then_some((taken, rest))
 }

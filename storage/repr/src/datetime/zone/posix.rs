@@ -264,7 +264,20 @@ mod tests {
     #[test]
     fn what_is_no_zone_is_refused() {
         let long = format!("{}1", "A".repeat(300));
-        for zone in ["", "a", "<a", "<a>", "A168", "A1:60", "A1B,", "A1B,J0,J1", "A1B,M13.1.0,M1.1.0", ":A1", "A1B,1,2,3", &long] {
+        for zone in [
+            "",
+            "a",
+            "<a",
+            "<a>",
+            "A168",
+            "A1:60",
+            "A1B,",
+            "A1B,J0,J1",
+            "A1B,M13.1.0,M1.1.0",
+            ":A1",
+            "A1B,1,2,3",
+            &long,
+        ] {
             assert_eq!(PosixZone::parse(zone), None, "{zone}");
         }
     }
