@@ -48,7 +48,6 @@ pub fn checked(kind: TextKind, known: &Known, value: &str, settings: &Settings) 
             let style = |kept: Option<&str>| kept.and_then(DateStyle::of_canonical).unwrap_or_default();
             let changed = style(settings.get(known.shown)).changed(&words, style(Some(settings.reset_value(known))));
             changed.map(|style| style.to_string()).map_err(|error| match error {
-                DateStyleError::List => invalid().detail("List syntax is invalid."),
                 DateStyleError::Word(word) => invalid().detail(format!("Unrecognized key word: \"{word}\".")),
                 DateStyleError::Conflict => invalid().detail("Conflicting \"datestyle\" specifications."),
             })

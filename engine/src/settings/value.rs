@@ -106,8 +106,9 @@ fn integer(value: &str, unit: Unit) -> Result<i32, Unread> {
     let whole = leading_integer(value).filter(|whole| !whole.rest.starts_with(['.', 'e', 'E']));
     let (number, rest) = match whole {
         Some(whole) => (whole.value as f64, whole.rest),
-        None if is_word(value) => return Err(NOT_A_NUMBER),
-        None => float(value)?,
+        // A fraction alone counts only at the very beginning.
+        None if value.starts_with('.') || begins(value, char::is_numeric) => float(value)?,
+        None => return Err(NOT_A_NUMBER),
     };
     let number = of_unit(number, rest, unit)?.round_ties_even();
     if number < f64::from(i32::MIN) || number > f64::from(i32::MAX) {
@@ -124,14 +125,13 @@ fn real(value: &str, unit: Unit) -> Result<f64, Unread> {
 /// A number that fits, and what stands behind it.
 fn float(value: &str) -> Result<(f64, &str), Unread> {
     let float = leading_float(value).ok_or(NOT_A_NUMBER)?;
-    if float.value.is_infinite() && !is_word(value) { Err(NOT_A_NUMBER) } else { Ok((float.value, float.rest)) }
+    let is_too_large = float.value.is_infinite() && !begins(value, char::is_alphabetic);
+    if is_too_large { Err(NOT_A_NUMBER) } else { Ok((float.value, float.rest)) }
 }
 
-/// Whether it is no digits but letters: infinity and NaN are numbers too.
-fn is_word(value: &str) -> bool {
-    value
-        .trim_start_matches(|c: char| is_space(c) || c == '+' || c == '-')
-        .starts_with(|c: char| c.is_ascii_alphabetic())
+/// What a number begins with behind blanks and its sign: infinity and NaN have letters.
+fn begins(value: &str, is: impl Fn(char) -> bool) -> bool {
+    value.trim_start_matches(|c: char| is_space(c) || c == '+' || c == '-').starts_with(is)
 }
 
 /// A number in a setting's unit, by what stands behind it.
@@ -169,6 +169,7 @@ mod tests {
                 "invalid value for parameter \"work_mem\": \"99999999999999\"",
                 Some("Value exceeds integer range."),
             ),
+            ("work_mem", " .5min", "invalid value for parameter \"work_mem\": \" .5min\"", None),
             ("work_mem", "inf", "invalid value for parameter \"work_mem\": \"inf\"", None),
             ("work_mem", "1e400", "invalid value for parameter \"work_mem\": \"1e400\"", None),
             ("geqo_threshold", "5kB", "invalid value for parameter \"geqo_threshold\": \"5kB\"", None),

@@ -145,8 +145,8 @@ enum ZoneText {
 struct Parts {
     /// Numbers of the date, in the order written, with their count of digits.
     numbers: Vec<(i64, usize)>,
-    /// The month by name.
-    month: Option<u32>,
+    /// The month by name, and how many numbers stood before it.
+    month: Option<(u32, usize)>,
     julian_day: Option<i64>,
     /// A date written without separators: year, month, day, and whether the year had two digits.
     compact: Option<(i64, u32, u32, bool)>,
@@ -156,6 +156,7 @@ struct Parts {
     zone: Option<ZoneText>,
     is_before_christ: bool,
     has_era: bool,
+    has_weekday: bool,
     meridian: Option<bool>,
     special: Option<Special>,
     /// A day that 'today', 'tomorrow' or 'yesterday' names.
@@ -272,6 +273,10 @@ impl Parts {
     }
 
     fn separated_date(&mut self, rest: &str, first: usize) -> Result<usize, Failure> {
+        // As in PostgreSQL, behind a time, a weekday or an era no such date is read.
+        if self.time.is_some() || self.has_weekday || self.has_era || self.meridian.is_some() {
+            return Err(Failure::Syntax);
+        }
         let bytes = rest.as_bytes();
         let separator = bytes[first];
         let mut start = 0;
@@ -286,8 +291,12 @@ impl Parts {
             if bytes.get(end) != Some(&separator) {
                 break;
             }
+            let is_second_number = start > 0 && bytes[start].is_ascii_digit();
             start = end + 1;
             let is_digit = bytes.get(start).is_some_and(u8::is_ascii_digit);
+            if is_second_number && !is_digit {
+                return Err(Failure::Syntax);
+            }
             let same = |byte: &&u8| if is_digit { byte.is_ascii_digit() } else { byte.is_ascii_alphabetic() };
             end = start + bytes[start..].iter().take_while(same).count();
             if end == start {
@@ -312,7 +321,7 @@ impl Parts {
         if self.month.is_some() {
             return Err(Failure::Syntax);
         }
-        self.month = Some(month);
+        self.month = Some((month, self.numbers.len()));
         Ok(())
     }
 
@@ -478,9 +487,10 @@ impl Parts {
             if self.month.is_some() {
                 return Err(Failure::Syntax);
             }
-            self.month = Some(month);
+            self.month = Some((month, self.numbers.len()));
             return Ok(true);
         }
+        self.has_weekday |= is_weekday(word);
         if is_weekday(word) || matches!(word, "at" | "on") {
             return Ok(true);
         }
@@ -549,10 +559,15 @@ impl Parts {
                 (year, i64::from(month), i64::from(day), if is_short { 2 } else { 4 })
             }
             (None, None, []) => return Ok(None),
-            (None, Some(month), [a, b]) => {
-                // Three digits or more are a year's, wherever they stand.
-                let year_first = a.1 >= 3 || (b.1 < 3 && context.order == DateOrder::Ymd);
-                let (year, day) = if year_first { (a, b) } else { (b, a) };
+            (None, Some((month, before)), [a, b]) => {
+                let begins_with_year = a.1 >= 3 || context.order == DateOrder::Ymd;
+                // A month behind two numbers finds the second taken for a month, which then was the day.
+                if before == 2 && !(begins_with_year && (1..=31).contains(&b.0)) {
+                    return Err(Failure::Syntax);
+                }
+                // Three digits or more are a year's all the same.
+                let is_year_first = begins_with_year && (a.1 >= 3 || b.1 < 3 || before == 2);
+                let (year, day) = if is_year_first { (a, b) } else { (b, a) };
                 (year.0, i64::from(month), day.0, year.1)
             }
             (None, None, [a, b, c]) => {

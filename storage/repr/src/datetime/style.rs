@@ -42,8 +42,6 @@ pub struct DateStyle {
 /// Why a text is no DateStyle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DateStyleError {
-    /// It is no list.
-    List,
     /// It contains this word.
     Word(String),
     /// It asks for two styles, or for two orders.
@@ -70,7 +68,7 @@ impl fmt::Display for DateStyle {
 impl DateStyle {
     /// This style changed by the words of a list, such as `SQL, DMY`; what they do not mention stays. DEFAULT is `reset`.
     pub fn changed(self, words: &[String], reset: DateStyle) -> Result<DateStyle, DateStyleError> {
-        let (mut style, mut output, mut order) = (self, None, None);
+        let (mut style, mut output, mut order, mut conflicts) = (self, None, None, false);
         let begins =
             |word: &str, with: &str| word.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
         for word in words {
@@ -99,20 +97,12 @@ impl DateStyle {
             } else {
                 return Err(DateStyleError::Word(word.clone()));
             }
-            if let Some(said) = says_output
-                && *output.get_or_insert(said) != said
-            {
-                return Err(DateStyleError::Conflict);
-            }
-            if let Some(said) = says_order
-                && *order.get_or_insert(said) != said
-            {
-                return Err(DateStyleError::Conflict);
-            }
+            conflicts |= says_output.is_some_and(|said| *output.get_or_insert(said) != said);
+            conflicts |= says_order.is_some_and(|said| *order.get_or_insert(said) != said);
             style.output = says_output.unwrap_or(style.output);
             style.order = says_order.unwrap_or(style.order);
         }
-        Ok(style)
+        if conflicts { Err(DateStyleError::Conflict) } else { Ok(style) }
     }
 
     /// What `Display` gave; none for anything else.

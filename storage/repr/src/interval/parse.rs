@@ -224,20 +224,20 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
             years_months(&token, minus + 1, &mut sums)?;
         } else {
             let (whole, fraction) = split_number(&token)?;
-            let word = next.filter(|next| next.starts_with(|c: char| c.is_ascii_alphabetic()));
-            match word.map(str::to_ascii_lowercase) {
-                Some(word) if word == "ago" => sums.add(whole, fraction, default_unit(modifier)),
-                Some(word) => {
-                    let unit = unit(&word).ok_or(Failure::Syntax)?;
-                    sums.note(unit)?;
-                    sums.add(whole, fraction, unit);
+            let unit_at = |place: usize| tokens.get(place).and_then(|word| unit(&word.to_ascii_lowercase()));
+            let unit = match next {
+                None => default_unit(modifier),
+                Some(word) if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                     place += 1;
+                    unit_at(place - 1).ok_or(Failure::Syntax)?
                 }
-                // Days before a time: `3 04:05:06`.
-                None if next.is_some_and(|next| next.contains(':')) => sums.add(whole, fraction, Unit::Days),
-                None if next.is_none() => sums.add(whole, fraction, default_unit(modifier)),
-                None => return Err(Failure::Syntax),
-            }
+                // Days before a time: `3 04:05:06`, `3 4 hours`.
+                Some(time) if time.contains(':') => Unit::Days,
+                Some(_) if unit_at(place + 1) == Some(Unit::Micros(HOUR_MICROS)) => Unit::Days,
+                Some(_) => return Err(Failure::Syntax),
+            };
+            sums.note(unit)?;
+            sums.add(whole, fraction, unit);
         }
     }
     if one_minus && style == IntervalStyle::SqlStandard {
@@ -259,6 +259,7 @@ fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Failur
     if months >= 12 {
         return Err(Failure::Field);
     }
+    sums.note(Unit::Months)?;
     let total = i128::from(years) * 12 + i128::from(months);
     sums.months += if negative { -total } else { total };
     Ok(())

@@ -57,10 +57,10 @@ struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
     /// From 1, without the 29th of February.
-    OfCommonYear(i32),
+    Common(i32),
     /// From 0.
-    OfYear(i32),
-    OfMonth {
+    Counted(i32),
+    Weekday {
         month: u32,
         week: u32,
         weekday: i64,
@@ -149,17 +149,17 @@ impl Rule {
     fn parse(text: &str) -> Option<(Rule, &str)> {
         let (day, rest) = if let Some(rest) = text.strip_prefix('J') {
             let (day, rest) = number(rest, 1, 365)?;
-            (Day::OfCommonYear(day), rest)
+            (Day::Common(day), rest)
         } else if let Some(rest) = text.strip_prefix('M') {
             let (month, rest) = number(rest, 1, 12)?;
             let (week, rest) = number(rest.strip_prefix('.')?, 1, 5)?;
             let (weekday, rest) = number(rest.strip_prefix('.')?, 0, 6)?;
             let day =
-                Day::OfMonth { month: month.unsigned_abs(), week: week.unsigned_abs(), weekday: i64::from(weekday) };
+                Day::Weekday { month: month.unsigned_abs(), week: week.unsigned_abs(), weekday: i64::from(weekday) };
             (day, rest)
         } else {
             let (day, rest) = number(text, 0, 365)?;
-            (Day::OfYear(day), rest)
+            (Day::Counted(day), rest)
         };
         let (time, rest) = match rest.strip_prefix('/') {
             Some(rest) => signed_time(rest)?,
@@ -172,9 +172,9 @@ impl Rule {
     fn seconds(self, year: i64) -> i64 {
         let first = days_from_civil(year, 1, 1);
         let day = match self.day {
-            Day::OfCommonYear(day) => first + i64::from(day) - 1 + i64::from(is_leap_year(year) && day >= 60),
-            Day::OfYear(day) => first + i64::from(day),
-            Day::OfMonth { month, week, weekday: wanted } => {
+            Day::Common(day) => first + i64::from(day) - 1 + i64::from(is_leap_year(year) && day >= 60),
+            Day::Counted(day) => first + i64::from(day),
+            Day::Weekday { month, week, weekday: wanted } => {
                 let first = days_from_civil(year, month, 1);
                 let mut day = (wanted - weekday(first)).rem_euclid(7);
                 for _ in 1..week {
