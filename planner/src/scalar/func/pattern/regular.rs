@@ -12,6 +12,7 @@
 mod automaton;
 mod lexer;
 mod parser;
+mod repetitions;
 mod search;
 mod set;
 mod syntax;

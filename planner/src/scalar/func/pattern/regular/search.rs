@@ -1,11 +1,11 @@
 //! Searching a text: where the first match begins, where it ends, and what each group captures of it.
 
+use super::repetitions::{Repetitions, Takes};
 use super::syntax::{Bounds, Place};
 use super::tree::{Kind, Part};
 use super::{Found, Group, Stopped};
 use repr::poll;
 use std::cell::{Cell, OnceCell};
-
 
 thread_local! {
     static TEXTS: Cell<u64> = const { Cell::new(0) };
@@ -24,12 +24,7 @@ impl<'a> Text<'a> {
     pub(crate) fn new(source: &'a str) -> Text<'a> {
         let number = TEXTS.get() + 1;
         TEXTS.set(number);
-        Text {
-            source,
-            number,
-            characters: OnceCell::new(),
-            offsets: OnceCell::new(),
-        }
+        Text { source, number, characters: OnceCell::new(), offsets: OnceCell::new() }
     }
 
     pub(crate) fn source(&self) -> &'a str {
@@ -145,13 +140,7 @@ impl Division<'_> {
             Kind::Reference { group, bounds } => self.repeats(*group, *bounds, begin, end)?,
             Kind::Pair(left, right) => self.pair(left, right, begin, end)?,
             Kind::Alternatives(branches) => self.alternatives(branches, begin, end)?,
-            Kind::Iterated { body, bounds } => {
-                if body.traits.prefers_shorter() {
-                    self.iterate_shorter(body, *bounds, begin, end)?
-                } else {
-                    self.iterate_longer(body, *bounds, begin, end)?
-                }
-            }
+            Kind::Iterated { body, bounds } => self.iterate(body, *bounds, begin, end)?,
             Kind::Around(inner) => self.divide(inner, begin, end)?,
         };
         if let Some(group) = part.capture.filter(|_| matched) {
@@ -235,99 +224,20 @@ impl Division<'_> {
         Ok(false)
     }
 
-    /// Repetitions each of which takes as much as it can. Empty ones are taken only as far as the minimum needs them.
-    fn iterate_longer(&mut self, body: &Part, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
-        let Some((min, max)) = counts(bounds, begin, end) else { return self.iterate_nothing(body, begin) };
+    /// Repetitions, each of which takes as much or as little as it can.
+    fn iterate(&mut self, body: &Part, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
+        let takes = if body.traits.prefers_shorter() { Takes::Least } else { Takes::Most };
+        let Some(mut repetitions) = Repetitions::new(takes, bounds, begin, end) else {
+            return match takes {
+                Takes::Most => self.iterate_nothing(body, begin),
+                Takes::Least => Ok(true),
+            };
+        };
         let automaton = body.automaton()?;
-        // Where each repetition ends; how many of them are known to match, groups and all.
-        let mut ends = vec![begin];
-        let (mut k, mut verified, mut limit) = (1, 0, end);
-        while k > 0 {
-            ends.truncate(k);
-            let mut backtrack = true;
-            match automaton.longest(self.text, ends[k - 1], limit)? {
-                None => k -= 1,
-                Some(at) => {
-                    ends.push(at);
-                    verified = verified.min(k - 1);
-                    if at != end {
-                        if k >= max {
-                            k -= 1;
-                        } else if at != ends[k - 1] || k < min && min - k >= end - at {
-                            k += 1;
-                            limit = end;
-                            backtrack = false;
-                        }
-                    } else if k >= min {
-                        match self.verify(body, &ends, verified, k)? {
-                            None => return Ok(true),
-                            Some(failed) => {
-                                verified = failed - 1;
-                                k = failed;
-                            }
-                        }
-                    }
-                }
-            }
-            while backtrack && k > 0 {
-                let before = ends[k - 1];
-                if ends[k] > before {
-                    limit = ends[k] - 1;
-                    if limit > before || k < min && min - k >= end - before {
-                        break;
-                    }
-                }
-                k -= 1;
-            }
-        }
-        Ok(false)
-    }
-
-    /// Repetitions each of which takes as little as it can.
-    fn iterate_shorter(&mut self, body: &Part, bounds: Bounds, begin: usize, end: usize) -> Result<bool, Stopped> {
-        let Some((min, max)) = counts(bounds, begin, end) else { return Ok(true) };
-        let automaton = body.automaton()?;
-        let mut ends = vec![begin];
-        let (mut k, mut verified, mut limit) = (1, 0, begin);
-        while k > 0 {
-            ends.truncate(k);
-            if limit == ends[k - 1] && limit != end && (k >= min || min - k < end - limit) {
-                limit += 1;
-            }
-            if k >= max {
-                limit = end;
-            }
-            let mut backtrack = true;
-            match automaton.shortest(self.text, ends[k - 1], limit, end)? {
-                None => k -= 1,
-                Some(at) => {
-                    ends.push(at);
-                    verified = verified.min(k - 1);
-                    if at != end {
-                        if k >= max {
-                            k -= 1;
-                        } else {
-                            k += 1;
-                            limit = at;
-                            backtrack = false;
-                        }
-                    } else if k >= min {
-                        match self.verify(body, &ends, verified, k)? {
-                            None => return Ok(true),
-                            Some(failed) => {
-                                verified = failed - 1;
-                                k = failed;
-                            }
-                        }
-                    }
-                }
-            }
-            while backtrack && k > 0 {
-                if ends[k] < end {
-                    limit = ends[k] + 1;
-                    break;
-                }
-                k -= 1;
+        while repetitions.complete(automaton, self.text)? {
+            match self.first_failing(body, &repetitions)? {
+                None => return Ok(true),
+                Some(failed) => repetitions.failed(failed),
             }
         }
         Ok(false)
@@ -342,27 +252,13 @@ impl Division<'_> {
     }
 
     /// The first repetition that does not match after all.
-    fn verify(&mut self, body: &Part, ends: &[usize], verified: usize, k: usize) -> Result<Option<usize>, Stopped> {
-        for at in verified + 1..=k {
+    fn first_failing(&mut self, body: &Part, repetitions: &Repetitions) -> Result<Option<usize>, Stopped> {
+        for (at, begin, end) in repetitions.unverified() {
             self.forget(body);
-            if !self.divide(body, ends[at - 1], ends[at])? {
+            if !self.divide(body, begin, end)? {
                 return Ok(Some(at));
             }
         }
         Ok(None)
     }
-}
-
-/// How many repetitions at least and at most; none if none are needed.
-fn counts(bounds: Bounds, begin: usize, end: usize) -> Option<(usize, usize)> {
-    let mut min = bounds.min as usize;
-    if min == 0 {
-        if begin == end {
-            return None;
-        }
-        min = 1;
-    }
-    let longest = end - begin;
-    let max = bounds.max.map_or(longest, |max| longest.min(max as usize));
-    Some((min, max.max(min)))
 }
