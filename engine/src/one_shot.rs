@@ -13,6 +13,7 @@ pub mod expand;
 pub mod get;
 pub mod group;
 pub mod hash_join;
+mod held;
 pub mod members;
 pub mod packed;
 pub mod pool;

@@ -5,12 +5,11 @@
 //! all pairs: `mfp` has the conditions.
 
 use super::OneShot;
-use super::hash_join::encode;
+use super::held::{Keys, Sides};
 use super::stream::Pull;
-use super::watch::Ticker;
 use crate::SqlError;
 use planner::plan::JoinRange;
-use planner::scalar::{Mfp, ScalarExpr};
+use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::{Datum, Row, key, poll};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -32,20 +31,13 @@ pub struct RangeJoin<'p> {
 
 /// The joined rows.
 pub struct RangeJoinStream<'p> {
-    left: Box<dyn Pull + 'p>,
-    right: Box<dyn Pull + 'p>,
+    sides: Sides<'p, Held>,
     join: RangeJoin<'p>,
-    /// The right's rows by key, once the left has given a row.
-    held: Option<HashMap<Vec<u8>, Vec<Held>>>,
-    left_row: Vec<Datum>,
-    code: Vec<u8>,
     /// Rows of the key at hand that are still to be looked at.
     within: Range<usize>,
     /// How many pairs are still wanted from each end.
     low: usize,
     high: usize,
-    shot: OneShot,
-    ticker: Ticker,
 }
 
 /// A right row behind the code that orders it.
@@ -65,74 +57,25 @@ impl Held {
 impl<'p> RangeJoinStream<'p> {
     /// Joins two chains.
     pub fn new(left: Box<dyn Pull + 'p>, right: Box<dyn Pull + 'p>, join: RangeJoin<'p>, shot: &OneShot) -> Self {
-        RangeJoinStream {
-            left,
-            right,
-            join,
-            held: None,
-            left_row: Vec::new(),
-            code: Vec::new(),
-            within: 0..0,
-            low: 0,
-            high: 0,
-            shot: shot.clone(),
-            ticker: Ticker::default(),
-        }
-    }
-
-    /// The right's rows by key, in the order of their values.
-    fn hold(&mut self) -> Result<HashMap<Vec<u8>, Vec<Held>>, SqlError> {
-        let mut held: HashMap<Vec<u8>, Vec<Held>> = HashMap::new();
-        let (mut row, mut code) = (Vec::new(), Vec::new());
-        let ties = self.join.range.ends.as_ref().map_or(&[] as &[_], |ends| &ends.ties);
-        while self.right.next(&mut row)? {
-            self.ticker.tick(&self.shot.watch)?;
-            if !encode(&mut self.code, self.join.right_key, &row, self.join.null_safe, &self.shot.eval)? {
-                continue;
-            }
-            let value = self.join.range.value.operand(&row, &self.shot.eval)?;
-            if value.is_null() {
-                continue;
-            }
-            code.clear();
-            key::encode(&mut code, &value);
-            let value_bytes = code.len();
-            for (tie, descending, nulls_first) in ties {
-                key::encode_ordered(&mut code, &*tie.operand(&row, &self.shot.eval)?, *descending, *nulls_first);
-            }
-            let held_row = Held { code: code.as_slice().into(), value_bytes, row: Row::pack(&row) };
-            poll::bytes(held_row.row.bytes().len())?;
-            if let Some(rows) = held.get_mut(self.code.as_slice()) {
-                rows.push(held_row);
-            } else {
-                held.insert(self.code.clone(), vec![held_row]);
-            }
-        }
-        for rows in held.values_mut() {
-            self.shot.watch.check()?;
-            poll::sort_by(rows, |one, other| one.code.cmp(&other.code))?;
-        }
-        Ok(held)
+        RangeJoinStream { sides: Sides::new(left, right, shot), join, within: 0..0, low: 0, high: 0 }
     }
 
     /// Goes to the next left row, and to what is within its bounds; false at the end.
     fn advance(&mut self) -> Result<bool, SqlError> {
-        if !self.left.next(&mut self.left_row)? {
+        let RangeJoin { left_key, right_key, null_safe, range, .. } = self.join;
+        let keys = Keys { left: left_key, right: right_key, null_safe };
+        let mut code = Vec::new();
+        let holds = |row: &[Datum], eval: &EvalContext| hold(range, row, &mut code, eval);
+        if !self.sides.advance(keys, holds, in_order)? {
             return Ok(false);
         }
-        if self.held.is_none() {
-            self.held = Some(self.hold()?);
-        }
-        let RangeJoin { left_key, null_safe, range, .. } = self.join;
         self.within = 0..0;
-        if !encode(&mut self.code, left_key, &self.left_row, null_safe, &self.shot.eval)? {
-            return Ok(true);
-        }
-        let Some(rows) = self.held.as_ref().and_then(|held| held.get(self.code.as_slice())) else { return Ok(true) };
+        let Sides { left_row, shot, .. } = &self.sides;
+        let Some(rows) = self.sides.matches() else { return Ok(true) };
         let mut bound = Vec::new();
         let mut end = rows.len();
         if let Some((upper, inclusive)) = &range.upper {
-            let value = upper.operand(&self.left_row, &self.shot.eval)?;
+            let value = upper.operand(left_row, &shot.eval)?;
             if value.is_null() {
                 return Ok(true);
             }
@@ -142,7 +85,7 @@ impl<'p> RangeJoinStream<'p> {
         }
         let mut start = 0;
         if let Some((lower, inclusive)) = &range.lower {
-            let value = lower.operand(&self.left_row, &self.shot.eval)?;
+            let value = lower.operand(left_row, &shot.eval)?;
             if value.is_null() {
                 return Ok(true);
             }
@@ -162,7 +105,7 @@ impl<'p> RangeJoinStream<'p> {
     /// The next pair before `mfp`: from the low end while any are wanted there, then from the high end.
     fn joined(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         loop {
-            self.ticker.tick(&self.shot.watch)?;
+            self.sides.ticker.tick(&self.sides.shot.watch)?;
             let next = if self.low > 0 {
                 self.within.next()
             } else if self.high > 0 {
@@ -170,9 +113,8 @@ impl<'p> RangeJoinStream<'p> {
             } else {
                 None
             };
-            let rows = self.held.as_ref().and_then(|held| held.get(self.code.as_slice()));
-            if let (Some(next), Some(rows)) = (next, rows) {
-                row.clone_from(&self.left_row);
+            if let (Some(next), Some(rows)) = (next, self.sides.matches()) {
+                row.clone_from(&self.sides.left_row);
                 row.extend(rows[next].row.iter());
                 return Ok(true);
             }
@@ -183,10 +125,36 @@ impl<'p> RangeJoinStream<'p> {
     }
 }
 
+/// What is held of a right row; none if it is in no range.
+fn hold(range: &JoinRange, row: &[Datum], code: &mut Vec<u8>, eval: &EvalContext) -> Result<Option<Held>, SqlError> {
+    let value = range.value.operand(row, eval)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    code.clear();
+    key::encode(code, &value);
+    let value_bytes = code.len();
+    for (tie, descending, nulls_first) in range.ends.as_ref().map_or(&[] as &[_], |ends| &ends.ties) {
+        key::encode_ordered(code, &*tie.operand(row, eval)?, *descending, *nulls_first);
+    }
+    let held = Held { code: code.as_slice().into(), value_bytes, row: Row::pack(row) };
+    poll::bytes(held.row.bytes().len())?;
+    Ok(Some(held))
+}
+
+/// Puts the rows of each key in the order of their values.
+fn in_order(held: &mut HashMap<Vec<u8>, Vec<Held>>, shot: &OneShot) -> Result<(), SqlError> {
+    for rows in held.values_mut() {
+        shot.watch.check()?;
+        poll::sort_by(rows, |one, other| one.code.cmp(&other.code))?;
+    }
+    Ok(())
+}
+
 impl Pull for RangeJoinStream<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         while self.joined(row)? {
-            if self.join.mfp.evaluate(row, &self.shot.eval)? {
+            if self.join.mfp.evaluate(row, &self.sides.shot.eval)? {
                 let wanted = if self.low > 0 { &mut self.low } else { &mut self.high };
                 *wanted -= 1;
                 return Ok(true);
