@@ -44,7 +44,7 @@ use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
-use planner::scalar::table_func::LockedRows;
+use planner::scalar::table_func::GivenRows;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
@@ -525,7 +525,7 @@ impl Session {
         let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
         EvalContext {
             params,
-            locked: LockedRows::default(),
+            given: GivenRows::default(),
             environment: Arc::new(StatementEnvironment {
                 database: self.database.clone(),
                 state: self.state.clone(),

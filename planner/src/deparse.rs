@@ -28,14 +28,14 @@ pub(crate) trait Spelling<C> {
 }
 
 /// As `pg_get_expr` writes it.
-pub(crate) fn deparsed<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>, pretty: bool) -> String {
+pub(crate) fn deparsed<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>, pretty: bool) -> String {
     let mut writer = Writer { spelling, pretty, lines: true, out: String::new(), indent: 0 };
     writer.expr(expr, false);
     writer.out
 }
 
 /// As PostgreSQL's EXPLAIN writes it, but that whole numbers of any width are digits.
-pub(crate) fn on_one_line<C: PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>) -> String {
+pub(crate) fn on_one_line<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>) -> String {
     let mut writer = Writer { spelling, pretty: false, lines: false, out: String::new(), indent: 0 };
     writer.expr(expr, false);
     writer.out
@@ -63,7 +63,7 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
     }
 }
 
-impl<C: PartialEq> Writer<'_, C> {
+impl<C: Clone + PartialEq> Writer<'_, C> {
     /// One expression; `implicit` says whether casts that nobody wrote are shown.
     fn expr(&mut self, expr: &ScalarExpr<C>, implicit: bool) {
         match expr {
@@ -78,7 +78,7 @@ impl<C: PartialEq> Writer<'_, C> {
             ScalarExpr::Or(args) => self.junction(expr, args, " OR "),
             ScalarExpr::Case { branches, otherwise, .. } => match simple::null_if(branches, otherwise) {
                 Some(args) => self.listed("NULLIF(", &args, ")"),
-                None => self.case(branches, otherwise),
+                None => self.case(None, branches, otherwise),
             },
             ScalarExpr::Coalesce(args, _) => self.listed("COALESCE(", &args.iter().collect::<Vec<_>>(), ")"),
             ScalarExpr::Array(args, element) => {
@@ -89,6 +89,13 @@ impl<C: PartialEq> Writer<'_, C> {
                 }
             }
             ScalarExpr::Record(args, _) => self.listed("ROW(", &args.iter().collect::<Vec<_>>(), ")"),
+            ScalarExpr::Operand(_) => self.out.push_str("CASE_TEST_EXPR"),
+            ScalarExpr::Once { operand, body } => match &**body {
+                ScalarExpr::Case { branches, otherwise, .. } if simple::null_if(branches, otherwise).is_none() => {
+                    self.case(Some(operand), branches, otherwise);
+                }
+                other => self.expr(&other.with_operand(operand), implicit),
+            },
             ScalarExpr::Cast { expr: inner, cast, to } => {
                 if let (ScalarExpr::Literal(datum, from), ScalarType::Unknown) = (&**inner, &cast.from) {
                     return self.read_literal(datum, from, to, cast.explicit || implicit);
@@ -169,12 +176,21 @@ impl<C: PartialEq> Writer<'_, C> {
         self.out.push_str(closing);
     }
 
-    fn case(&mut self, branches: &[(ScalarExpr<C>, ScalarExpr<C>)], otherwise: &ScalarExpr<C>) {
+    fn case(
+        &mut self,
+        operand: Option<&ScalarExpr<C>>,
+        branches: &[(ScalarExpr<C>, ScalarExpr<C>)],
+        otherwise: &ScalarExpr<C>,
+    ) {
         self.keyword("CASE");
+        if let Some(operand) = operand {
+            self.out.push(' ');
+            self.expr(operand, true);
+        }
         self.indent += INDENT;
         for (condition, value) in branches {
             self.keyword("WHEN ");
-            self.expr(condition, false);
+            self.expr(simple::compared(condition).unwrap_or(condition), false);
             self.out.push_str(" THEN ");
             self.expr(value, true);
         }

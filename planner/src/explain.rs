@@ -84,6 +84,11 @@ pub fn write_operators(write: &WritePlan, catalog: &Catalog) -> Vec<Operator> {
     text.lines[line].phrase = Phrase::of(format!("{verb} {}", text.spelled(table)));
     // What is stored has the table's names, not the source's.
     text.nested(|text| text.query(write.source(), &[]));
+    for beside in write.besides() {
+        let line = text.open();
+        text.lines[line].phrase = Phrase::of(format!("Beside rows_at_hand({})", beside.number));
+        text.nested(|text| text.query(&beside.query, &beside.query.columns));
+    }
     text.operators()
 }
 

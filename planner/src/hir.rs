@@ -292,7 +292,7 @@ pub enum LockWait {
 }
 
 /// A whole write. Expressions here have no subqueries and no outer levels (`Column { level: 0, .. }` only):
-/// what needs other tables is a column of the source.
+/// what needs other tables is a column of the source, or of a query beside the rows at hand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteHir {
     /// INSERT, also under COPY FROM.
@@ -352,10 +352,23 @@ pub struct OnConflictHir {
 /// DO UPDATE, over [existing physical row ++ EXCLUDED physical row].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConflictUpdateHir {
-    /// SET.
+    /// What SET reads of other tables.
+    pub beside: Option<BesideHir>,
+    /// SET, over the rows and that.
     pub assignments: Vec<(ColumnIndex, HirExpr)>,
-    /// WHERE.
+    /// What WHERE reads of other tables.
+    pub beside_condition: Option<BesideHir>,
+    /// WHERE, over the rows and that.
     pub condition: Option<HirExpr>,
+}
+
+/// `plan::Beside` before lowering.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BesideHir {
+    /// Under which the rows at hand are given.
+    pub number: usize,
+    /// Gives the columns.
+    pub query: HirQuery,
 }
 
 /// `plan::UpdatePlan` before lowering. The relation of `source` has the target's n physical columns, its
@@ -388,6 +401,8 @@ pub struct DeleteHir {
 /// RETURNING.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReturningHir {
+    /// What they read of other tables: columns behind the row's.
+    pub beside: Option<BesideHir>,
     /// The expressions.
     pub exprs: Vec<HirExpr>,
     /// Their names and types.

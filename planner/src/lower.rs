@@ -13,6 +13,7 @@
 mod aggregate;
 mod branch;
 mod env;
+mod extreme;
 mod filter;
 mod mark;
 mod ordered;
@@ -44,11 +45,27 @@ pub use write::{plan_checks, plan_expr, plan_write};
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {
     let lowered = lower_query(hir, catalog)?;
     let optimized = transform::optimize(lowered, catalog)?;
+    refuse_absent(&optimized)?;
     let mut planned = physical::query(optimized, catalog, forms)?;
     for (number, locking) in &hir.locking {
         planned.locking.push((*number, Arc::new(plan_query(locking, catalog, forms)?)));
     }
     Ok(planned)
+}
+
+/// 0A000 where a row that is to be locked may be none: of an outer join that is still one.
+fn refuse_absent(query: &MirQuery) -> Result<(), PlanError> {
+    if query.locks.is_empty() {
+        return Ok(());
+    }
+    let types = query.relation.types();
+    match query.locks.iter().find(|lock| types[lock.key_column].nullable) {
+        Some(lock) => {
+            let clause = lock.strength.clause();
+            Err(PlanError::new("0A000", format!("{clause} cannot be applied to the nullable side of an outer join")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A query on the MIR rungs: the relation, and what is done with its rows outside the dataflow.

@@ -15,11 +15,13 @@ mod limits;
 mod maintenance;
 mod object;
 pub(crate) mod overriding;
+mod row_limit;
 pub(crate) mod row_lock;
 mod select_into;
 mod sequence;
 mod session;
 mod splice;
+pub(crate) mod star;
 pub mod statement;
 mod subject;
 mod table;
@@ -124,9 +126,10 @@ fn with_grammar<T>(
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(text, &lines, &error))?;
     limits::check(&tokens)?;
-    let tokens = row_lock::rewritten(table_command::written_out(tokens, &lines)?, &lines)?;
+    let tokens = table_command::written_out(tokens, &lines)?;
+    let tokens = row_lock::rewritten(row_limit::rewritten(tokens, &lines)?, &lines)?;
     let (tokens, overriding) = overriding::taken_out(tokens);
-    let tokens = whole_row::in_parentheses(tokens);
+    let tokens = whole_row::in_parentheses(star::rewritten(tokens));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));
@@ -138,9 +141,10 @@ fn with_grammar<T>(
 fn parse_tokens(text: &str, tokens: Vec<TokenWithSpan>) -> Result<Statement, PlanError> {
     limits::check(&tokens)?;
     let lines = Lines::new(text);
-    let tokens = row_lock::rewritten(table_command::written_out(tokens, &lines)?, &lines)?;
+    let tokens = table_command::written_out(tokens, &lines)?;
+    let tokens = row_lock::rewritten(row_limit::rewritten(tokens, &lines)?, &lines)?;
     let (tokens, overriding) = overriding::taken_out(tokens);
-    let tokens = whole_row::in_parentheses(tokens);
+    let tokens = whole_row::in_parentheses(star::rewritten(tokens));
     let mut parser = Parser::new(&DogwoodDialect)
         .with_recursion_limit(limits::NESTING_MAX)
         .with_tokens_with_locations(without_only(tokens));

@@ -310,6 +310,27 @@ impl WritePlan {
             WritePlan::Delete(plan) => &plan.source,
         }
     }
+
+    /// RETURNING.
+    pub fn returning(&self) -> Option<&Returning> {
+        match self {
+            WritePlan::Insert(plan) => plan.returning.as_ref(),
+            WritePlan::Update(plan) => plan.returning.as_ref(),
+            WritePlan::Delete(plan) => plan.returning.as_ref(),
+        }
+    }
+
+    /// The queries beside rows at hand.
+    pub fn besides(&self) -> Vec<&Beside> {
+        let mut besides: Vec<&Beside> =
+            self.returning().and_then(|returning| returning.beside.as_ref()).into_iter().collect();
+        if let WritePlan::Insert(InsertPlan { on_conflict: Some(conflict), .. }) = self
+            && let ConflictAction::Update { beside, beside_condition, .. } = &conflict.action
+        {
+            besides.extend(beside_condition.iter().chain(beside));
+        }
+        besides
+    }
 }
 
 /// What every stored row of a table must pass, in terms of its physical columns.
@@ -354,11 +375,24 @@ pub enum ConflictAction {
     Nothing,
     /// The existing row is changed.
     Update {
-        /// Assignments over [existing physical row ++ EXCLUDED physical row].
+        /// What SET reads of other tables.
+        beside: Option<Beside>,
+        /// Assignments over [existing physical row ++ EXCLUDED physical row ++ `beside`'s columns].
         assignments: Vec<(ColumnIndex, ScalarExpr)>,
-        /// WHERE over the same.
+        /// What WHERE reads of other tables.
+        beside_condition: Option<Beside>,
+        /// WHERE over [existing physical row ++ EXCLUDED physical row ++ `beside_condition`'s columns].
         condition: Option<ScalarExpr>,
     },
+}
+
+/// Columns that subqueries give for rows at hand: a row per row, in their order, over the statement's snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// Under which `table_func::ROWS_AT_HAND` reads the rows.
+    pub number: usize,
+    /// Gives the columns.
+    pub query: Arc<Query>,
 }
 
 /// UPDATE. The source gives per target row: its n physical columns, its row key (column n), then what
@@ -391,6 +425,8 @@ pub struct DeletePlan {
 /// RETURNING.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returning {
+    /// What they read of other tables: columns behind the row's.
+    pub beside: Option<Beside>,
     /// The expressions.
     pub exprs: Vec<ScalarExpr>,
     /// Their names and types.

@@ -4,9 +4,11 @@
 //! nothing but literals. Never looks at rows, and never decides how a query is run.
 
 mod arrange;
+mod beside;
 mod build;
 mod call;
 mod coerce;
+mod conflict;
 mod cte;
 pub mod ddl;
 mod dml;
@@ -16,6 +18,7 @@ mod from_function;
 mod group;
 mod insert;
 mod levels;
+mod limit;
 pub mod maintainable;
 mod names;
 mod naming;
@@ -174,8 +177,8 @@ pub(crate) struct Resolver<'a> {
     view_depth: usize,
     /// How many views the statement has expanded so far.
     views_expanded: usize,
-    /// Whether IN lists become what PostgreSQL shows of them, rather than what is planned best.
-    lists_are_arrays: bool,
+    /// Whether expressions become what PostgreSQL shows of them, rather than what is planned best.
+    as_shown: bool,
     /// How many subqueries of expressions stand around the text at hand.
     sublinks: usize,
 }
@@ -209,7 +212,7 @@ impl<'a> Resolver<'a> {
             trace: None,
             view_depth: 0,
             views_expanded: 0,
-            lists_are_arrays: false,
+            as_shown: false,
             sublinks: 0,
         }
     }

@@ -59,6 +59,16 @@ pub enum ScalarExpr<C = usize> {
     Array(Vec<ScalarExpr<C>>, ScalarType),
     /// ROW(…), with the record type.
     Record(Vec<ScalarExpr<C>>, ScalarType),
+    /// What tests a volatile operand several times (CASE x WHEN, IN, NULLIF): it is evaluated once, where this stands, and its
+    /// value is what `Operand` is in the body.
+    Once {
+        /// The operand.
+        operand: Box<ScalarExpr<C>>,
+        /// Made of its value.
+        body: Box<ScalarExpr<C>>,
+    },
+    /// The value of the innermost `Once` around it, with its type.
+    Operand(ScalarType),
     /// A cast chosen by `cast::plan_cast`.
     Cast {
         /// What is cast.

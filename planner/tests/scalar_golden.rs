@@ -78,7 +78,7 @@ impl Environment for TestEnvironment {
 fn context() -> EvalContext {
     EvalContext {
         params: Arc::from([]),
-        locked: Default::default(),
+        given: Default::default(),
         environment: Arc::new(TestEnvironment { catalog: Arc::default() }),
     }
 }

@@ -18,7 +18,7 @@ use crate::render::top_k;
 use crate::transaction::{Isolation, Transaction};
 use planner::hir::{LockStrength, LockWait};
 use planner::plan::Query;
-use planner::scalar::table_func::LockedRows;
+use planner::scalar::table_func::GivenRows;
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::{ColumnType, Datum, RelationId, RowKey, ScalarType};
 use std::sync::Arc;
@@ -55,11 +55,11 @@ impl Session {
     }
 
     /// What the subqueries of a write that lock rows have given.
-    pub(super) fn locked_for(&mut self, source: &Query, params: &Arc<[Datum]>) -> Result<LockedRows, SqlError> {
+    pub(super) fn locked_for(&mut self, source: &Query, params: &Arc<[Datum]>) -> Result<GivenRows, SqlError> {
         if source.locking.is_empty() {
-            return Ok(LockedRows::default());
+            return Ok(GivenRows::default());
         }
-        Ok(self.stand_still(source, params)?.context.locked)
+        Ok(self.stand_still(source, params)?.context.given)
     }
 
     fn stand_still(&mut self, query: &Query, params: &Arc<[Datum]>) -> Result<Settled, SqlError> {
@@ -109,7 +109,7 @@ impl Session {
             if attempt.taken.is_some() {
                 return Ok((context, None));
             }
-            context.locked = context.locked.with(*number, rows);
+            context.given = context.given.with(*number, rows);
         }
         let rows = if query.locks.is_empty() { None } else { Some(self.lock_rows(query, &context, attempt)?) };
         Ok((context, rows))

@@ -132,12 +132,7 @@ fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[Outpu
 }
 
 fn returning(plan: &WritePlan) -> Option<&[OutputColumn]> {
-    let returning = match plan {
-        WritePlan::Insert(plan) => &plan.returning,
-        WritePlan::Update(plan) => &plan.returning,
-        WritePlan::Delete(plan) => &plan.returning,
-    };
-    returning.as_ref().map(|returning| returning.columns.as_slice())
+    plan.returning().map(|returning| returning.columns.as_slice())
 }
 
 impl Session {
@@ -309,8 +304,8 @@ impl Session {
         }
         let patience = self.patience();
         self.transaction();
-        let locked = self.locked_for(plan.source(), &params)?;
-        let context = EvalContext { locked, ..self.eval_context(params, &self.catalog()) };
+        let given = self.locked_for(plan.source(), &params)?;
+        let context = EvalContext { given, ..self.eval_context(params, &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.profile.clone();
         let transaction = self.transaction();

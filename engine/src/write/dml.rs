@@ -8,12 +8,15 @@ use super::{RowUpdate, Writer};
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode};
+use crate::one_shot::profile::Profile;
 use crate::one_shot::{self, QueryLimits};
 use crate::reader::Reader;
 use crate::shape::TableShape;
 use crate::transaction::Isolation;
-use planner::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan};
-use planner::scalar::ScalarExpr;
+use planner::plan::{
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
+};
+use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
 use repr::{ColumnIndex, Datum, Row, RowKey};
 use std::sync::Arc;
@@ -34,38 +37,80 @@ const ATTEMPTS_MAX: usize = 1_000;
 
 /// Runs one write, its constraints and referential actions included.
 pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
-    let written = match plan {
+    // What is computed beside rows at hand does not see what the statement does.
+    let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_view()?) };
+    let look = before.map(|view| Look { view, limits });
+    let mut written = match plan {
         WritePlan::Insert(insert) => {
             let view = writer.transaction.statement_view()?;
-            let rows = run(&insert.source, view, writer, limits)?;
-            insert_rows(writer, insert, rows)?
+            let rows = run(&insert.source, view, writer, &writer.context, limits, writer.profile.clone())?;
+            insert_looking(writer, insert, rows, look.as_ref())?
         }
         WritePlan::Update(update) => execute_update(writer, update, limits)?,
         WritePlan::Delete(delete) => execute_delete(writer, delete, limits)?,
     };
+    if let Some(returning) = plan.returning().filter(|returning| returning.beside.is_some()) {
+        let rows = std::mem::take(&mut written.returned);
+        for row in appended(writer, returning.beside.as_ref(), look.as_ref(), rows)? {
+            written.returned.push(returned_row(writer, returning, &row)?);
+        }
+    }
     writer.finish()?;
     Ok(written)
+}
+
+/// How a write looks into other tables for rows that it has at hand.
+struct Look<'l> {
+    /// The statement's snapshot.
+    view: Layered,
+    limits: &'l QueryLimits,
+}
+
+/// Rows with what is computed beside them.
+fn appended(
+    writer: &Writer<'_>,
+    beside: Option<&Beside>,
+    look: Option<&Look<'_>>,
+    mut rows: Vec<Vec<Datum>>,
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let (Some(Beside { number, query }), Some(Look { view, limits })) = (beside, look) else { return Ok(rows) };
+    let mut context = writer.context.clone();
+    context.given = context.given.with(*number, rows.clone());
+    // What is measured are the operators of the source.
+    let columns = run(query, view.clone(), writer, &context, limits, None)?;
+    if columns.len() != rows.len() {
+        return Err(SqlError::new("XX000", "a query beside rows does not give a row for each"));
+    }
+    rows.iter_mut().zip(columns).for_each(|(row, columns)| row.extend(columns));
+    Ok(rows)
+}
+
+/// The same for one row.
+fn appended_to(
+    writer: &Writer<'_>,
+    beside: Option<&Beside>,
+    look: Option<&Look<'_>>,
+    row: Vec<Datum>,
+) -> Result<Vec<Datum>, SqlError> {
+    match beside {
+        None => Ok(row),
+        Some(_) => Ok(appended(writer, beside, look, vec![row])?.swap_remove(0)),
+    }
 }
 
 fn run(
     source: &Arc<Query>,
     view: Layered,
     writer: &Writer<'_>,
+    context: &EvalContext,
     limits: &QueryLimits,
+    profile: Option<Arc<Profile>>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
     let database = writer.transaction.database();
     // Of this snapshot: a statement that waited for locks is computed anew over a later one.
     let limits = QueryLimits { ended: database.ended_since(view.time()), ..limits.clone() };
-    let system = Arc::new(crate::system::Catalogs::new(database, view.catalog(), &writer.context));
-    one_shot::run_with_system(
-        source.clone(),
-        Arc::new(view),
-        writer.context.clone(),
-        limits,
-        system,
-        writer.profile.clone(),
-    )?
-    .collect()
+    let system = Arc::new(crate::system::Catalogs::new(database, view.catalog(), context));
+    one_shot::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
 }
 
 /// Inserts computed rows (INSERT's source, or a chunk of COPY).
@@ -74,11 +119,20 @@ pub fn insert_rows(
     plan: &InsertPlan,
     rows: impl IntoIterator<Item = Vec<Datum>>,
 ) -> Result<Written, SqlError> {
+    insert_looking(writer, plan, rows, None)
+}
+
+fn insert_looking(
+    writer: &mut Writer<'_>,
+    plan: &InsertPlan,
+    rows: impl IntoIterator<Item = Vec<Datum>>,
+    look: Option<&Look<'_>>,
+) -> Result<Written, SqlError> {
     writer.lock_table(plan.table)?;
     let shape = writer.shape(plan.table)?;
     let mut rows = rows.into_iter();
     if plan.on_conflict.is_some() {
-        return insert_or_update(writer, &shape, plan, rows);
+        return insert_or_update(writer, &shape, plan, rows, look);
     }
     let mut written = Written::default();
     loop {
@@ -113,6 +167,7 @@ fn insert_or_update(
     shape: &Arc<TableShape>,
     plan: &InsertPlan,
     rows: impl Iterator<Item = Vec<Datum>>,
+    look: Option<&Look<'_>>,
 ) -> Result<Written, SqlError> {
     let mut written = Written::default();
     let mut touched: HashSet<RowKey> = HashSet::default();
@@ -122,7 +177,8 @@ fn insert_or_update(
             && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
         {
             require_seen(writer, shape, on_conflict, &row_key)?;
-            if let Some(row) = on_conflict_update(writer, shape, plan, on_conflict, &row_key, &row, &mut touched)? {
+            let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
+            if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
                 written.rows += 1;
                 returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
             }
@@ -142,10 +198,17 @@ fn returning(
     returned: &mut Vec<Vec<Datum>>,
 ) -> Result<(), SqlError> {
     if let Some(returning) = returning {
-        let values = returning.exprs.iter().map(|expr| expr.eval(row, &writer.context));
-        returned.push(values.collect::<Result<_, _>>()?);
+        // Where more is to be computed beside the rows, that is done once for all of them.
+        returned.push(match &returning.beside {
+            Some(_) => row.to_vec(),
+            None => returned_row(writer, returning, row)?,
+        });
     }
     Ok(())
+}
+
+fn returned_row(writer: &Writer<'_>, returning: &Returning, row: &[Datum]) -> Result<Vec<Datum>, SqlError> {
+    Ok(returning.exprs.iter().map(|expr| expr.eval(row, &writer.context)).collect::<Result<_, _>>()?)
 }
 
 /// The existing row that stands in the way of a new one, by the arbiter indexes. Its key is locked from here on.
@@ -222,17 +285,26 @@ fn concurrent_update() -> SqlError {
     SqlError::new("40001", "could not serialize access due to concurrent update").hint("retry the transaction")
 }
 
+/// A new row, and the one in its way.
+struct Conflict<'p> {
+    on_conflict: &'p OnConflict,
+    row_key: &'p RowKey,
+    excluded: &'p [Datum],
+}
+
 fn on_conflict_update(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     plan: &InsertPlan,
-    on_conflict: &OnConflict,
-    row_key: &RowKey,
-    excluded: &[Datum],
+    conflict: &Conflict<'_>,
     touched: &mut HashSet<RowKey>,
+    look: Option<&Look<'_>>,
 ) -> Result<Option<Vec<Datum>>, SqlError> {
-    let ConflictAction::Update { assignments, condition } = &on_conflict.action else { return Ok(None) };
-    if !touched.insert(row_key.clone()) {
+    let Conflict { on_conflict, row_key, excluded } = conflict;
+    let ConflictAction::Update { beside, assignments, beside_condition, condition } = &on_conflict.action else {
+        return Ok(None);
+    };
+    if !touched.insert((*row_key).clone()) {
         return Err(SqlError::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
             "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
         ));
@@ -242,17 +314,19 @@ fn on_conflict_update(
     let Some(before) = writer.lock_row(shape, row_key, mode)? else { return Ok(None) };
     let mut both = before.clone();
     both.extend_from_slice(excluded);
-    if let Some(condition) = condition
-        && !condition.holds(&both, &writer.context)?
-    {
-        return Ok(None);
+    if let Some(condition) = condition {
+        let tested = appended_to(writer, beside_condition.as_ref(), look, both.clone())?;
+        if !condition.holds(&tested, &writer.context)? {
+            return Ok(None);
+        }
     }
+    let both = appended_to(writer, beside.as_ref(), look, both)?;
     let mut after = before.clone();
     for (column, expr) in assignments {
         after[*column] = expr.eval(&both, &writer.context)?;
     }
     writer.complete(shape, &plan.checks, &mut after, Some(&before))?;
-    let update = RowUpdate { row_key: row_key.clone(), before, after };
+    let update = RowUpdate { row_key: (*row_key).clone(), before, after };
     writer.update_rows(shape, std::slice::from_ref(&update))?;
     Ok(Some(update.after))
 }
@@ -325,7 +399,7 @@ fn target_rows(
     for _ in 0..ATTEMPTS_MAX {
         let view = writer.transaction.changing_view()?;
         let seen_at = view.time();
-        let rows = run(source, view, writer, limits)?;
+        let rows = run(source, view, writer, &writer.context, limits, writer.profile.clone())?;
         let alone = rows.len() == 1;
         let mut seen: HashSet<RowKey> = HashSet::default();
         let mut targets = Vec::with_capacity(rows.len());

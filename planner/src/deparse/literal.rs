@@ -8,7 +8,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-impl<C: PartialEq> Writer<'_, C> {
+impl<C: Clone + PartialEq> Writer<'_, C> {
     /// A constant of a type; `labelled` where its type must be told if the text alone does not.
     pub(super) fn literal(&mut self, datum: &Datum, column_type: &ColumnType, labelled: bool) {
         if let Datum::Null = datum {

@@ -107,6 +107,17 @@ pub(crate) fn is_operation<C>(expr: &ScalarExpr<C>) -> bool {
     matches!(shape(expr), Shape::Operator(_) | Shape::Test | Shape::Not | Shape::Or | Shape::Other)
 }
 
+/// What a test of CASE compares its operand with.
+pub(super) fn compared<C>(test: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
+    let ScalarExpr::Call { args, .. } = test else { return None };
+    let [first, second] = args.as_slice() else { return None };
+    let mut tested = first;
+    while let ScalarExpr::Cast { expr, .. } = tested {
+        tested = expr;
+    }
+    matches!(tested, ScalarExpr::Operand(_)).then_some(second)
+}
+
 /// The arguments of NULLIF, which is `CASE WHEN a = b THEN NULL ELSE a END`.
 pub(super) fn null_if<'a, C>(
     branches: &'a [(ScalarExpr<C>, ScalarExpr<C>)],

@@ -544,6 +544,8 @@ fn null_of_nulls(shown: &Shown) -> bool {
         ScalarExpr::Cast { expr, .. } => null_of_nulls(expr),
         ScalarExpr::And(args) | ScalarExpr::Or(args) => args.iter().all(null_of_nulls),
         ScalarExpr::Param(..)
+        | ScalarExpr::Once { .. }
+        | ScalarExpr::Operand(_)
         | ScalarExpr::Case { .. }
         | ScalarExpr::Coalesce(..)
         | ScalarExpr::Array(..)

@@ -357,6 +357,10 @@ pub(super) fn output_name(made: &Made) -> Option<String> {
             }
             ScalarExpr::Coalesce(..) => Some("coalesce".to_owned()),
             ScalarExpr::Case { .. } => Some("case".to_owned()),
+            ScalarExpr::Once { body, .. } => match &**body {
+                ScalarExpr::Case { .. } => Some("case".to_owned()),
+                _ => None,
+            },
             ScalarExpr::Array(..) => Some("array".to_owned()),
             ScalarExpr::Record(..) => Some("row".to_owned()),
             ScalarExpr::Cast { expr, .. } => match &**expr {
@@ -367,6 +371,7 @@ pub(super) fn output_name(made: &Made) -> Option<String> {
             ScalarExpr::Column(_)
             | ScalarExpr::Literal(..)
             | ScalarExpr::Param(..)
+            | ScalarExpr::Operand(_)
             | ScalarExpr::And(_)
             | ScalarExpr::Or(_) => None,
         },

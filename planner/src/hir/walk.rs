@@ -90,7 +90,7 @@ impl Visitor<'_> {
                     self.expression(condition);
                 }
             },
-            ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {}
+            ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {}
             ScalarExpr::Call { args, .. } => self.expressions(args),
             ScalarExpr::And(items)
             | ScalarExpr::Or(items)
@@ -103,6 +103,10 @@ impl Visitor<'_> {
                     self.expression(result);
                 }
                 self.expression(otherwise);
+            }
+            ScalarExpr::Once { operand, body } => {
+                self.expression(operand);
+                self.expression(body);
             }
             ScalarExpr::Cast { expr, .. } => self.expression(expr),
         }

@@ -8,7 +8,7 @@ use super::Lowering;
 use super::branch::row_by_row;
 use super::env::{Env, free_in_expr, has_subquery};
 use super::peel::{over_bases, peel, without_order};
-use super::scalar::{Rel, is_computed_beside};
+use super::scalar::Rel;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr};
 use crate::mir::{Mir, expr};
@@ -24,7 +24,7 @@ impl Lowering<'_> {
         let arity = rel.mir.arity();
         let mut conjuncts = Vec::new();
         predicates.iter().for_each(|predicate| expr::conjuncts(predicate, &mut conjuncts));
-        let (with_subquery, plain): (Vec<HirExpr>, Vec<HirExpr>) = conjuncts.into_iter().partition(is_computed_beside);
+        let (with_subquery, plain): (Vec<HirExpr>, Vec<HirExpr>) = conjuncts.into_iter().partition(has_subquery);
         let plain = plain.iter().map(|predicate| self.pure(predicate, &rel)).collect::<Result<Vec<_>, _>>()?;
         rel.mir = rel.mir.filter(plain);
         for predicate in with_subquery {
@@ -53,6 +53,12 @@ impl Lowering<'_> {
     fn semi(&mut self, rel: &Rel, sub: &Hir, condition: Option<&HirExpr>, kind: MatchKind) -> Result<Mir, PlanError> {
         let sub = without_order(sub, condition.is_none());
         let inside = rel.inside();
+        if kind == MatchKind::Semi
+            && let Some(condition) = condition
+            && let Some(kept) = self.within_ends(rel, sub, condition)?
+        {
+            return Ok(kept);
+        }
         if let Some(joint) = self.standing_alone(rel, sub, condition)? {
             let mut on = joint.predicates;
             on.extend(joint.condition);
@@ -98,6 +104,9 @@ impl Lowering<'_> {
     /// Rows of `rel` for which `condition` is false for every row of `sub`.
     fn not_any(&mut self, rel: &Rel, sub: &Hir, condition: &HirExpr) -> Result<Mir, PlanError> {
         let sub = without_order(sub, false);
+        if let Some(kept) = self.outside_ends(rel, sub, condition)? {
+            return Ok(kept);
+        }
         let Some(joint) = self.standing_alone(rel, sub, Some(condition))? else {
             if let Some(kept) = self.marked(rel, sub, condition, is_false)? {
                 return Ok(kept);
@@ -143,7 +152,7 @@ impl Lowering<'_> {
     }
 
     /// Rows whose mark is as a condition says; none if they cannot be marked.
-    fn marked(
+    pub(super) fn marked(
         &mut self,
         rel: &Rel,
         sub: &Hir,
@@ -152,7 +161,10 @@ impl Lowering<'_> {
     ) -> Result<Option<Mir>, PlanError> {
         let arity = rel.mir.arity();
         let mut rel = Rel { mir: rel.mir.clone(), columns: rel.columns.clone(), env: rel.env.clone() };
-        let value = self.mark(sub, condition, &mut rel, &[])?;
+        let value = match self.mark(sub, condition, &mut rel, &[])? {
+            Some(value) => Some(value),
+            None => self.extreme(sub, condition, &mut rel, &[])?,
+        };
         Ok(value.map(|value| rel.mir.filter(vec![says(value)]).project((0..arity).collect())))
     }
 
@@ -187,7 +199,7 @@ impl Lowering<'_> {
     }
 }
 
-fn is_false(value: ScalarExpr) -> ScalarExpr {
+pub(super) fn is_false(value: ScalarExpr) -> ScalarExpr {
     expr::is_not_true(expr::is_not_false(value))
 }
 

@@ -23,13 +23,23 @@ use crate::scalar::{Function, ScalarExpr};
 use crate::transform::shape;
 use repr::ScalarType;
 
-/// `outside = inside`, of one field.
-struct Field<'e> {
-    function: &'static Function,
-    outside: &'e HirExpr,
-    inside: &'e HirExpr,
+/// `outside = inside`, or another comparison, of one field.
+pub(super) struct Field<'e> {
+    pub(super) function: &'static Function,
+    pub(super) outside: &'e HirExpr,
+    pub(super) inside: &'e HirExpr,
     /// The outside is the function's first argument.
-    in_order: bool,
+    pub(super) in_order: bool,
+}
+
+/// Rows with what they compare, and the distinct rows of a subquery: outer columns, then its fields.
+pub(super) struct Sides {
+    pub(super) rows: Mir,
+    pub(super) found: Mir,
+    /// Where the rows have the outer columns.
+    pub(super) correlated: Vec<usize>,
+    /// Where they have their fields.
+    pub(super) left: Vec<usize>,
 }
 
 impl Lowering<'_> {
@@ -42,7 +52,22 @@ impl Lowering<'_> {
         guard: &[ScalarExpr],
     ) -> Result<Option<ScalarExpr>, PlanError> {
         let Some(fields) = fields(condition, sub) else { return Ok(None) };
-        let Some(mut outsides) = self.outsides(&fields, sub, rel, guard)? else { return Ok(None) };
+        self.beside_found(&fields, sub, rel, guard, |this, sides| {
+            Marks { sides, functions: functions(&fields) }.value(this)
+        })
+    }
+
+    /// What `make` makes of the rows of `rel` beside those of `sub`: columns appended to `rel`, and an expression over them. None if
+    /// a field's type is not told apart as the subquery's is.
+    pub(super) fn beside_found(
+        &mut self,
+        fields: &[Field],
+        sub: &Hir,
+        rel: &mut Rel,
+        guard: &[ScalarExpr],
+        make: impl FnOnce(&mut Self, Sides) -> Result<(Mir, ScalarExpr), PlanError>,
+    ) -> Result<Option<ScalarExpr>, PlanError> {
+        let Some(mut outsides) = self.outsides(fields, sub, rel, guard)? else { return Ok(None) };
         let inside = rel.inside();
         let types = rel.mir.types();
         if !guard.is_empty() {
@@ -68,11 +93,10 @@ impl Lowering<'_> {
                 true => Mir::unit(),
                 false => rows.clone().filter(guard.to_vec()).project(correlated.clone()).distinct(),
             };
-            let found = this.insides(&fields, sub, keys, &inside.narrowed(&used))?;
+            let found = this.insides(fields, sub, keys, &inside.narrowed(&used))?;
             this.bind(found, |this, found| {
-                let marks = Marks { rows, found, correlated, left, functions: functions(&fields) };
-                let (mir, marked) = marks.value(this)?;
-                value = marked;
+                let (mir, made) = make(this, Sides { rows, found, correlated, left })?;
+                value = made;
                 Ok(mir)
             })
         })?;
@@ -107,8 +131,7 @@ impl Lowering<'_> {
             let compared = |(at, outside): (usize, &ScalarExpr)| {
                 let (function, in_order) = functions(&fields)[at];
                 let value = ScalarExpr::Column(whole + correlated.len() + at);
-                let args = if in_order { vec![outside.clone(), value] } else { vec![value, outside.clone()] };
-                ScalarExpr::Call { function, args, result: ScalarType::Bool }
+                compare(function, in_order, outside.clone(), value)
             };
             let on = outsides.iter().enumerate().map(compared).collect();
             let same = correlated.iter().enumerate().map(|(at, column)| (*column, whole + at)).collect();
@@ -162,14 +185,9 @@ fn outermost<'m>(mir: &'m mut Mir, columns: &[usize]) -> Option<&'m mut Mir> {
     }
 }
 
-/// Rows with what they compare, and the distinct rows of a subquery: outer columns, then its fields.
+/// Both sides of equalities.
 struct Marks {
-    rows: Mir,
-    found: Mir,
-    /// Where the rows have the outer columns.
-    correlated: Vec<usize>,
-    /// Where they have their fields.
-    left: Vec<usize>,
+    sides: Sides,
     /// How fields are compared, and whether that of the rows comes first.
     functions: Vec<(&'static Function, bool)>,
 }
@@ -177,10 +195,10 @@ struct Marks {
 impl Marks {
     /// The rows with their marks appended, and the value.
     fn value(self, lowering: &mut Lowering) -> Result<(Mir, ScalarExpr), PlanError> {
-        let width = self.correlated.len();
-        let (rows_types, found_types) = (self.rows.types(), self.found.types());
-        let right: Vec<usize> = (width..width + self.left.len()).collect();
-        let outside = |at: usize| ScalarExpr::Column(self.left[at]);
+        let width = self.sides.correlated.len();
+        let (rows_types, found_types) = (self.sides.rows.types(), self.sides.found.types());
+        let right: Vec<usize> = (width..width + self.sides.left.len()).collect();
+        let outside = |at: usize| ScalarExpr::Column(self.sides.left[at]);
         let inside = |at: usize| ScalarExpr::Column(right[at]);
         let nulls_of = |side: &dyn Fn(usize) -> ScalarExpr, types: &[repr::ColumnType]| {
             let nullable = (0..right.len()).filter(|at| expr::nullable(&side(*at), types));
@@ -190,18 +208,20 @@ impl Marks {
         let null_inside = nulls_of(&inside, &found_types)?;
 
         let whole = null_inside.iter().map(|(_, null)| expr::is_not_true(null.clone())).collect();
-        let same: Vec<usize> = self.correlated.iter().chain(&self.left).copied().collect();
-        let (mut mir, equal) = marked(self.rows.clone(), self.found.clone().filter(whole), &same);
+        let same: Vec<usize> = self.sides.correlated.iter().chain(&self.sides.left).copied().collect();
+        let (mut mir, equal) = marked(self.sides.rows.clone(), self.sides.found.clone().filter(whole), &same);
         let mut unknown = Vec::new();
-        if self.left.len() == 1 {
+        if self.sides.left.len() == 1 {
             let of_outer = |found: Mir| found.project((0..width).collect());
             for (_, null) in null_inside {
-                let (with_mark, null) = marked(mir, of_outer(self.found.clone().filter(vec![null])), &self.correlated);
+                let (with_mark, null) =
+                    marked(mir, of_outer(self.sides.found.clone().filter(vec![null])), &self.sides.correlated);
                 mir = with_mark;
                 unknown.push(null);
             }
             for (_, null) in null_outside {
-                let (with_mark, any) = marked(mir, of_outer(self.found.clone()).distinct(), &self.correlated);
+                let (with_mark, any) =
+                    marked(mir, of_outer(self.sides.found.clone()).distinct(), &self.sides.correlated);
                 mir = with_mark;
                 unknown.push(ScalarExpr::And(vec![null, any]));
             }
@@ -226,14 +246,13 @@ impl Marks {
         null_inside: Nulls,
         same: &[usize],
     ) -> Result<Mir, PlanError> {
-        let width = self.correlated.len();
+        let width = self.sides.correlated.len();
         let place = |column: usize| same.iter().position(|own| *own == column).unwrap_or(0);
         let null_outside: Nulls = null_outside.iter().map(|(at, null)| (*at, expr::renumber(null, place))).collect();
         let equal = |at: usize| {
             let (own, other) = (ScalarExpr::Column(width + at), ScalarExpr::Column(same.len() + width + at));
             let (function, in_order) = self.functions[at];
-            let args = if in_order { vec![own, other] } else { vec![other, own] };
-            ScalarExpr::Call { function, args, result: ScalarType::Bool }
+            compare(function, in_order, own, other)
         };
         let joined = |keys: Mir, found: Mir, on: Vec<ScalarExpr>| {
             let outer = (0..width).map(|column| (column, same.len() + column)).collect();
@@ -241,11 +260,11 @@ impl Marks {
         };
         let none = |nulls: &Nulls| nulls.iter().map(|(_, null)| expr::is_not_true(null.clone())).collect::<Vec<_>>();
         let some = |nulls: &Nulls| vec![ScalarExpr::Or(nulls.iter().map(|(_, null)| null.clone()).collect())];
-        let all: Vec<usize> = (0..self.left.len()).collect();
-        let keys = self.rows.clone().project(same.to_vec()).distinct();
+        let all: Vec<usize> = (0..self.sides.left.len()).collect();
+        let keys = self.sides.rows.clone().project(same.to_vec()).distinct();
         lowering.bind(keys, |_, keys| {
             let (whole_keys, whole_found) =
-                (keys.clone().filter(none(&null_outside)), self.found.clone().filter(none(&null_inside)));
+                (keys.clone().filter(none(&null_outside)), self.sides.found.clone().filter(none(&null_inside)));
             let loosely = || all.iter().map(|at| expr::is_not_false(equal(*at))).collect::<Vec<_>>();
             let ways = |nulls: &Nulls| match nulls.len() {
                 0 => Vec::new(),
@@ -260,10 +279,10 @@ impl Marks {
                 parts.push(joined(keys.clone().filter(says), whole_found.clone(), on));
             }
             for (says, on) in ways(&null_inside) {
-                parts.push(joined(whole_keys.clone(), self.found.clone().filter(says), on));
+                parts.push(joined(whole_keys.clone(), self.sides.found.clone().filter(says), on));
             }
             if !null_outside.is_empty() && !null_inside.is_empty() {
-                let found = self.found.clone().filter(some(&null_inside));
+                let found = self.sides.found.clone().filter(some(&null_inside));
                 parts.push(joined(keys.filter(some(&null_outside)), found, loosely()));
             }
             Ok(Mir::Union(parts, Names::default()).distinct())
@@ -292,10 +311,21 @@ fn patterns(nulls: &Nulls, all: &[usize]) -> Vec<(Vec<ScalarExpr>, Vec<usize>)> 
 }
 
 /// The rows with a column more: true where `found`, none of whose rows are equal, has theirs, else NULL.
-fn marked(rows: Mir, found: Mir, key: &[usize]) -> (Mir, ScalarExpr) {
+pub(super) fn marked(rows: Mir, found: Mir, key: &[usize]) -> (Mir, ScalarExpr) {
     let marked = pair(rows, found.map(vec![expr::boolean(true)]), key, MatchKind::Left);
     let mark = ScalarExpr::Column(marked.arity() - 1);
     (marked, mark)
+}
+
+/// A comparison of what is outside with what is inside.
+pub(super) fn compare(
+    function: &'static Function,
+    in_order: bool,
+    outside: ScalarExpr,
+    inside: ScalarExpr,
+) -> ScalarExpr {
+    let args = if in_order { vec![outside, inside] } else { vec![inside, outside] };
+    ScalarExpr::Call { function, args, result: ScalarType::Bool }
 }
 
 fn functions(fields: &[Field]) -> Vec<(&'static Function, bool)> {
@@ -308,13 +338,19 @@ fn fields<'e>(condition: &'e HirExpr, sub: &Hir) -> Option<Vec<Field<'e>>> {
         ScalarExpr::And(parts) => parts.as_slice(),
         only => std::slice::from_ref(only),
     };
-    parts.iter().map(|part| field(part, sub)).collect()
+    let equality = |field: &Field| {
+        // Of these a part can be NULL.
+        let whole = !matches!(inside_type(field.inside, sub), ScalarType::Record(_) | ScalarType::Array(_));
+        whole && field.function.comparison() == Some(Comparison::Equal)
+    };
+    parts.iter().map(|part| field(part).filter(equality)).collect()
 }
 
-fn field<'e>(part: &'e HirExpr, sub: &Hir) -> Option<Field<'e>> {
+/// A comparison of something outside with something inside, NULL where one of them is.
+pub(super) fn field(part: &HirExpr) -> Option<Field<'_>> {
     let ScalarExpr::Call { function, args, .. } = part else { return None };
     let [first, second] = args.as_slice() else { return None };
-    if !shape::is_comparison(function) || function.comparison() != Some(Comparison::Equal) {
+    if !shape::is_comparison(function) {
         return None;
     }
     let (outside, inside, in_order) = match (reads(first), reads(second)) {
@@ -322,9 +358,7 @@ fn field<'e>(part: &'e HirExpr, sub: &Hir) -> Option<Field<'e>> {
         (Reads { within: true, without: false }, Reads { within: false, .. }) => (second, first, false),
         _ => return None,
     };
-    // Of these a part can be NULL.
-    let whole = !matches!(inside_type(inside, sub), ScalarType::Record(_) | ScalarType::Array(_));
-    whole.then_some(Field { function, outside, inside, in_order })
+    Some(Field { function, outside, inside, in_order })
 }
 
 /// Which rows an expression reads.

@@ -74,11 +74,8 @@ impl Lowering<'_> {
         rel: &mut Rel,
         guard: &[ScalarExpr],
     ) -> Result<ScalarExpr, PlanError> {
-        if !is_computed_beside(expr) {
+        if !has_subquery(expr) {
             return self.pure(expr, rel);
-        }
-        if let Some(case) = self.with_operand(expr, rel, guard)? {
-            return self.scalar(&case, rel, guard);
         }
         match expr {
             ScalarExpr::Column(HirColumn::Exists(relation)) => self.exists_value(relation, rel, guard),
@@ -108,9 +105,11 @@ impl Lowering<'_> {
                 let otherwise = Box::new(self.scalar(otherwise, rel, &guard)?);
                 Ok(ScalarExpr::Case { branches: lowered, otherwise, result: result.clone() })
             }
-            ScalarExpr::Column(HirColumn::Column { .. }) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {
-                self.pure(expr, rel)
-            }
+            ScalarExpr::Column(HirColumn::Column { .. })
+            | ScalarExpr::Literal(..)
+            | ScalarExpr::Param(..)
+            | ScalarExpr::Operand(_) => self.pure(expr, rel),
+            ScalarExpr::Once { operand, body } => self.once(operand, body, rel, guard),
             ScalarExpr::Call { function, args, result } => {
                 Ok(ScalarExpr::Call { function, args: self.guarded(args, rel, guard)?, result: result.clone() })
             }
@@ -129,42 +128,34 @@ impl Lowering<'_> {
         }
     }
 
-    /// A CASE or an IN whose tests are made of one volatile operand, with that computed beside it as a column.
-    fn with_operand(
+    /// What is made of an operand that is evaluated once. It becomes a column beside the rows where subqueries of the body stand
+    /// behind tests of it, or where it is one itself.
+    fn once(
         &mut self,
-        expr: &HirExpr,
+        operand: &HirExpr,
+        body: &HirExpr,
         rel: &mut Rel,
         guard: &[ScalarExpr],
-    ) -> Result<Option<HirExpr>, PlanError> {
-        let marked = match expr {
-            ScalarExpr::Case { branches, .. } => branches.iter().find_map(|(when, _)| once(when)),
-            ScalarExpr::Or(tests) => tests.iter().find_map(once),
-            _ => None,
-        };
-        let Some((marked, operand)) = marked else { return Ok(None) };
-        let value = self.scalar(operand, rel, guard)?;
+    ) -> Result<ScalarExpr, PlanError> {
+        let mut operand = self.scalar(operand, rel, guard)?;
+        if !has_subquery(body) && expr::is_volatile(&operand) {
+            let body = Box::new(self.pure(body, rel)?);
+            return Ok(ScalarExpr::Once { operand: Box::new(operand), body });
+        }
+        if !guard.is_empty() {
+            // Rows that do not get here must not fail here, nor call anything.
+            let result = expr::scalar_type(&operand, &rel.mir.types());
+            operand = ScalarExpr::Case {
+                branches: vec![(ScalarExpr::And(guard.to_vec()), operand)],
+                otherwise: Box::new(expr::null(result.clone())),
+                result,
+            };
+        }
         let at = rel.mir.arity();
-        rel.mir = std::mem::replace(&mut rel.mir, Mir::unit()).map(vec![value]);
+        rel.mir = std::mem::replace(&mut rel.mir, Mir::unit()).map(vec![operand]);
         rel.columns.push(Some(at));
         let column = ScalarExpr::Column(HirColumn::Column { level: 0, index: rel.columns.len() - 1 });
-        let tested = |test: &HirExpr| {
-            let mut test = test.clone();
-            test.visit_mut(&mut |part| {
-                if part == marked {
-                    *part = column.clone();
-                }
-            });
-            test
-        };
-        Ok(Some(match expr {
-            ScalarExpr::Case { branches, otherwise, result } => ScalarExpr::Case {
-                branches: branches.iter().map(|(when, then)| (tested(when), then.clone())).collect(),
-                // NULLIF gives the operand itself.
-                otherwise: if **otherwise == *marked { Box::new(column.clone()) } else { otherwise.clone() },
-                result: result.clone(),
-            },
-            other => tested(other),
-        }))
+        self.scalar(&body.with_operand(&column), rel, guard)
     }
 
     fn guarded(
@@ -174,19 +165,5 @@ impl Lowering<'_> {
         guard: &[ScalarExpr],
     ) -> Result<Vec<ScalarExpr>, PlanError> {
         exprs.iter().map(|expr| self.scalar(expr, rel, guard)).collect()
-    }
-}
-
-/// Whether an expression needs columns of its own beside the relation's: for subqueries, and for operands evaluated once.
-pub(super) fn is_computed_beside(expr: &HirExpr) -> bool {
-    has_subquery(expr) || once(expr).is_some()
-}
-
-/// The first operand in an expression that is marked to be evaluated once (`resolve::build::evaluated_once`): as it is
-/// marked, and itself.
-fn once(expr: &HirExpr) -> Option<(&HirExpr, &HirExpr)> {
-    match expr {
-        ScalarExpr::Coalesce(items, _) if items.len() == 1 && expr::is_volatile(&items[0]) => Some((expr, &items[0])),
-        other => other.children().into_iter().find_map(once),
     }
 }

@@ -51,6 +51,9 @@ impl Lowering<'_> {
         if let Some(value) = self.mark(sub, condition, rel, guard)? {
             return Ok(value);
         }
+        if let Some(value) = self.extreme(sub, condition, rel, guard)? {
+            return Ok(value);
+        }
         let inside = rel.inside();
         let mut used = self.free(sub, inside.scopes);
         let key = |id| self.ctes.get(&id).map_or(&[] as &[(usize, usize)], |cte| cte.key.as_slice());
@@ -127,7 +130,8 @@ impl Lowering<'_> {
         rel: &mut Rel,
         guard: &[ScalarExpr],
     ) -> Result<ScalarExpr, PlanError> {
-        let (input, order) = ordered::carry(sub, By::Coming, &|id| self.cte_order(id)).unwrap_or_else(|| (sub.clone(), Vec::new()));
+        let (input, order) =
+            ordered::carry(sub, By::Coming, &|id| self.cte_order(id)).unwrap_or_else(|| (sub.clone(), Vec::new()));
         let element = sub.types.first().map_or(ScalarType::Unknown, |column| column.scalar.clone());
         let call = AggregateCall {
             function: shape::array_agg(&element)?,

@@ -2,10 +2,12 @@
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
-use crate::hir::{HirColumn, HirExpr, ReturningHir, RowChecksHir, WriteHir};
+use crate::hir::{BesideHir, HirColumn, HirExpr, ReturningHir, RowChecksHir, WriteHir};
 use crate::mir::expr;
 use crate::physical::KeyForms;
-use crate::plan::{ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan};
+use crate::plan::{
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Returning, RowChecks, UpdatePlan, WritePlan,
+};
 use crate::scalar::ScalarExpr;
 use repr::ColumnIndex;
 use std::sync::Arc;
@@ -24,25 +26,27 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
                     action: match &conflict.update {
                         None => ConflictAction::Nothing,
                         Some(update) => ConflictAction::Update {
+                            beside: beside(update.beside.as_ref(), catalog, forms)?,
+                            beside_condition: beside(update.beside_condition.as_ref(), catalog, forms)?,
                             assignments: assignments(&update.assignments)?,
                             condition: update.condition.as_ref().map(plan_expr).transpose()?,
                         },
                     },
                 }),
             },
-            returning: returning(insert.returning.as_ref())?,
+            returning: returning(insert.returning.as_ref(), catalog, forms)?,
         }),
         WriteHir::Update(update) => WritePlan::Update(UpdatePlan {
             table: update.table,
             source: Arc::new(super::plan_query(&update.source, catalog, forms)?),
             assignments: assignments(&update.assignments)?,
             checks: plan_checks(&update.checks)?,
-            returning: returning(update.returning.as_ref())?,
+            returning: returning(update.returning.as_ref(), catalog, forms)?,
         }),
         WriteHir::Delete(delete) => WritePlan::Delete(DeletePlan {
             table: delete.table,
             source: Arc::new(super::plan_query(&delete.source, catalog, forms)?),
-            returning: returning(delete.returning.as_ref())?,
+            returning: returning(delete.returning.as_ref(), catalog, forms)?,
         }),
     })
 }
@@ -77,8 +81,18 @@ pub fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     })
 }
 
-fn returning(returning: Option<&ReturningHir>) -> Result<Option<Returning>, PlanError> {
+fn beside(beside: Option<&BesideHir>, catalog: &Catalog, forms: &dyn KeyForms) -> Result<Option<Beside>, PlanError> {
+    let Some(BesideHir { number, query }) = beside else { return Ok(None) };
+    Ok(Some(Beside { number: *number, query: Arc::new(super::plan_query(query, catalog, forms)?) }))
+}
+
+fn returning(
+    returning: Option<&ReturningHir>,
+    catalog: &Catalog,
+    forms: &dyn KeyForms,
+) -> Result<Option<Returning>, PlanError> {
     let Some(returning) = returning else { return Ok(None) };
+    let beside = beside(returning.beside.as_ref(), catalog, forms)?;
     let exprs = returning.exprs.iter().map(plan_expr).collect::<Result<_, _>>()?;
-    Ok(Some(Returning { exprs, columns: returning.columns.clone() }))
+    Ok(Some(Returning { beside, exprs, columns: returning.columns.clone() }))
 }

@@ -32,6 +32,11 @@ pub fn try_replace<C, D, E>(
         ScalarExpr::Coalesce(args, result) => ScalarExpr::Coalesce(try_replace_all(args, replace)?, result.clone()),
         ScalarExpr::Array(args, result) => ScalarExpr::Array(try_replace_all(args, replace)?, result.clone()),
         ScalarExpr::Record(args, result) => ScalarExpr::Record(try_replace_all(args, replace)?, result.clone()),
+        ScalarExpr::Once { operand, body } => ScalarExpr::Once {
+            operand: Box::new(try_replace(operand, replace)?),
+            body: Box::new(try_replace(body, replace)?),
+        },
+        ScalarExpr::Operand(scalar) => ScalarExpr::Operand(scalar.clone()),
         ScalarExpr::Cast { expr, cast, to } => {
             ScalarExpr::Cast { expr: Box::new(try_replace(expr, replace)?), cast: cast.clone(), to: to.clone() }
         }
@@ -173,7 +178,9 @@ pub fn column_type(expr: &ScalarExpr, types: &[ColumnType]) -> ColumnType {
                 | ScalarExpr::Case { .. }
                 | ScalarExpr::Coalesce(..)
                 | ScalarExpr::Array(..)
-                | ScalarExpr::Record(..) => -1,
+                | ScalarExpr::Record(..)
+                | ScalarExpr::Once { .. }
+                | ScalarExpr::Operand(_) => -1,
             };
             ColumnType { scalar: scalar_type(other, types), modifier, nullable: nullable(other, types) }
         }
@@ -185,7 +192,8 @@ pub fn nullable(expr: &ScalarExpr, types: &[ColumnType]) -> bool {
     match expr {
         ScalarExpr::Column(column) => types[*column].nullable,
         ScalarExpr::Literal(datum, _) => matches!(datum, Datum::Null),
-        ScalarExpr::Param(..) | ScalarExpr::Call { .. } | ScalarExpr::Cast { .. } => true,
+        ScalarExpr::Param(..) | ScalarExpr::Call { .. } | ScalarExpr::Cast { .. } | ScalarExpr::Operand(_) => true,
+        ScalarExpr::Once { body, .. } => nullable(body, types),
         ScalarExpr::And(args) | ScalarExpr::Or(args) => args.iter().any(|arg| nullable(arg, types)),
         ScalarExpr::Case { branches, otherwise, .. } => {
             nullable(otherwise, types) || branches.iter().any(|(_, then)| nullable(then, types))

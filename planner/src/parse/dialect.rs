@@ -165,10 +165,11 @@ impl Dialect for DogwoodDialect {
         &[]
     }
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        POSTGRES.is_column_alias(keyword, parser)
+        *keyword != Keyword::FOR && POSTGRES.is_column_alias(keyword, parser)
     }
     fn is_select_item_alias(&self, explicit: bool, keyword: &Keyword, parser: &mut Parser) -> bool {
-        POSTGRES.is_select_item_alias(explicit, keyword, parser)
+        // A lock's clause begins with it.
+        (explicit || *keyword != Keyword::FOR) && POSTGRES.is_select_item_alias(explicit, keyword, parser)
     }
     fn is_table_factor(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
         POSTGRES.is_table_factor(keyword, parser)

@@ -38,7 +38,8 @@ pub(crate) fn read(clause: &LockClause) -> (LockStrength, Vec<&Ident>) {
 pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>, PlanError> {
     let is_lock = |at: usize| {
         keyword(&tokens[at]) == Some(Keyword::FOR)
-            && strength(&mut tokens[at + 1..].iter().filter(|token| !is_blank(token))).is_some()
+            && (strength(&mut tokens[at + 1..].iter().filter(|token| !is_blank(token))).is_some()
+                || is_read_only(&mut tokens[at + 1..].iter().filter(|token| !is_blank(token))))
     };
     if !(0..tokens.len()).any(is_lock) {
         return Ok(tokens);
@@ -48,6 +49,12 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
     let mut rest = tokens.as_slice();
     while let Some((first, after)) = rest.split_first() {
         let found = match keyword(first) {
+            // It says that nothing is locked.
+            Some(Keyword::FOR) if is_read_only(&mut after.iter()) => {
+                out.end_at(after[1].span);
+                rest = &after[2..];
+                continue;
+            }
             Some(Keyword::FOR) => strength(&mut after.iter()),
             _ => None,
         };
@@ -81,6 +88,11 @@ fn strength<'t>(words: &mut dyn Iterator<Item = &'t TokenWithSpan>) -> Option<(L
     }
 }
 
+/// Whether READ ONLY stands behind FOR.
+fn is_read_only<'t>(words: &mut dyn Iterator<Item = &'t TokenWithSpan>) -> bool {
+    words.next().and_then(keyword) == Some(Keyword::READ) && words.next().and_then(keyword) == Some(Keyword::ONLY)
+}
+
 /// A statement's tokens, and which of them are lock clauses.
 struct Written {
     tokens: Vec<TokenWithSpan>,
@@ -91,6 +103,13 @@ impl Written {
     fn push(&mut self, token: TokenWithSpan, is_clause: bool) {
         self.tokens.push(token);
         self.is_clause.push(is_clause);
+    }
+
+    /// Lets the last token end where others that are left out do: a query's text is cut out by that.
+    fn end_at(&mut self, span: Span) {
+        if let Some(last) = self.tokens.last_mut() {
+            last.span = Span { end: span.end, ..last.span };
+        }
     }
 
     /// Adds a clause, of which `rest` begins behind the strength; gives what follows it.

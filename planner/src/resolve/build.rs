@@ -1,6 +1,7 @@
 //! Constructors of `hir` operators that keep output types right.
 
 use super::Typed;
+use super::levels::has_subquery;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, JoinKind};
 use crate::names::Names;
 use crate::scalar::Order;
@@ -107,14 +108,27 @@ pub(super) fn is_stable(expr: &HirExpr) -> bool {
     stable
 }
 
-/// An operand that several expressions are made of, and that is evaluated once for them all if it is volatile: then it is
-/// marked, by a COALESCE of nothing else, for `lower` to compute it beside them.
-pub(super) fn evaluated_once(operand: Typed) -> Typed {
-    if is_stable(&operand.expr) {
-        return operand;
+/// An operand that several tests are made of: as it stands in each of them, and what `once` puts around them all if it has to be
+/// evaluated once, for being volatile or a subquery.
+pub(super) fn shared(operand: Typed) -> (Typed, Option<HirExpr>) {
+    if is_stable(&operand.expr) && !has_subquery(&operand.expr) {
+        return (operand, None);
     }
-    let scalar = operand.scalar().clone();
-    Typed { expr: HirExpr::Coalesce(vec![operand.expr], scalar), column_type: operand.column_type }
+    named(operand)
+}
+
+/// The same, evaluated once whatever it is.
+pub(super) fn named(operand: Typed) -> (Typed, Option<HirExpr>) {
+    let stands = HirExpr::Operand(operand.scalar().clone());
+    (Typed { expr: stands, column_type: operand.column_type }, Some(operand.expr))
+}
+
+/// `body` with its operand around it, if there is one to be evaluated once.
+pub(super) fn once(operand: Option<HirExpr>, body: HirExpr) -> HirExpr {
+    match operand {
+        Some(operand) => HirExpr::Once { operand: Box::new(operand), body: Box::new(body) },
+        None => body,
+    }
 }
 
 /// Those types, nullable if the side may be missing.

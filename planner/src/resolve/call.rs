@@ -161,8 +161,10 @@ impl Resolver<'_> {
     }
 
     fn coalesce(&mut self, args: &[&Expr]) -> Result<Typed, PlanError> {
+        let sets = self.sets_so_far();
         let items = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
         let (items, common) = self.unify("COALESCE", items)?;
+        self.refuse_sets_since(sets, "COALESCE")?;
         let nullable = items.iter().all(|item| item.column_type.nullable);
         let expr = HirExpr::Coalesce(items.into_iter().map(|item| item.expr).collect(), common.clone());
         Ok(Typed { expr, column_type: ColumnType { nullable, ..ColumnType::nullable(common) } })
@@ -191,7 +193,7 @@ impl Resolver<'_> {
             true => left.scalar().clone(),
             false => found.arg_casts[0].clone(),
         };
-        let left = super::build::evaluated_once(self.coerce(left, &scalar)?);
+        let (left, operand) = super::build::shared(self.coerce(left, &scalar)?);
         let equal = self.operate("=", left.clone(), right, None)?;
         let null = HirExpr::Literal(Datum::Null, ColumnType::nullable(scalar.clone()));
         let case = HirExpr::Case {
@@ -199,7 +201,7 @@ impl Resolver<'_> {
             otherwise: Box::new(left.expr),
             result: scalar.clone(),
         };
-        Ok(Typed::new(case, scalar))
+        Ok(Typed::new(super::build::once(operand, case), scalar))
     }
 
     pub(super) fn written_arguments<'q>(&self, function: &'q Function, name: &str) -> Result<Written<'q>, PlanError> {
@@ -325,9 +327,35 @@ impl Resolver<'_> {
             }
             Some(Call::Set { .. }) => {
                 Err(PlanError::new("0A000", "aggregate function calls cannot contain set-returning function calls")
-                    .hint("You might be able to move the set-returning function into a LATERAL FROM item."))
+                    .hint(SETS_IN_FROM))
             }
         }
+    }
+
+    /// How many set-returning calls the query at hand has so far.
+    pub(super) fn sets_so_far(&self) -> usize {
+        let calls = self.frames.last().map_or(&[] as &[Call], |frame| frame.calls.as_slice());
+        calls.iter().filter(|call| matches!(call, Call::Set { .. })).count()
+    }
+
+    /// 0A000 if a construct that need not evaluate its parts has got set-returning calls since.
+    pub(super) fn refuse_sets_since(&self, before: usize, construct: &str) -> Result<(), PlanError> {
+        if self.sets_so_far() == before {
+            return Ok(());
+        }
+        Err(PlanError::new("0A000", format!("set-returning functions are not allowed in {construct}"))
+            .hint(SETS_IN_FROM))
+    }
+
+    /// Whether a value has set-returning calls of the query at hand in it.
+    pub(super) fn returns_set(&self, value: &HirExpr) -> bool {
+        let Some(frame) = self.frames.last() else { return false };
+        let mut found = false;
+        expr_levels(value, &mut |level, index| {
+            let call = if level == 0 { index.checked_sub(VIRTUAL).and_then(|at| frame.calls.get(at)) } else { None };
+            found |= matches!(call, Some(Call::Set { .. }));
+        });
+        found
     }
 
     /// The call over its own level's row, and how many levels out that is.
@@ -421,10 +449,20 @@ impl Resolver<'_> {
         let args = self.convert_args(args, &found.arg_casts, &found.conversions)?;
         let clause = self.frames.last().map_or(Clause::Other, |frame| frame.clause);
         if !clause.allows_sets() {
-            return Err(PlanError::new(
-                "0A000",
-                format!("set-returning functions are not allowed in {}", clause.describe()),
-            )
+            return Err(match clause {
+                Clause::AggregateArguments | Clause::WindowArguments => {
+                    let calls = clause.describe();
+                    PlanError::new("0A000", format!("{calls} cannot contain set-returning function calls"))
+                        .hint(SETS_IN_FROM)
+                }
+                Clause::FromFunction => {
+                    PlanError::new("0A000", "set-returning functions must appear at top level of FROM")
+                }
+                _ => {
+                    let clause = clause.describe();
+                    PlanError::new("0A000", format!("set-returning functions are not allowed in {clause}"))
+                }
+            }
             .at(position));
         }
         let scalar = match found.columns.as_slice() {
@@ -464,6 +502,8 @@ impl Resolver<'_> {
         Ok(Typed::new(HirExpr::Column(HirColumn::Column { level, index }), ScalarType::Int4))
     }
 }
+
+const SETS_IN_FROM: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 /// Whether PostgreSQL has an equality of just these types, where ours takes both as one.
 fn compares_as_it_is(left: &ScalarType, right: &ScalarType) -> bool {

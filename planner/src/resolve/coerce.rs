@@ -99,8 +99,23 @@ impl Resolver<'_> {
         }
     }
 
-    /// A condition; 42804 if it is not boolean.
+    /// A boolean that no set-returning call is part of; `construct` names it in errors.
     pub(super) fn condition(
+        &mut self,
+        typed: Typed,
+        construct: &str,
+        position: Option<u32>,
+    ) -> Result<HirExpr, PlanError> {
+        let truth = self.boolean(typed, construct, position)?;
+        if self.returns_set(&truth) {
+            let message = format!("argument of {construct} must not return a set");
+            return Err(PlanError::new("42804", message).at(position));
+        }
+        Ok(truth)
+    }
+
+    /// A condition; 42804 if it is not boolean.
+    pub(super) fn boolean(
         &mut self,
         typed: Typed,
         construct: &str,

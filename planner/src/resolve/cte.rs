@@ -2,21 +2,33 @@
 
 use super::levels::{outer_references, shift_hir};
 use super::query::{Limits, Outputs};
+use super::row_lock::Source;
 use super::scope::{Binding, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};
 use crate::names::Names;
 use repr::ColumnType;
-use sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
+use sqlparser::ast::{Cte, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, TableFactor, With};
 use std::sync::Arc;
 
 /// A CTE that is to stand around the body.
 #[derive(Clone)]
 pub(super) enum Definition {
-    Plain { id: CteId, name: String, value: Hir },
+    Plain {
+        id: CteId,
+        name: String,
+        value: Hir,
+    },
     /// Base and step see what is `within`, and no one else does.
-    Recursive { id: CteId, name: String, base: Hir, step: Hir, distinct: bool, within: Vec<Arc<Definition>> },
+    Recursive {
+        id: CteId,
+        name: String,
+        base: Hir,
+        step: Hir,
+        distinct: bool,
+        within: Vec<Arc<Definition>>,
+    },
 }
 
 impl Definition {
@@ -146,10 +158,16 @@ impl Resolver<'_> {
         };
         let query = &*cte.query;
         if query.order_by.is_some() {
-            return Err(PlanError::unsupported("ORDER BY in a recursive query").at(position));
+            return Err(not_recursive("ORDER BY").at(position));
+        }
+        if let Some(LimitClause::LimitOffset { offset: Some(_), .. }) = &query.limit_clause {
+            return Err(not_recursive("OFFSET").at(position));
         }
         if query.limit_clause.is_some() || query.fetch.is_some() {
-            return Err(PlanError::unsupported("LIMIT in a recursive query").at(position));
+            return Err(not_recursive("LIMIT").at(position));
+        }
+        if !query.locks.is_empty() {
+            return Err(not_recursive("FOR UPDATE/SHARE").at(position));
         }
         if let Some(inner) = &query.with
             && inner.cte_tables.iter().any(|cte| mentions(&cte.query, name))
@@ -260,8 +278,12 @@ impl Resolver<'_> {
                 origin: column.origin,
             })
             .collect();
-        Ok((hir, Binding::of(cte.name, columns)))
+        Ok((hir, Binding { source: Source::With, ..Binding::of(cte.name, columns) }))
     }
+}
+
+fn not_recursive(clause: &str) -> PlanError {
+    PlanError::new("0A000", format!("{clause} in a recursive query is not implemented"))
 }
 
 /// Whether a query reads a relation of that name in FROM.

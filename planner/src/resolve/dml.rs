@@ -1,18 +1,20 @@
 //! What all writes share: the target table, defaults, checks, assignments, RETURNING.
 
+use super::beside::computed_beside;
 use super::from::FromItem;
-use super::levels::has_subquery;
 use super::operator::{Field, row_items};
 use super::query::{Limits, Outputs};
+use super::row_lock::Source;
 use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::select::Target;
 use super::updatable::ViewWrite;
 use super::{Resolver, SessionInfo, Typed};
-use crate::catalog::{Catalog, DefaultValue, Table};
+use crate::catalog::{Catalog, Column, DefaultValue, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn, ReturningHir, RowChecksHir};
 use crate::parse::parse_expression;
 use repr::{ColumnIndex, ColumnType, Datum, ScalarType, SequenceId};
-use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, SelectItem};
+use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, Query, SelectItem};
 use std::sync::Arc;
 
 /// What stored rows of a table must pass, for cascades and definitions.
@@ -40,6 +42,14 @@ pub fn next_value_expression(catalog: &Catalog, sequence: SequenceId, to: &Colum
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
     let next = resolver.next_value(sequence)?;
     Ok(resolver.assign(next, to, "", None)?.expr)
+}
+
+/// What SET says.
+pub(super) struct Assignments {
+    /// Columns behind the row's: rows of subqueries, from which several columns are set.
+    pub(super) rows: Vec<Typed>,
+    /// Values by column.
+    pub(super) columns: Vec<(ColumnIndex, Typed)>,
 }
 
 impl Resolver<'_> {
@@ -99,7 +109,7 @@ impl Resolver<'_> {
             relation: Some(table.id),
             columns,
             row_keys: Vec::new(),
-            is_subquery: false,
+            source: Source::Relation,
             is_scalar: false,
             presence: None,
         }
@@ -109,14 +119,7 @@ impl Resolver<'_> {
     pub(super) fn target_item(&mut self, table: &Table, alias: &str) -> FromItem {
         let mut binding = self.table_binding(table, alias, 0);
         binding.row_keys = vec![(table.id, table.columns.len())];
-        let primary_key = table.primary_key_columns().unwrap_or_default();
-        let types = table
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(index, column)| ColumnType { nullable: !primary_key.contains(&index), ..column.column_type.clone() })
-            .collect();
-        self.from_item(Hir::get(table.id, types, true), binding)
+        self.from_item(Hir::get(table.id, row_types(table), true), binding)
     }
 
     /// An expression of the catalog over a table's row. Its text is not the statement's: no positions.
@@ -129,7 +132,7 @@ impl Resolver<'_> {
         let parsed = parse_expression(text)?;
         let mut inner = Resolver::new(self.catalog, self.session, "", &[]);
         inner.next_cte = self.next_cte;
-        inner.lists_are_arrays = self.lists_are_arrays;
+        inner.as_shown = self.as_shown;
         let (result, frame) = inner.with_frame(frame, |resolver| {
             let typed = resolver.expr(&parsed)?;
             finish(resolver, typed)
@@ -192,13 +195,15 @@ impl Resolver<'_> {
         Frame { columns: binding.columns.clone(), tables: vec![binding], clause, ..Frame::default() }
     }
 
-    /// SET: values by column, over the innermost frame.
+    /// SET: values by column, over the innermost frame of that width, and over columns behind it.
     pub(super) fn assignments(
         &mut self,
         table: &Table,
         written: &[Assignment],
-    ) -> Result<Vec<(ColumnIndex, Typed)>, PlanError> {
+        width: usize,
+    ) -> Result<Assignments, PlanError> {
         let mut assigned: Vec<(ColumnIndex, Typed)> = Vec::new();
+        let mut rows: Vec<Typed> = Vec::new();
         for assignment in written {
             match &assignment.target {
                 AssignmentTarget::ColumnName(name) => {
@@ -211,32 +216,37 @@ impl Resolver<'_> {
                         names.iter().map(|name| self.assigned_column(table, name)).collect::<Result<Vec<_>, _>>()?;
                     let wrong = || PlanError::new("42601", "number of columns does not match number of values");
                     if let Expr::Subquery(query) = super::expr::unnested(&assignment.value) {
-                        let hints: Vec<ColumnType> =
-                            columns.iter().map(|&index| table.columns[index].column_type.clone()).collect();
-                        let (relation, outputs) = self.subquery_with(query, Limits::Rows, Outputs::Hinted(&hints))?;
-                        if outputs.len() != columns.len() {
-                            return Err(wrong());
+                        let position = self.position_of(&assignment.value);
+                        let row = self.row_subquery(query)?;
+                        let ScalarType::Record(fields) = row.scalar().clone() else { return Err(wrong()) };
+                        if fields.len() != columns.len() {
+                            return Err(wrong().at(position));
                         }
+                        let source = Typed::column(width + rows.len(), row.column_type.clone());
+                        rows.push(row);
                         for (place, index) in columns.into_iter().enumerate() {
-                            let column_type = ColumnType { nullable: true, ..relation.types[place].clone() };
-                            let one = HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(
-                                relation.clone().project(vec![place]),
-                            )));
                             let column = &table.columns[index];
-                            let value = Typed { expr: one, column_type };
+                            self.check_assigned(column)?;
+                            let value = self.field_at(source.clone(), place)?;
                             assigned.push((index, self.assign(value, &column.column_type, &column.name, None)?));
                         }
                         continue;
                     }
                     let position = self.position_of(&assignment.value);
-                    let single = || vec![Field::Value(super::expr::unnested(&assignment.value))];
+                    let items = row_items(&assignment.value).ok_or_else(|| {
+                        PlanError::new(
+                            "0A000",
+                            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+                        )
+                        .at(position)
+                    })?;
                     let mut values = Vec::with_capacity(columns.len());
-                    for field in row_items(&assignment.value).unwrap_or_else(single) {
+                    for field in items {
                         let index = *columns.get(values.len()).ok_or_else(|| wrong().at(position))?;
                         match field {
                             Field::Value(expr) => values.push(self.assigned_value(table, index, expr)?),
-                            Field::All(starred) => {
-                                let fields = self.starred_fields(starred)?;
+                            starred => {
+                                let fields = self.several_fields(&starred)?;
                                 if fields.len() > columns.len() - values.len() {
                                     return Err(wrong().at(position));
                                 }
@@ -261,7 +271,17 @@ impl Resolver<'_> {
                 return Err(PlanError::new("42601", format!("multiple assignments to same column \"{name}\"")));
             }
         }
-        Ok(assigned)
+        Ok(Assignments { rows, columns: assigned })
+    }
+
+    /// A subquery's one row as a composite value: NULL without a row, 21000 for two.
+    fn row_subquery(&mut self, query: &Query) -> Result<Typed, PlanError> {
+        let (relation, _) = self.sublink(query, Limits::Rows)?;
+        let fields = relation.types.iter().enumerate();
+        let row = super::expr::record(fields.map(|(index, own)| Typed::column(index, own.clone())).collect());
+        let (scalar, arity) = (row.scalar().clone(), relation.arity());
+        let relation = relation.map(vec![row]).project(vec![arity]);
+        Ok(Typed::new(HirExpr::Column(crate::hir::HirColumn::Scalar(Box::new(relation))), scalar))
     }
 
     fn assigned_column(&self, table: &Table, name: &ObjectName) -> Result<ColumnIndex, PlanError> {
@@ -284,52 +304,59 @@ impl Resolver<'_> {
         if is_default(written) {
             return self.default_value(table, index);
         }
+        self.check_assigned(column)?;
         let position = self.position_of(written);
+        let typed = self.expr(written)?;
+        self.assign(typed, &column.column_type, &column.name, position)
+    }
+
+    /// 428C9 for a column that takes DEFAULT only.
+    fn check_assigned(&self, column: &Column) -> Result<(), PlanError> {
         let only_default = |detail: String| {
             PlanError::new("428C9", format!("column \"{}\" can only be updated to DEFAULT", column.name)).detail(detail)
         };
         match &column.default {
             Some(DefaultValue::Generated(_)) => {
-                return Err(only_default(format!("Column \"{}\" is a generated column.", column.name)));
+                Err(only_default(format!("Column \"{}\" is a generated column.", column.name)))
             }
-            Some(DefaultValue::Identity { always: true, .. }) => {
-                return Err(only_default(format!(
-                    "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
-                    column.name
-                )));
-            }
+            Some(DefaultValue::Identity { always: true, .. }) => Err(only_default(format!(
+                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                column.name
+            ))),
             Some(DefaultValue::Identity { always: false, .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_))
-            | None => {}
+            | None => Ok(()),
         }
-        let typed = self.expr(written)?;
-        self.assign(typed, &column.column_type, &column.name, position)
     }
 
-    /// RETURNING over the row of `frame`.
+    /// RETURNING over the row of `frame`, of these types.
     pub(super) fn returning(
         &mut self,
         items: Option<&[SelectItem]>,
         frame: Frame,
+        types: Vec<ColumnType>,
     ) -> Result<Option<ReturningHir>, PlanError> {
         let Some(items) = items else { return Ok(None) };
         let (targets, _) =
             self.with_frame(frame.clause(Clause::Returning), |resolver| resolver.targets(items, Outputs::Settled))?;
-        let mut returning =
-            ReturningHir { exprs: Vec::with_capacity(targets.len()), columns: Vec::with_capacity(targets.len()) };
-        for target in targets {
-            if has_subquery(&target.typed.expr) {
-                return Err(PlanError::unsupported("a subquery in RETURNING")
-                    .hint("Query the rows afterwards, in the same transaction."));
-            }
-            returning.columns.push(OutputColumn {
-                name: target.name,
-                column_type: target.typed.column_type,
-                origin: target.origin,
-            });
-            returning.exprs.push(target.typed.expr);
+        let (mut exprs, mut columns) = (Vec::with_capacity(targets.len()), Vec::with_capacity(targets.len()));
+        let mut computed = Vec::new();
+        for Target { typed, name, origin } in targets {
+            columns.push(OutputColumn { name, column_type: typed.column_type.clone(), origin });
+            exprs.push(computed_beside(typed, types.len(), &mut computed));
         }
-        Ok(Some(returning))
+        Ok(Some(ReturningHir { beside: self.beside(types, computed), exprs, columns }))
     }
+}
+
+/// The types of a table's physical row.
+pub(super) fn row_types(table: &Table) -> Vec<ColumnType> {
+    let primary_key = table.primary_key_columns().unwrap_or_default();
+    let columns = table.columns.iter().enumerate();
+    let typed = |(index, column): (usize, &Column)| ColumnType {
+        nullable: !primary_key.contains(&index),
+        ..column.column_type.clone()
+    };
+    columns.map(typed).collect()
 }
 
 /// NULL of a type.

@@ -7,6 +7,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::dialect::between_value;
+use crate::parse::star::is_star;
 use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{AccessExpr, CaseWhen, CastKind, DataType, Expr, Ident, Spanned, Subscript, Value, ValueWithSpan};
@@ -203,9 +204,18 @@ impl Resolver<'_> {
         conditions: &[CaseWhen],
         otherwise: Option<&Expr>,
     ) -> Result<Typed, PlanError> {
-        let operand = match operand {
-            Some(operand) => Some(super::build::evaluated_once(self.expr(operand)?)),
-            None => None,
+        let sets = self.sets_so_far();
+        let (operand, shared) = match operand {
+            Some(operand) => {
+                let typed = self.expr(operand)?;
+                self.refuse_sets_since(sets, "CASE")?;
+                let typed = if typed.is_unknown() { self.settle(typed)? } else { typed };
+                // As it is shown it stands before WHEN.
+                let (typed, shared) =
+                    if self.as_shown { super::build::named(typed) } else { super::build::shared(typed) };
+                (Some(typed), shared)
+            }
+            None => (None, None),
         };
         let mut tests = Vec::with_capacity(conditions.len());
         let mut results = Vec::with_capacity(conditions.len() + 1);
@@ -214,8 +224,7 @@ impl Resolver<'_> {
             let condition = self.expr(&branch.condition)?;
             tests.push(match &operand {
                 Some(operand) => {
-                    let operand = if operand.is_unknown() { self.settle(operand.clone())? } else { operand.clone() };
-                    let equal = self.operate("=", operand, condition, position)?;
+                    let equal = self.operate("=", operand.clone(), condition, position)?;
                     self.condition(equal, "CASE/WHEN", position)?
                 }
                 None => self.condition(condition, "CASE/WHEN", position)?,
@@ -232,7 +241,9 @@ impl Resolver<'_> {
         let (mut results, common) = self.unify("CASE", results).map_err(|error| error.at(position))?;
         let otherwise = Box::new(results.remove(0).expr);
         let branches = tests.into_iter().zip(results).map(|(test, result)| (test, result.expr)).collect();
-        Ok(Typed::new(HirExpr::Case { branches, otherwise, result: common.clone() }, common))
+        self.refuse_sets_since(sets, "CASE")?;
+        let case = HirExpr::Case { branches, otherwise, result: common.clone() };
+        Ok(Typed::new(super::build::once(shared, case), common))
     }
 
     fn between(&mut self, expr: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Typed, PlanError> {
@@ -313,17 +324,28 @@ impl Resolver<'_> {
             }
         }
         // `(table).column` is a column, under the name that it has here.
-        if let (Expr::Identifier(table), [AccessExpr::Dot(Expr::Identifier(column)), tail @ ..]) = (unnested(root), rest)
+        if let (Expr::Identifier(table), [AccessExpr::Dot(Expr::Identifier(column)), tail @ ..]) =
+            (unnested(root), rest)
             && self.find_column(&fold(table), position)?.is_none()
-            && self.find_table(std::slice::from_ref(table))?.is_some_and(|(_, found)| found.has_column(&fold(column)))
+            && let Some((_, found)) = self.find_table(std::slice::from_ref(table))?
+            && !is_star(column)
         {
-            names = vec![table.clone(), column.clone()];
-            rest = tail;
+            if !found.is_scalar && !found.has_column(&fold(column)) {
+                let message = format!("column {}.{} does not exist", fold(table), fold(column));
+                return Err(PlanError::new("42703", message).at(position));
+            }
+            if found.has_column(&fold(column)) {
+                names = vec![table.clone(), column.clone()];
+                rest = tail;
+            }
         }
         let mut value = if names.len() > 1 { self.resolve_qualified(&names)? } else { self.expr(root)? };
         let mut index = 0;
         while index < rest.len() {
             match &rest[index] {
+                AccessExpr::Dot(Expr::Identifier(star)) if is_star(star) => {
+                    return Err(PlanError::new("0A000", "row expansion via \"*\" is not supported here").at(position));
+                }
                 AccessExpr::Dot(Expr::Identifier(field)) => {
                     value = self.field(value, &fold(field), position)?;
                     index += 1;

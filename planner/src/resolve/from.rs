@@ -2,6 +2,7 @@
 
 use super::build::conjunction;
 use super::levels::shift_hir;
+use super::row_lock::Source;
 use super::scope::{Binding, Clause, Frame, Presence, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
 use crate::catalog::{Sequence, Table};
@@ -332,8 +333,9 @@ impl Resolver<'_> {
                 match alias {
                     None => Ok(item),
                     Some(alias) => {
-                        let row_keys = item.tables.into_iter().flat_map(|table| table.row_keys).collect();
-                        let binding = Binding { row_keys, ..Binding::of("", item.columns) };
+                        let row_keys = item.tables.iter().flat_map(|table| table.row_keys.clone()).collect();
+                        let source = Source::Join(item.tables);
+                        let binding = Binding { row_keys, source, ..Binding::of("", item.columns) };
                         Ok(self.from_item(item.hir, aliased(binding, Some(alias))?))
                     }
                 }
@@ -355,10 +357,16 @@ impl Resolver<'_> {
         }
         match found {
             Relation::View(view) => {
-                let hir = self.expand_view(&view)?;
+                let called = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
+                let covering = if self.with_row_keys { self.covering(&called) } else { Vec::new() };
+                let FromItem { hir, mut tables, .. } = self.expand_view(&view, covering)?;
                 let columns = view_columns(&view, &hir.types);
-                let binding =
-                    Binding { schema: Some("public"), relation: Some(view.id), ..Binding::of(&view.name, columns) };
+                let binding = Binding {
+                    schema: Some("public"),
+                    relation: Some(view.id),
+                    row_keys: std::mem::take(&mut tables[0].row_keys),
+                    ..Binding::of(&view.name, columns)
+                };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             Relation::Cte(index) => {
@@ -367,7 +375,8 @@ impl Resolver<'_> {
             }
             Relation::Sequence(sequence) => {
                 let (hir, columns) = self.sequence_row(&sequence)?;
-                let binding = Binding { schema: Some("public"), ..Binding::of(&sequence.name, columns) };
+                let source = Source::Sequence;
+                let binding = Binding { schema: Some("public"), source, ..Binding::of(&sequence.name, columns) };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
             Relation::Stored { id, schema, name, columns, types, is_system } => {

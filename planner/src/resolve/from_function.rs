@@ -2,6 +2,7 @@
 
 use super::call::function_name;
 use super::from::{FromItem, aliased};
+use super::row_lock::Source;
 use super::scope::{Binding, Clause, Frame, Visible, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Sequence;
@@ -56,7 +57,7 @@ impl Resolver<'_> {
                 origin: None,
             })
             .collect();
-        let binding = Binding { is_scalar, ..Binding::of(function, columns) };
+        let binding = Binding { is_scalar, source: Source::Function, ..Binding::of(function, columns) };
         Ok(self.from_item(hir, aliased(binding, alias)?))
     }
 

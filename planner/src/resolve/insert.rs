@@ -1,22 +1,21 @@
 //! INSERT, and COPY FROM as an INSERT of parameters.
 
-use super::dml::{is_default, null_of, source_query};
-use super::levels::has_subquery;
+use super::dml::{is_default, null_of, row_types, source_query};
 use super::naming::value_names;
+use super::operator::Field;
 use super::query::{Outputs, locks, rows_relation};
 use super::scope::{Clause, Frame, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
-use crate::hir::{ConflictUpdateHir, Hir, HirExpr, HirNode, HirQuery, InsertHir, OnConflictHir, OutputColumn};
+use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
 use crate::parse::bulk::Bulk;
 use crate::parse::overriding::{self, Overriding};
+use crate::parse::parse_query;
 use crate::scalar::Order;
-use repr::{ColumnIndex, ColumnType, Datum, IndexId, ScalarType};
-use sqlparser::ast::{
-    ConflictTarget, Expr, Insert, OnConflict, OnConflictAction, OnInsert, Query, SetExpr, TableObject,
-};
+use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
+use sqlparser::ast::{Expr, Insert, OnInsert, Query, SelectItem, SetExpr, TableObject};
 
 impl Resolver<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<InsertHir, PlanError> {
@@ -61,6 +60,8 @@ impl Resolver<'_> {
             Some(query) => match plain_values(query) {
                 Some(rows) => match (self.bulk, rows.as_slice()) {
                     (Some(bulk), [first]) => self.insert_bulk(&table, &columns, first, bulk, (named, overriding))?,
+                    (None, [only]) => self.insert_row(&table, &columns, only, named, overriding)?,
+                    _ if has_stars(&rows) => self.insert_query(&table, &columns, query, named, overriding)?,
                     _ => self.insert_rows(&table, &columns, &rows, named, overriding)?,
                 },
                 None => self.insert_query(&table, &columns, query, named, overriding)?,
@@ -74,7 +75,7 @@ impl Resolver<'_> {
         };
         let binding = self.table_binding(&table, &alias, 0);
         let frame = Frame { columns: binding.columns.clone(), tables: vec![binding], ..Frame::default() };
-        let returning = self.returning(insert.returning.as_deref(), frame)?;
+        let returning = self.returning(insert.returning.as_deref(), frame, row_types(&table))?;
         Ok(InsertHir { table: table.id, source, checks, on_conflict, returning })
     }
 
@@ -92,6 +93,37 @@ impl Resolver<'_> {
                 .hint("Use OVERRIDING SYSTEM VALUE to override.")),
             Some(DefaultValue::Identity { .. } | DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => Ok(()),
         }
+    }
+
+    /// INSERT … VALUES of one row: a SELECT of it, where that makes a difference.
+    fn insert_row(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnIndex],
+        row: &[&Expr],
+        named: bool,
+        overriding: Overriding,
+    ) -> Result<HirQuery, PlanError> {
+        let rows = [row.to_vec()];
+        if !has_stars(&rows) {
+            match self.insert_rows(table, columns, &rows, named, overriding) {
+                Err(error) if error.code == "0A000" && error.message == NO_SETS => {}
+                inserted => return inserted,
+            }
+        }
+        let defaults = row.iter().filter(|expr| is_default(expr)).count();
+        if defaults > 0 {
+            // What is left to its default need not be selected.
+            self.check_width(columns, row.len(), named, None)?;
+        }
+        let chosen = columns.iter().zip(row).filter(|(_, expr)| !is_default(expr)).map(|(index, _)| *index);
+        let chosen: Vec<ColumnIndex> = if defaults > 0 { chosen.collect() } else { columns.to_vec() };
+        let mut query = parse_query("SELECT NULL")?;
+        if let SetExpr::Select(select) = &mut *query.body {
+            let values = row.iter().filter(|expr| !is_default(expr));
+            select.projection = values.map(|expr| SelectItem::UnnamedExpr((*expr).clone())).collect();
+        }
+        self.insert_query(table, &chosen, &query, named || defaults > 0, overriding)
     }
 
     /// INSERT … VALUES.
@@ -325,105 +357,6 @@ impl Resolver<'_> {
         Ok(HirQuery { order_by, ..query })
     }
 
-    fn on_conflict(&mut self, table: &Table, alias: &str, conflict: &OnConflict) -> Result<OnConflictHir, PlanError> {
-        let arbiters: Vec<IndexId> = match &conflict.conflict_target {
-            None => Vec::new(),
-            Some(ConflictTarget::Columns(names)) => {
-                let mut columns = Vec::with_capacity(names.len());
-                for name in names {
-                    let position = self.at(name.span);
-                    let folded = fold(name);
-                    let (index, _) = table.column_by_name(&folded).ok_or_else(|| {
-                        PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position)
-                    })?;
-                    if !columns.contains(&index) {
-                        columns.push(index);
-                    }
-                }
-                let found: Vec<IndexId> = table
-                    .indexes
-                    .iter()
-                    .filter(|index| {
-                        index.unique
-                            && index.columns.len() == columns.len()
-                            && columns.iter().all(|column| index.columns.contains(column))
-                            && !index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable)
-                    })
-                    .map(|index| index.id)
-                    .collect();
-                if found.is_empty() {
-                    return Err(PlanError::new(
-                        "42P10",
-                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-                    ));
-                }
-                found
-            }
-            Some(ConflictTarget::OnConstraint(name)) => {
-                let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                let found = table
-                    .indexes
-                    .iter()
-                    .find(|index| index.constraint.as_ref().is_some_and(|constraint| constraint.name == wanted))
-                    .ok_or_else(|| {
-                        PlanError::new(
-                            "42704",
-                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
-                        )
-                    })?;
-                if found.constraint.as_ref().is_some_and(|constraint| constraint.deferrable) {
-                    return Err(PlanError::new(
-                        "55000",
-                        "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
-                    ));
-                }
-                vec![found.id]
-            }
-        };
-        let update = match &conflict.action {
-            OnConflictAction::DoNothing => None,
-            OnConflictAction::DoUpdate(_) if arbiters.is_empty() => {
-                return Err(PlanError::new(
-                    "42601",
-                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
-                )
-                .hint("For example, ON CONFLICT (column_name)."));
-            }
-            OnConflictAction::DoUpdate(update) => {
-                let existing = self.table_binding(table, alias, 0);
-                let mut excluded = self.table_binding(table, "excluded", table.columns.len());
-                excluded.hidden_name = None;
-                excluded.relation = None;
-                for column in &mut excluded.columns {
-                    column.column_type.nullable = true;
-                }
-                let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
-                let frame =
-                    Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
-                let (resolved, _) = self.with_frame(frame, |resolver| {
-                    let assignments = resolver.assignments(table, &update.assignments)?;
-                    let condition = match &update.selection {
-                        None => None,
-                        Some(condition) => {
-                            let position = resolver.position_of(condition);
-                            let typed = resolver.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
-                            Some(resolver.condition(typed, "WHERE", position)?)
-                        }
-                    };
-                    Ok((assignments, condition))
-                })?;
-                let (assignments, condition) = resolved;
-                let assignments: Vec<(ColumnIndex, HirExpr)> =
-                    assignments.into_iter().map(|(index, typed)| (index, typed.expr)).collect();
-                if assignments.iter().map(|(_, expr)| expr).chain(&condition).any(has_subquery) {
-                    return Err(PlanError::unsupported("a subquery in ON CONFLICT DO UPDATE"));
-                }
-                Some(ConflictUpdateHir { assignments, condition })
-            }
-        };
-        Ok(OnConflictHir { arbiters, update })
-    }
-
     /// COPY table (columns) FROM: each value is a parameter of its column's type.
     pub(super) fn copy_from(
         &mut self,
@@ -459,6 +392,14 @@ impl Resolver<'_> {
 fn is_overridden(table: &Table, index: ColumnIndex, overriding: Overriding) -> bool {
     overriding == Overriding::User && matches!(table.columns[index].default, Some(DefaultValue::Identity { .. }))
 }
+
+/// Whether some values of a list are `(row).*` or `table.*`.
+fn has_stars(rows: &[Vec<&Expr>]) -> bool {
+    rows.iter().flatten().any(|expr| !matches!(Field::of(expr), Field::Value(_)))
+}
+
+/// What is said of a set in a list of values.
+const NO_SETS: &str = "set-returning functions are not allowed in VALUES";
 
 /// A value of a VALUES list; `None` is DEFAULT.
 struct Given {

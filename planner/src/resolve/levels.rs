@@ -34,7 +34,7 @@ pub(super) fn rewrite_expr(expr: &mut HirExpr, depth: usize, visit: &mut Visitor
                 rewrite_expr(condition, depth + 1, visit)?;
             }
         },
-        ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {}
+        ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {}
         ScalarExpr::Call { args, .. } => rewrite_all(args, depth, visit)?,
         ScalarExpr::And(items)
         | ScalarExpr::Or(items)
@@ -47,6 +47,10 @@ pub(super) fn rewrite_expr(expr: &mut HirExpr, depth: usize, visit: &mut Visitor
                 rewrite_expr(result, depth, visit)?;
             }
             rewrite_expr(otherwise, depth, visit)?;
+        }
+        ScalarExpr::Once { operand, body } => {
+            rewrite_expr(operand, depth, visit)?;
+            rewrite_expr(body, depth, visit)?;
         }
         ScalarExpr::Cast { expr, .. } => rewrite_expr(expr, depth, visit)?,
     }

@@ -4,6 +4,7 @@ use super::scope::fold;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
+use crate::parse::star::without_star;
 use crate::scalar::registry;
 use repr::ScalarType;
 use sqlparser::ast::{
@@ -205,10 +206,61 @@ impl Resolver<'_> {
         for field in fields {
             match field {
                 Field::Value(expr) => values.push(self.expr(expr)?),
-                Field::All(table) => values.extend(self.starred_fields(table)?),
+                other => values.extend(self.several_fields(other)?),
             }
         }
         Ok(values)
+    }
+
+    /// What a star stands for in a written row.
+    pub(super) fn several_fields(&mut self, field: &Field<'_>) -> Result<Vec<Typed>, PlanError> {
+        match field {
+            Field::Value(expr) => Ok(vec![self.expr(expr)?]),
+            Field::All(table) => self.starred_fields(table),
+            Field::Row(row) => Ok(self.expanded_row(row)?.into_iter().map(|(_, typed)| typed).collect()),
+        }
+    }
+
+    /// The fields of `(row).*`, by name.
+    pub(super) fn expanded_row(&mut self, starred: &Expr) -> Result<Vec<(String, Typed)>, PlanError> {
+        let Some((row, span)) = without_star(starred) else { return Ok(Vec::new()) };
+        let position = self.position_of(&row);
+        let fields = match super::expr::unnested(&row) {
+            Expr::Identifier(table)
+                if self.find_column(&fold(table), position)?.is_none()
+                    && self.find_table(std::slice::from_ref(table))?.is_some_and(|(_, found)| !found.is_scalar) =>
+            {
+                let columns = self.table_star(std::slice::from_ref(table))?;
+                columns.into_iter().map(|(column, typed)| (column.name, typed)).collect()
+            }
+            _ => {
+                let value = self.expr(&row)?;
+                self.row_fields(value).map_err(|error| error.at(position))?
+            }
+        };
+        self.trace_expanded(span, &fields);
+        Ok(fields)
+    }
+
+    /// The fields of a composite value, by name.
+    pub(super) fn row_fields(&mut self, value: Typed) -> Result<Vec<(String, Typed)>, PlanError> {
+        let ScalarType::Record(fields) = value.scalar().clone() else {
+            return Err(PlanError::new("42809", format!("type {} is not composite", self.type_label(value.scalar()))));
+        };
+        let field = |(index, (name, _)): (usize, &(String, ScalarType))| {
+            Ok((name.clone(), self.field_at(value.clone(), index)?))
+        };
+        fields.iter().enumerate().map(field).collect()
+    }
+
+    /// Two values that are compared twice, as `build::shared` has one.
+    fn shared_pair(&mut self, left: Typed, right: Typed) -> Result<(Typed, Typed, Option<HirExpr>), PlanError> {
+        let stays = |side: &Typed| super::build::is_stable(&side.expr) || side.is_unknown();
+        if stays(&left) && stays(&right) {
+            return Ok((left, right, None));
+        }
+        let (both, shared) = super::build::named(super::expr::record(vec![left, right]));
+        Ok((self.field_at(both.clone(), 0)?, self.field_at(both, 1)?, shared))
     }
 
     /// The comparison of two rows whose fields are at hand.
@@ -240,9 +292,11 @@ impl Resolver<'_> {
                 let (left, right) = pairs.pop().expect("there are at least two pairs");
                 let mut result = self.operate(symbol, left, right, None)?.expr;
                 while let Some((left, right)) = pairs.pop() {
+                    let (left, right, shared) = self.shared_pair(left, right)?;
                     let before = self.operate(strict, left.clone(), right.clone(), None)?.expr;
                     let equal = self.operate("=", left, right, None)?.expr;
                     result = HirExpr::Or(vec![before, HirExpr::And(vec![equal, result])]);
+                    result = super::build::once(shared, result);
                 }
                 Ok(Typed::boolean(result))
             }
@@ -274,6 +328,7 @@ impl Resolver<'_> {
     pub(super) fn in_list(&mut self, operand: &Expr, list: &[Expr], negated: bool) -> Result<Typed, PlanError> {
         let position = self.position_of(operand);
         let mut conditions = Vec::with_capacity(list.len());
+        let mut shared = None;
         if let Some(fields) = row_items(operand) {
             for item in list {
                 let Some(items) = row_items(item) else {
@@ -282,19 +337,22 @@ impl Resolver<'_> {
                 conditions.push(self.compare_rows("=", &fields, &items)?.expr);
             }
         } else {
-            let left = super::build::evaluated_once(self.expr(operand)?);
+            let left;
+            (left, shared) = super::build::shared(self.expr(operand)?);
             let mut items = list.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
-            if self.lists_are_arrays
+            if self.as_shown
                 && let Some(shown) = self.list_as_array(&left, &mut items, negated, position)?
             {
-                return Ok(shown);
+                return Ok(Typed::boolean(super::build::once(shared, shown.expr)));
             }
             // All the items take part in choosing the type, so that an unknown one follows the others.
             let types: Vec<ScalarType> =
                 std::iter::once(&left).chain(&items).map(|item| item.scalar().clone()).collect();
             // Where there are several, texts are compared with what is padded as if they were padded too.
             let several = items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
-            if let Ok(common) = crate::scalar::cast::select_common_type_for("IN", &types) {
+            // Arrays are compared one by one: there is no array of them.
+            let common = crate::scalar::cast::select_common_type_for("IN", &types);
+            if let Some(common) = common.ok().filter(|common| !matches!(common, ScalarType::Array(_))) {
                 let is_padded = several && common == ScalarType::Bpchar;
                 let mut typed = Vec::with_capacity(items.len());
                 for item in items {
@@ -308,10 +366,11 @@ impl Resolver<'_> {
             }
             for item in items {
                 let equal = self.operate("=", left.clone(), item, position)?;
-                conditions.push(self.condition(equal, "IN", position)?);
+                conditions.push(self.boolean(equal, "IN", position)?);
             }
         }
         let any = if conditions.len() == 1 { conditions.remove(0) } else { HirExpr::Or(conditions) };
+        let any = super::build::once(shared, any);
         if negated { self.negate(any) } else { Ok(Typed::boolean(any)) }
     }
 }
@@ -365,12 +424,15 @@ pub(super) enum Field<'q> {
     Value(&'q Expr),
     /// `table.*`: as many fields as the table has columns.
     All(&'q ObjectName),
+    /// `(row).*`: its fields.
+    Row(&'q Expr),
 }
 
 impl<'q> Field<'q> {
-    fn of(expr: &'q Expr) -> Self {
+    pub(super) fn of(expr: &'q Expr) -> Self {
         match expr {
             Expr::QualifiedWildcard(table, _) => Field::All(table),
+            row if without_star(row).is_some() => Field::Row(row),
             other => Field::Value(other),
         }
     }

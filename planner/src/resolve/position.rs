@@ -15,6 +15,11 @@ impl<'a> Positions<'a> {
         Positions { text, starts: OnceCell::new() }
     }
 
+    /// The text of a span.
+    pub(super) fn text(&self, span: Span) -> &'a str {
+        crate::parse::written(self.text, &span)
+    }
+
     /// The 1-based character position where `span` starts; none for spans that the parser left empty.
     pub(super) fn of(&self, span: Span) -> Option<u32> {
         let (line, column) = (span.start.line, span.start.column);

@@ -2,14 +2,14 @@
 
 use super::call::VIRTUAL;
 use super::from::plain_column;
+use super::limit::is_computed;
 use super::naming::value_names;
+use super::operator::Field;
 use super::row_lock::{refuse_sets, refuse_values};
 use super::scope::{Clause, Frame, fold};
-use super::ties::refuse_ties;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn};
-use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     Expr, LimitClause, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Value, ValueWithSpan,
@@ -112,6 +112,9 @@ impl Resolver<'_> {
         if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties) {
             resolved = self.with_ties(resolved)?;
         }
+        if [&resolved.limit, &resolved.offset].into_iter().flatten().any(is_computed) {
+            resolved = self.limited_by_numbers(resolved)?;
+        }
         self.leave_ctes(mark);
         for definition in definitions.into_iter().rev() {
             resolved.relation = definition.wrap(resolved.relation);
@@ -138,14 +141,7 @@ impl Resolver<'_> {
         }
         let resolved = self.query(query, outputs);
         self.with_row_keys = row_keys;
-        let HirQuery { relation, order_by, limit, offset, project, columns, .. } = resolved?;
-        let ordered = !order_by.is_empty() && limits == Limits::Ordered;
-        let relation = if limit.is_some() || offset.is_some() || ordered {
-            relation.top_k(Vec::new(), order_by, limit, offset)
-        } else {
-            relation
-        };
-        Ok((relation.project(project), columns))
+        Ok(as_subquery(resolved?, limits))
     }
 
     /// One side of a set operation, or a body that is no SELECT.
@@ -216,18 +212,18 @@ impl Resolver<'_> {
 
     /// The expressions of a VALUES list; 42601 if rows differ in length.
     pub(super) fn value_rows(&mut self, rows: &[&[Expr]]) -> Result<Vec<Vec<Typed>>, PlanError> {
-        let width = rows.first().map_or(0, |row| row.len());
         let frame = Frame::default().clause(Clause::Values);
         let (rows, _) = self.with_frame(frame, |resolver| {
-            rows.iter()
-                .map(|row| {
-                    if row.len() != width {
-                        let position = row.first().and_then(|expr| resolver.position_of(expr));
-                        return Err(PlanError::new("42601", "VALUES lists must all be the same length").at(position));
-                    }
-                    row.iter().map(|expr| resolver.expr(expr)).collect()
-                })
-                .collect::<Result<Vec<Vec<Typed>>, PlanError>>()
+            let mut typed: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
+            for row in rows {
+                let values = resolver.fields(&row.iter().map(Field::of).collect::<Vec<_>>())?;
+                if typed.first().is_some_and(|first| first.len() != values.len()) {
+                    let position = row.first().and_then(|expr| resolver.position_of(expr));
+                    return Err(PlanError::new("42601", "VALUES lists must all be the same length").at(position));
+                }
+                typed.push(values);
+            }
+            Ok(typed)
         })?;
         Ok(rows)
     }
@@ -263,72 +259,18 @@ impl Resolver<'_> {
         }
         Ok(order)
     }
+}
 
-    /// LIMIT and OFFSET: over no row at all.
-    fn limits(&mut self, query: &Query) -> Result<(Option<HirExpr>, Option<HirExpr>), PlanError> {
-        let (mut limit, offset) = match &query.limit_clause {
-            None => (None, None),
-            Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
-                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
-            }
-            Some(_) => {
-                return Err(PlanError::new("42601", "LIMIT #,# syntax is not supported")
-                    .hint("Use separate LIMIT and OFFSET clauses."));
-            }
-        };
-        let one = Expr::Value(Value::Number("1".to_owned(), false).into());
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties {
-                refuse_ties(query)?;
-            }
-            if fetch.percent {
-                return Err(PlanError::new("42601", "syntax error at or near \"PERCENT\""));
-            }
-            if limit.is_some() {
-                return Err(PlanError::new("42601", "multiple LIMIT clauses not allowed"));
-            }
-            limit = Some(fetch.quantity.as_ref().unwrap_or(&one));
-        }
-        let limit = limit.map(|expr| self.bound(expr, Clause::Limit)).transpose()?.flatten();
-        let offset = offset.map(|expr| self.bound(expr, Clause::Offset)).transpose()?.flatten();
-        Ok((limit, offset))
-    }
-
-    fn bound(&mut self, expr: &Expr, clause: Clause) -> Result<Option<HirExpr>, PlanError> {
-        let position = self.position_of(expr);
-        // No row can be seen from here, not even an outer query's.
-        let frames = std::mem::take(&mut self.frames);
-        let result = self.with_frame(Frame::default().clause(clause), |resolver| {
-            let typed = resolver.expr(expr)?;
-            let wanted = ColumnType::nullable(ScalarType::Int8);
-            let label = resolver.type_label(typed.scalar());
-            resolver.cast(typed, &wanted, CastContext::Assignment).map_err(|error| {
-                if error.code == "42846" {
-                    PlanError::new(
-                        "42804",
-                        format!("argument of {} must be type bigint, not type {label}", clause.describe()),
-                    )
-                } else {
-                    error
-                }
-            })
-        });
-        self.frames = frames;
-        let (typed, _) = result.map_err(|error| {
-            match error.code {
-                "42703" | "42P01" => {
-                    PlanError::new("42P10", format!("argument of {} must not contain variables", clause.describe()))
-                }
-                _ => error,
-            }
-            .at(position)
-        })?;
-        // LIMIT NULL is no limit.
-        Ok(match &typed.expr {
-            HirExpr::Literal(Datum::Null, _) => None,
-            _ => Some(typed.expr),
-        })
-    }
+/// A query as a relation of just its output columns.
+pub(super) fn as_subquery(query: HirQuery, limits: Limits) -> (Hir, Vec<OutputColumn>) {
+    let HirQuery { relation, order_by, limit, offset, project, columns, .. } = query;
+    let ordered = !order_by.is_empty() && limits == Limits::Ordered;
+    let relation = if limit.is_some() || offset.is_some() || ordered {
+        relation.top_k(Vec::new(), order_by, limit, offset)
+    } else {
+        relation
+    };
+    (relation.project(project), columns)
 }
 
 /// Whether a query locks its rows, in parentheses or not.

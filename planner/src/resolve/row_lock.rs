@@ -6,18 +6,32 @@
 //! covers a subquery in FROM locks the rows of its tables that come out at the top.
 
 use super::Resolver;
+use super::beside::given_rows;
 use super::from::FromItem;
 use super::levels::outer_references;
-use super::query::{Limits, Outputs};
+use super::query::{Limits, Outputs, as_subquery};
 use super::scope::{Binding, Frame, Visible, fold};
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
-use crate::hir::{Hir, HirExpr, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
+use crate::hir::{Hir, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
 use crate::names::Names;
 use crate::parse::row_lock::read;
 use crate::scalar::table_func::LOCKED_ROWS;
-use repr::{ColumnType, Datum, ScalarType};
+use repr::ColumnType;
 use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectName, ObjectNamePart, Query, SetExpr};
+
+/// What a name of FROM stands for, as row locks tell it apart.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// A table, a view, a catalog relation.
+    Relation,
+    Sequence,
+    Subquery,
+    With,
+    Function,
+    /// A join with an alias, and what it hides.
+    Join(Vec<Binding>),
+}
 
 /// What a SELECT must not have, for its rows to be those of its tables.
 pub(super) struct Unlockable {
@@ -93,24 +107,27 @@ impl Resolver<'_> {
             let (strength, names) = read(clause);
             if names.is_empty() {
                 for table in &frame.tables {
-                    self.refuse_locked_view(table)?;
+                    self.refuse_lockless(table)?;
                     add(table, strength, wait);
                 }
             }
             for name in names {
                 let position = self.at(name.span);
                 let (wanted, clause) = (fold(name), strength.clause());
-                let table = frame.tables.iter().find(|table| table.name == wanted).ok_or_else(|| {
+                let table = frame.tables.iter().find_map(|table| called(table, &wanted)).ok_or_else(|| {
                     let message = format!("relation \"{wanted}\" in {clause} clause not found in FROM clause");
                     PlanError::new("42P01", message).at(position)
                 })?;
-                self.refuse_locked_view(table)?;
-                if table.row_keys.is_empty() && !table.is_subquery {
-                    let message = format!("{clause} cannot be applied to \"{wanted}\"");
-                    return Err(PlanError::new("0A000", message)
-                        .detail("It is no table, but a WITH query, a function, VALUES or a join.")
-                        .at(position));
+                let what = match table.source {
+                    Source::Relation | Source::Sequence | Source::Subquery => None,
+                    Source::With => Some("a WITH query"),
+                    Source::Function => Some("a function"),
+                    Source::Join(_) => Some("a join"),
+                };
+                if let Some(what) = what {
+                    return Err(PlanError::new("0A000", format!("{clause} cannot be applied to {what}")).at(position));
                 }
+                self.refuse_lockless(table)?;
                 add(table, strength, wait);
             }
         }
@@ -118,21 +135,28 @@ impl Resolver<'_> {
     }
 
     /// Row locks are of tables.
-    fn refuse_locked_view(&self, binding: &Binding) -> Result<(), PlanError> {
+    fn refuse_lockless(&self, binding: &Binding) -> Result<(), PlanError> {
+        if let (Source::Sequence, name) = (&binding.source, binding.hidden_name.as_ref().unwrap_or(&binding.name)) {
+            return Err(PlanError::new("42809", format!("cannot lock rows in sequence \"{name}\"")));
+        }
         let Some(table) = binding.relation.and_then(|relation| self.catalog.table(relation)) else { return Ok(()) };
         match &table.view {
-            None => Ok(()),
             Some(view) if view.materialized => {
                 Err(PlanError::new("42809", format!("cannot lock rows in materialized view \"{}\"", table.name)))
             }
-            Some(_) => Err(PlanError::unsupported(format!("FOR UPDATE and FOR SHARE of view \"{}\"", table.name))
-                .hint("Lock the rows of the tables that it reads.")),
+            // The rows of a view are those of its tables, as of a subquery.
+            Some(_) | None => Ok(()),
         }
     }
 
     /// A subquery in FROM: its columns, and where a clause around it covers it its tables' row keys beside them.
     pub(super) fn derived(&mut self, query: &Query, name: &str) -> Result<FromItem, PlanError> {
         let covering = if self.with_row_keys { self.covering(name) } else { Vec::new() };
+        self.covered(query, covering)
+    }
+
+    /// The same, of the clauses that cover it.
+    pub(super) fn covered(&mut self, query: &Query, covering: Vec<LockClause>) -> Result<FromItem, PlanError> {
         if covering.is_empty() || matches!(&*query.body, SetExpr::Values(_)) {
             let (hir, columns) = self.subquery(query, Limits::Ordered)?;
             return Ok(subquery_item(hir, columns));
@@ -160,7 +184,7 @@ impl Resolver<'_> {
     }
 
     /// The clauses around that cover a FROM item of this name, as of all tables inside it.
-    fn covering(&self, name: &str) -> Vec<LockClause> {
+    pub(super) fn covering(&self, name: &str) -> Vec<LockClause> {
         let covers = |clause: &&LockClause| {
             let (_, names) = read(clause);
             names.is_empty() || names.into_iter().any(|covered| fold(covered) == name)
@@ -175,6 +199,10 @@ impl Resolver<'_> {
         outputs: Outputs<'_>,
     ) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         let mut resolved = self.query(query, outputs)?;
+        if resolved.locks.is_empty() {
+            // There was nothing to lock.
+            return Ok(as_subquery(resolved, Limits::Ordered));
+        }
         let mut correlated = false;
         outer_references(&mut resolved.relation, &mut |_, _| correlated = true);
         if correlated {
@@ -182,27 +210,13 @@ impl Resolver<'_> {
             return Err(PlanError::unsupported(format!("{clause} in a subquery that refers to the query around it"))
                 .hint("Lock the rows in a query of their own, in the same transaction."));
         }
-        for cte in self.ctes.iter().rev() {
-            if let Some(definition) = &cte.definition
-                && reads(&resolved.relation, definition.id())
-            {
-                let relation = std::mem::replace(&mut resolved.relation, Hir::unit());
-                resolved.relation = definition.clone().wrap(relation);
-            }
-        }
+        self.under_definitions(&mut resolved.relation);
         let columns = resolved.columns.clone();
         let types: Vec<ColumnType> = columns.iter().map(|column| column.column_type.clone()).collect();
-        let number = i32::try_from(self.locking.len()).unwrap_or(i32::MAX);
+        let number = self.locking.len();
         self.locking.push(Some(resolved));
-        let int4 = ColumnType { nullable: false, ..ColumnType::nullable(ScalarType::Int4) };
-        let number = HirExpr::Literal(Datum::Int4(number), int4);
-        let node = HirNode::TableFunction {
-            input: Box::new(Hir::unit()),
-            functions: vec![(&LOCKED_ROWS, vec![number], types.clone())],
-            ordinality: false,
-            names: Names::bare(columns.iter().map(|column| column.name.as_str())),
-        };
-        Ok((Hir { node, types }, columns))
+        let names = Names::bare(columns.iter().map(|column| column.name.as_str()));
+        Ok((given_rows(&LOCKED_ROWS, number, types, names, false), columns))
     }
 
     /// Takes subqueries back that lock rows for nothing: what they stood in is resolved again, or read by nobody.
@@ -229,6 +243,17 @@ impl Resolver<'_> {
     }
 }
 
+/// What a clause names, within a join that hides it too.
+fn called<'b>(binding: &'b Binding, wanted: &str) -> Option<&'b Binding> {
+    if binding.name == wanted {
+        return Some(binding);
+    }
+    match &binding.source {
+        Source::Join(tables) => tables.iter().find_map(|table| called(table, wanted)),
+        _ => None,
+    }
+}
+
 /// A subquery in FROM, before it has its alias.
 fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
     let columns = outputs
@@ -241,10 +266,10 @@ fn subquery_item(hir: Hir, outputs: Vec<OutputColumn>) -> FromItem {
             origin: output.origin,
         })
         .collect();
-    FromItem::single(hir, Binding { is_subquery: true, ..Binding::of("", columns) })
+    FromItem::single(hir, Binding { source: Source::Subquery, ..Binding::of("", columns) })
 }
 
-fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
+pub(super) fn reads(relation: &Hir, id: crate::hir::CteId) -> bool {
     let mut found = false;
     Visitor {
         operator: &mut |hir| found |= matches!(hir.node, HirNode::GetCte(read, _) if read == id),

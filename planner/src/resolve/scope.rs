@@ -1,6 +1,7 @@
 //! Which names mean which columns: the rows in scope, and what is said when a name fits none or several.
 
 use super::group::Call;
+use super::row_lock::Source;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{HirColumn, HirExpr};
@@ -59,6 +60,8 @@ pub(super) enum Clause {
     CheckConstraint,
     ColumnDefault,
     ColumnGenerated,
+    Transform,
+    ExecuteParameters,
     AggregateArguments,
     AggregateFilter,
     WindowArguments,
@@ -86,6 +89,8 @@ impl Clause {
             Clause::CheckConstraint => "check constraints",
             Clause::ColumnDefault => "DEFAULT expressions",
             Clause::ColumnGenerated => "column generation expressions",
+            Clause::Transform => "transform expressions",
+            Clause::ExecuteParameters => "EXECUTE parameters",
             Clause::AggregateArguments => "aggregate function calls",
             Clause::AggregateFilter => "FILTER",
             Clause::WindowArguments => "window function calls",
@@ -114,6 +119,8 @@ impl Clause {
             | Clause::CheckConstraint
             | Clause::ColumnDefault
             | Clause::ColumnGenerated
+            | Clause::Transform
+            | Clause::ExecuteParameters
             | Clause::AggregateArguments
             | Clause::AggregateFilter => false,
         }
@@ -143,8 +150,8 @@ pub(super) struct Binding {
     pub(super) columns: Vec<Visible>,
     /// The columns with the row keys of its tables, where rows are locked or written.
     pub(super) row_keys: Vec<(RelationId, usize)>,
-    /// A subquery in FROM.
-    pub(super) is_subquery: bool,
+    /// What stands in FROM.
+    pub(super) source: Source,
     /// A function whose one result has a name of its own: the whole row is that value.
     pub(super) is_scalar: bool,
     /// The column that is NULL just where an outer join found no row of it: there the whole row is NULL.
@@ -169,7 +176,7 @@ impl Binding {
             relation: None,
             columns,
             row_keys: Vec::new(),
-            is_subquery: false,
+            source: Source::Relation,
             is_scalar: false,
             presence: None,
         }

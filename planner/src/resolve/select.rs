@@ -10,6 +10,7 @@ use super::scope::{Clause, Frame, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};
+use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
 use sqlparser::ast::{
@@ -149,6 +150,10 @@ impl Resolver<'_> {
                         self.qualified_star(&kind, star.0.span, &mut targets)?;
                     }
                 }
+                SelectItem::UnnamedExpr(expr) if without_star(expr).is_some() => {
+                    let fields = self.expanded_row(expr)?;
+                    targets.extend(fields.into_iter().map(|(name, typed)| Target { typed, name, origin: None }));
+                }
                 SelectItem::UnnamedExpr(expr) => {
                     let typed = self.expr(expr)?;
                     if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
@@ -228,22 +233,15 @@ impl Resolver<'_> {
                 }));
                 Ok(())
             }
-            SelectItemQualifiedWildcardKind::Expr(expr) => {
-                let value = self.expr(expr)?;
-                self.expand_record(value, targets)
-            }
+            // Such stars are read as fields: see `parse::star`.
+            SelectItemQualifiedWildcardKind::Expr(_) => Err(PlanError::new("42601", "syntax error at or near \"*\"")),
         }
     }
 
     /// `(row).*`.
     fn expand_record(&mut self, value: Typed, targets: &mut Vec<Target>) -> Result<(), PlanError> {
-        let ScalarType::Record(fields) = value.scalar().clone() else {
-            return Err(PlanError::new("42809", format!("type {} is not composite", self.type_label(value.scalar()))));
-        };
-        for (index, (name, _)) in fields.iter().enumerate() {
-            let typed = self.field_at(value.clone(), index)?;
-            targets.push(Target { typed, name: name.clone(), origin: None });
-        }
+        let fields = self.row_fields(value)?;
+        targets.extend(fields.into_iter().map(|(name, typed)| Target { typed, name, origin: None }));
         Ok(())
     }
 
@@ -435,6 +433,11 @@ impl Resolver<'_> {
         };
         let mut over_calls = false;
         super::levels::expr_levels(&typed.expr, &mut |level, index| over_calls |= level == 0 && index >= VIRTUAL);
+        if self.returns_set(&typed.expr) {
+            return Err(PlanError::unsupported("grouping by a set-returning function")
+                .hint("Select it in a subquery in FROM, and group by its column.")
+                .at(position));
+        }
         if over_calls {
             return Err(PlanError::new("42803", "aggregate functions are not allowed in GROUP BY").at(position));
         }

@@ -21,7 +21,7 @@ pub(crate) fn shown_expression(
 ) -> Result<HirExpr, PlanError> {
     let session = SessionInfo::default();
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
-    resolver.lists_are_arrays = true;
+    resolver.as_shown = true;
     let frame = resolver.row_frame(table, Clause::CheckConstraint);
     let typed = resolver.catalog_expression(text, frame, |resolver, typed| match to {
         Some(to) if typed.is_unknown() => {

@@ -44,6 +44,17 @@ impl Resolver<'_> {
             left = self.settle(left)?;
             right = self.settle(right)?;
         }
+        // Of what has no equality it can still be told whether it is NULL.
+        let is_null = |side: &Typed| matches!(side.expr, HirExpr::Literal(Datum::Null, _));
+        let tested = match (left.scalar(), right.scalar()) {
+            (ScalarType::Json, ScalarType::Unknown) if is_null(&right) => Some(&left),
+            (ScalarType::Unknown, ScalarType::Json) if is_null(&left) => Some(&right),
+            _ => None,
+        };
+        if let Some(tested) = tested {
+            let symbol = if negated { "IS NULL" } else { "IS NOT NULL" };
+            return self.operate_prefix(symbol, tested.clone(), position);
+        }
         self.operate(if negated { "IS NOT DISTINCT FROM" } else { "IS DISTINCT FROM" }, left, right, position)
     }
 

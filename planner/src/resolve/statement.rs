@@ -176,7 +176,8 @@ pub fn resolve_arguments(
             .detail(format!("Expected {} parameters but got {}.", types.len(), arguments.len())));
     }
     let mut resolver = Resolver::new(catalog, session, "", &[]);
-    let (values, _) = resolver.with_frame(Frame::default(), |resolver| {
+    let frame = Frame::default().clause(Clause::ExecuteParameters);
+    let (values, _) = resolver.with_frame(frame, |resolver| {
         let mut values = Vec::with_capacity(arguments.len());
         for (number, (argument, wanted)) in arguments.iter().zip(types).enumerate() {
             let typed = resolver.expr(argument)?;
@@ -276,7 +277,7 @@ pub fn check_expression(
             (expr.expr, "column generation expression")
         }
         ExpressionUse::Using(to) => {
-            let frame = resolver.row_frame(table, Clause::Other);
+            let frame = resolver.row_frame(table, Clause::Transform);
             let expr = resolver
                 .catalog_expression(text, frame, |resolver, typed| resolver.cast(typed, to, CastContext::Assignment))?;
             (expr.expr, "transform expression")

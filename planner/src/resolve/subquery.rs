@@ -10,7 +10,7 @@ use repr::ScalarType;
 use sqlparser::ast::{BinaryOperator, Expr, Query};
 
 impl Resolver<'_> {
-    fn sublink(&mut self, query: &Query, limits: Limits) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+    pub(super) fn sublink(&mut self, query: &Query, limits: Limits) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         self.sublinks += 1;
         let resolved = self.subquery(query, limits);
         self.sublinks -= 1;
@@ -114,6 +114,11 @@ impl Resolver<'_> {
             })
             .collect();
         let compared = self.compare_fields(symbol, lefts, rights)?;
+        if *compared.scalar() != ScalarType::Bool {
+            let label = self.type_label(compared.scalar());
+            let message = format!("row comparison operator must yield type boolean, not type {label}");
+            return Err(PlanError::new("42804", message));
+        }
         self.condition(compared, "ANY", None)
     }
 

@@ -105,6 +105,18 @@ impl Resolver<'_> {
         }
     }
 
+    /// `(row).*`, at that place, as its fields can be written.
+    pub(super) fn trace_expanded(&mut self, span: Span, fields: &[(String, Typed)]) {
+        let Some(trace) = &mut self.trace else { return };
+        let whole = self.positions.text(span);
+        let row = whole.trim_end_matches('*').trim_end().trim_end_matches('.');
+        let written = fields.iter().map(|(name, _)| format!("{row}.{}", quote_identifier(name))).collect();
+        // What is named within is written with each field.
+        let within = |other: &Span| span.start <= other.start && other.end <= span.end;
+        trace.mentions.retain(|mention| !within(&mention.span));
+        trace.mentions.push(Mention { span, meaning: Meaning::Star(written) });
+    }
+
     /// A primary key on which columns of a grouped query depend.
     pub(super) fn trace_primary_key(&mut self, table: RelationId) {
         if let Some(trace) = &mut self.trace {

@@ -1,6 +1,7 @@
 //! UPDATE and DELETE: a source with the target's rows and row keys, and what is done to them.
 
-use super::dml::source_query;
+use super::build::is_stable;
+use super::dml::{Assignments, source_query};
 use super::from::FromItem;
 use super::levels::has_subquery;
 use super::scope::{Clause, fold};
@@ -28,16 +29,17 @@ impl Resolver<'_> {
         };
         let item = self.write_source(&table, &alias, others)?;
         let frame = item.frame();
+        let width = item.hir.arity();
         let (resolved, _) = self.with_frame(item.frame(), |resolver| {
-            let assignments =
-                resolver.in_clause(Clause::UpdateSet, |resolver| resolver.assignments(&table, &update.assignments))?;
+            let assignments = resolver
+                .in_clause(Clause::UpdateSet, |resolver| resolver.assignments(&table, &update.assignments, width))?;
             let condition = resolver.where_clause(update.selection.as_ref())?;
             Ok((assignments, condition))
         })?;
         let (assignments, condition) = resolved;
-        let (relation, assignments) = with_subqueries(item.hir.filter(condition), assignments);
+        let (relation, assignments) = with_computed(item.hir.filter(condition), assignments);
         let checks = self.row_checks(&table)?;
-        let returning = self.returning(update.returning.as_deref(), frame)?;
+        let returning = self.returning(update.returning.as_deref(), frame, relation.types.clone())?;
         let project = (0..relation.arity()).collect();
         Ok(UpdateHir { table: table.id, source: source_query(relation, project), assignments, checks, returning })
     }
@@ -60,7 +62,7 @@ impl Resolver<'_> {
         let (condition, _) =
             self.with_frame(item.frame(), |resolver| resolver.where_clause(delete.selection.as_ref()))?;
         let relation = item.hir.filter(condition);
-        let returning = self.returning(delete.returning.as_deref(), frame)?;
+        let returning = self.returning(delete.returning.as_deref(), frame, relation.types.clone())?;
         let project = (0..relation.arity()).collect();
         Ok(DeleteHir { table: table.id, source: source_query(relation, project), returning })
     }
@@ -95,11 +97,14 @@ impl Resolver<'_> {
     }
 }
 
-/// Assignments that look into other tables become columns of the source.
-fn with_subqueries(relation: Hir, assignments: Vec<(ColumnIndex, Typed)>) -> (Hir, Vec<(ColumnIndex, HirExpr)>) {
-    let (mut columns, mut computed) = (Vec::with_capacity(assignments.len()), Vec::new());
-    for (index, typed) in assignments {
-        if has_subquery(&typed.expr) {
+/// Assignments that look into other tables, or give another value each time, become columns of the source: computed once for each
+/// row, in the order of the table's columns.
+fn with_computed(relation: Hir, assignments: Assignments) -> (Hir, Vec<(ColumnIndex, HirExpr)>) {
+    let Assignments { rows: mut computed, columns: mut assigned } = assignments;
+    assigned.sort_by_key(|(index, _)| *index);
+    let mut columns = Vec::with_capacity(assigned.len());
+    for (index, typed) in assigned {
+        if has_subquery(&typed.expr) || !is_stable(&typed.expr) {
             let place = relation.arity() + computed.len();
             columns.push((index, Typed::column(place, typed.column_type.clone()).expr));
             computed.push(typed);

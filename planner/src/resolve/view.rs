@@ -4,15 +4,17 @@
 //! A kept text is never trusted: it is resolved again wherever the view is used, and compared with what it
 //! meant whenever a definition changes something under it (`still_means`).
 
-use super::query::{Limits, Outputs};
+use super::from::FromItem;
+use super::query::{Outputs, locks};
 use super::trace::{Meaning, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Table, View};
 use crate::error::PlanError;
-use crate::hir::{Hir, HirQuery, OutputColumn};
+use crate::hir::{HirQuery, OutputColumn};
 use crate::ownership::quote_identifier;
 use crate::parse::{Edit, name_items, parse_query, splice, written};
 use repr::{ColumnIndex, ColumnType, RelationId, ScalarType};
+use sqlparser::ast::LockClause;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -57,7 +59,7 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
     if let Some(number) = resolver.params.iter().position(Option::is_some) {
         return Err(PlanError::new("42P02", format!("there is no parameter ${}", number + 1)));
     }
-    if !resolved.locks.is_empty() || !resolver.take_locking().is_empty() {
+    if !resolved.locks.is_empty() || locks(&query) || !resolver.take_locking().is_empty() {
         return Err(PlanError::unsupported("FOR UPDATE in a view").hint("lock the rows where they are read"));
     }
     Ok((resolved, resolver.trace.unwrap_or_default()))
@@ -288,7 +290,7 @@ pub(super) fn refuse_pseudo_types(columns: &[OutputColumn]) -> Result<(), PlanEr
 
 impl Resolver<'_> {
     /// The rows of a view, from its query: a scope of its own, in which nothing of the statement around it is seen.
-    pub(super) fn expand_view(&mut self, table: &Table) -> Result<Hir, PlanError> {
+    pub(super) fn expand_view(&mut self, table: &Table, locks: Vec<LockClause>) -> Result<FromItem, PlanError> {
         let missing = || PlanError::new("42P01", format!("view \"{}\" does not exist", table.name));
         let query = parse_query(&table.view.as_ref().ok_or_else(missing)?.query)?;
         self.views_expanded += 1;
@@ -306,12 +308,12 @@ impl Resolver<'_> {
             inner.depth = resolver.depth;
             inner.view_depth = resolver.view_depth + 1;
             inner.views_expanded = resolver.views_expanded;
-            let (hir, _) = inner.subquery(&query, Limits::Ordered)?;
+            let item = inner.covered(&query, locks)?;
             resolver.next_cte = inner.next_cte;
             resolver.next_item = inner.next_item;
             resolver.views_expanded = inner.views_expanded;
             resolver.maintained.append(&mut inner.maintained);
-            Ok(hir)
+            Ok(item)
         })
     }
 }

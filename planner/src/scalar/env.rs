@@ -2,7 +2,7 @@
 
 pub(crate) mod names;
 
-use super::table_func::LockedRows;
+use super::table_func::GivenRows;
 use crate::catalog::Catalog;
 use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
@@ -114,8 +114,8 @@ pub struct ListedSetting {
 pub struct EvalContext {
     /// Values of `$1`, `$2`, …, already of the planned types.
     pub params: Arc<[Datum]>,
-    /// What the statement's subqueries that lock rows have given.
-    pub locked: LockedRows,
+    /// Rows that queries read by number: what subqueries that lock rows have given, what a write has at hand.
+    pub given: GivenRows,
     /// The rest of the world.
     pub environment: Arc<dyn Environment>,
 }
@@ -196,7 +196,7 @@ impl EvalContext {
     pub fn without_session(catalog: Arc<Catalog>) -> EvalContext {
         EvalContext {
             params: Arc::from([]),
-            locked: LockedRows::default(),
+            given: GivenRows::default(),
             environment: Arc::new(NoEnvironment { catalog }),
         }
     }

@@ -10,7 +10,7 @@ mod walk;
 pub(crate) use walk::reads_alike;
 
 use super::{EvalContext, FunctionKind, ScalarExpr};
-use repr::{Array, Datum, ScalarType, ValueError};
+use repr::{Array, ColumnType, Datum, ScalarType, ValueError};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -70,6 +70,12 @@ impl ScalarExpr<usize> {
                 let values = fields.iter().map(|field| field.eval(row, ctx)).collect::<Result<Arc<[_]>, _>>()?;
                 Ok(Datum::Record(values))
             }
+            // The body is made anew for each value, which only what is volatile pays.
+            ScalarExpr::Once { operand, body } => {
+                let value = ScalarExpr::Literal(operand.eval(row, ctx)?, ColumnType::nullable(ScalarType::Unknown));
+                body.with_operand(&value).eval(row, ctx)
+            }
+            ScalarExpr::Operand(_) => Err(ValueError::new("XX000", "an operand stands outside what gives its value")),
             ScalarExpr::Cast { expr, cast, to } => {
                 let value = expr.operand(row, ctx)?;
                 cast.evaluate(value.into_owned(), to, ctx)
@@ -101,6 +107,8 @@ impl ScalarExpr<usize> {
             | ScalarExpr::Coalesce(..)
             | ScalarExpr::Array(..)
             | ScalarExpr::Record(..)
+            | ScalarExpr::Once { .. }
+            | ScalarExpr::Operand(_)
             | ScalarExpr::Cast { .. } => self.eval(row, ctx).map(Cow::Owned),
         }
     }

@@ -1,11 +1,11 @@
 //! Set-returning functions.
 
 mod documents;
-mod locked;
+mod given;
 mod series;
 mod sets;
 
-pub use locked::{LOCKED_ROWS, LockedRows};
+pub use given::{GivenRows, LOCKED_ROWS, ROWS_AT_HAND};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};

@@ -7,8 +7,8 @@ use crate::names::Label;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::Comparison;
 use crate::scalar::{
-    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, ScalarExpr, TableFunction, WindowCall, WindowKind,
-    registry,
+    Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, ScalarExpr, TableFunction, WindowCall,
+    WindowKind, registry,
 };
 use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
@@ -141,7 +141,9 @@ fn always_null(expr: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
         | ScalarExpr::Or(_)
         | ScalarExpr::Case { .. }
         | ScalarExpr::Array(..)
-        | ScalarExpr::Record(..) => false,
+        | ScalarExpr::Record(..)
+        | ScalarExpr::Once { .. }
+        | ScalarExpr::Operand(_) => false,
     }
 }
 
@@ -163,6 +165,12 @@ pub fn is_null(expr: &ScalarExpr, types: &[ColumnType]) -> Result<ScalarExpr, Pl
     let scalar = crate::mir::expr::scalar_type(expr, types);
     let found = registry::resolve_operator("IS NULL", None, &scalar)?;
     Ok(ScalarExpr::Call { function: found.function, args: vec![expr.clone()], result: ScalarType::Bool })
+}
+
+/// `NOT condition`.
+pub fn not(condition: ScalarExpr) -> Result<ScalarExpr, PlanError> {
+    let found = registry::resolve_function("NOT", &[ScalarType::Bool], false)?;
+    Ok(ScalarExpr::Call { function: found.function, args: vec![condition], result: ScalarType::Bool })
 }
 
 /// `left IS NOT DISTINCT FROM right`, of one type.

@@ -69,6 +69,8 @@ fn text(expr: &HirExpr, subs: &mut Vec<(String, Hir)>) -> String {
         ScalarExpr::Coalesce(items, _) => format!("coalesce({})", list(items, subs)),
         ScalarExpr::Array(items, _) => format!("array[{}]", list(items, subs)),
         ScalarExpr::Record(items, _) => format!("row({})", list(items, subs)),
+        ScalarExpr::Once { operand, body } => format!("once({}; {})", text(operand, subs), text(body, subs)),
+        ScalarExpr::Operand(_) => "operand".to_owned(),
         ScalarExpr::Cast { expr, to, .. } => {
             format!("{}::{}", text(expr, subs), to.scalar.format_type(to.modifier))
         }

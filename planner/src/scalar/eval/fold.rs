@@ -21,7 +21,11 @@ impl<C: Clone> ScalarExpr<C> {
 
     fn fold_node(&mut self, limit: Volatility, ctx: &EvalContext) {
         match self {
-            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => {}
+            ScalarExpr::Column(_)
+            | ScalarExpr::Literal(..)
+            | ScalarExpr::Param(..)
+            | ScalarExpr::Once { .. }
+            | ScalarExpr::Operand(_) => {}
             ScalarExpr::And(terms) => {
                 if let Some(simple) = simplify_junction(terms, false) {
                     *self = simple;

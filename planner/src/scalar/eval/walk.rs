@@ -16,7 +16,10 @@ impl<C> ScalarExpr<C> {
             ScalarExpr::Param(_, scalar) => scalar.clone(),
             ScalarExpr::Call { result, .. } | ScalarExpr::Case { result, .. } => result.clone(),
             ScalarExpr::And(_) | ScalarExpr::Or(_) => ScalarType::Bool,
-            ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Record(_, scalar) => scalar.clone(),
+            ScalarExpr::Coalesce(_, scalar) | ScalarExpr::Record(_, scalar) | ScalarExpr::Operand(scalar) => {
+                scalar.clone()
+            }
+            ScalarExpr::Once { body, .. } => body.scalar_type(column_type),
             ScalarExpr::Array(_, element) => ScalarType::Array(Box::new(element.clone())),
             ScalarExpr::Cast { to, .. } => to.scalar.clone(),
         }
@@ -26,7 +29,9 @@ impl<C> ScalarExpr<C> {
     pub fn children(&self) -> Vec<&ScalarExpr<C>> {
         poll::step_or_unwind();
         match self {
-            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
+            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {
+                Vec::new()
+            }
             ScalarExpr::Call { args, .. }
             | ScalarExpr::And(args)
             | ScalarExpr::Or(args)
@@ -37,6 +42,7 @@ impl<C> ScalarExpr<C> {
                 let branches = branches.iter().flat_map(|(condition, value)| [condition, value]);
                 branches.chain([&**otherwise]).collect()
             }
+            ScalarExpr::Once { operand, body } => vec![&**operand, &**body],
             ScalarExpr::Cast { expr, .. } => vec![&**expr],
         }
     }
@@ -45,7 +51,9 @@ impl<C> ScalarExpr<C> {
     pub fn children_mut(&mut self) -> Vec<&mut ScalarExpr<C>> {
         poll::step_or_unwind();
         match self {
-            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) => Vec::new(),
+            ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {
+                Vec::new()
+            }
             ScalarExpr::Call { args, .. }
             | ScalarExpr::And(args)
             | ScalarExpr::Or(args)
@@ -56,6 +64,7 @@ impl<C> ScalarExpr<C> {
                 let branches = branches.iter_mut().flat_map(|(condition, value)| [condition, value]);
                 branches.chain([&mut **otherwise]).collect()
             }
+            ScalarExpr::Once { operand, body } => vec![&mut **operand, &mut **body],
             ScalarExpr::Cast { expr, .. } => vec![&mut **expr],
         }
     }
@@ -74,6 +83,29 @@ impl<C> ScalarExpr<C> {
             child.visit_mut(visitor);
         }
         visitor(self);
+    }
+
+    /// The body of a `Once` with its operand put in place.
+    #[must_use]
+    pub fn with_operand(&self, value: &ScalarExpr<C>) -> ScalarExpr<C>
+    where
+        C: Clone,
+    {
+        let mut body = self.clone();
+        body.put_operand(value);
+        body
+    }
+
+    fn put_operand(&mut self, value: &ScalarExpr<C>)
+    where
+        C: Clone,
+    {
+        match self {
+            ScalarExpr::Operand(_) => *self = value.clone(),
+            // What stands inside is its own.
+            ScalarExpr::Once { operand, .. } => operand.put_operand(value),
+            other => other.children_mut().into_iter().for_each(|child| child.put_operand(value)),
+        }
     }
 
     /// Replaces each column by an expression.
@@ -109,6 +141,11 @@ impl<C> ScalarExpr<C> {
             ScalarExpr::Coalesce(args, scalar) => ScalarExpr::Coalesce(map_all(args, map)?, scalar),
             ScalarExpr::Array(args, scalar) => ScalarExpr::Array(map_all(args, map)?, scalar),
             ScalarExpr::Record(args, scalar) => ScalarExpr::Record(map_all(args, map)?, scalar),
+            ScalarExpr::Once { operand, body } => ScalarExpr::Once {
+                operand: Box::new(operand.try_map_columns(map)?),
+                body: Box::new(body.try_map_columns(map)?),
+            },
+            ScalarExpr::Operand(scalar) => ScalarExpr::Operand(scalar),
             ScalarExpr::Cast { expr, cast, to } => {
                 ScalarExpr::Cast { expr: Box::new(expr.try_map_columns(map)?), cast, to }
             }
@@ -126,6 +163,8 @@ impl<C> ScalarExpr<C> {
     pub(crate) fn own_volatility(&self) -> Volatility {
         match self {
             ScalarExpr::Call { function, .. } => function.volatility,
+            // Of what it is the value, which is not to be seen from here.
+            ScalarExpr::Operand(_) => Volatility::Volatile,
             ScalarExpr::Cast { expr, .. } if is_settled_literal(expr, self) => Volatility::Immutable,
             ScalarExpr::Cast { cast, to, .. } => cast_volatility(cast, &to.scalar),
             ScalarExpr::Column(_)
@@ -136,7 +175,8 @@ impl<C> ScalarExpr<C> {
             | ScalarExpr::Case { .. }
             | ScalarExpr::Coalesce(..)
             | ScalarExpr::Array(..)
-            | ScalarExpr::Record(..) => Volatility::Immutable,
+            | ScalarExpr::Record(..)
+            | ScalarExpr::Once { .. } => Volatility::Immutable,
         }
     }
 
@@ -153,6 +193,8 @@ impl<C> ScalarExpr<C> {
             | ScalarExpr::Coalesce(..)
             | ScalarExpr::Array(..)
             | ScalarExpr::Record(..)
+            | ScalarExpr::Once { .. }
+            | ScalarExpr::Operand(_)
             | ScalarExpr::Cast { .. } => None,
         }
     }

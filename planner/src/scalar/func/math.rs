@@ -199,7 +199,17 @@ fn rows_with_ties(count: &Datum) -> Answer {
     }
 }
 
+/// The value of an OFFSET that is a condition; NULL skips nothing.
+fn rows_skipped(count: &Datum) -> Answer {
+    match count {
+        Datum::Null => Ok(Datum::Int8(0)),
+        Datum::Int8(count) if *count < 0 => Err(ValueError::new("2201X", "OFFSET must not be negative")),
+        count => Ok(count.clone()),
+    }
+}
+
 pub(crate) const FUNCTIONS: &[Definition] = &[
+    lenient("rows_skipped(int8) int8", |_, a, _| rows_skipped(&a[0])),
     lenient("rows_with_ties(int8) int8", |_, a, _| rows_with_ties(&a[0])),
     strict("abs(float4) float4", |_, a, _| match a[0] {
         Datum::Float4(value) => Ok(Datum::Float4(value.abs())),

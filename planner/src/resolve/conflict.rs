@@ -1,0 +1,128 @@
+//! ON CONFLICT: which unique indexes count, and what is done to the row in the way.
+
+use super::beside::computed_beside;
+use super::dml::{Assignments, row_types};
+use super::scope::{Clause, Frame, fold};
+use super::{Resolver, Typed};
+use crate::catalog::Table;
+use crate::error::PlanError;
+use crate::hir::{ConflictUpdateHir, OnConflictHir};
+use repr::{ColumnType, IndexId};
+use sqlparser::ast::{ConflictTarget, OnConflict, OnConflictAction};
+
+impl Resolver<'_> {
+    /// What becomes of a new row that another is in the way of.
+    pub(super) fn on_conflict(
+        &mut self,
+        table: &Table,
+        alias: &str,
+        conflict: &OnConflict,
+    ) -> Result<OnConflictHir, PlanError> {
+        let arbiters = self.arbiters(table, conflict)?;
+        let update = match &conflict.action {
+            OnConflictAction::DoNothing => None,
+            OnConflictAction::DoUpdate(_) if arbiters.is_empty() => {
+                return Err(PlanError::new(
+                    "42601",
+                    "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                )
+                .hint("For example, ON CONFLICT (column_name)."));
+            }
+            OnConflictAction::DoUpdate(update) => {
+                let existing = self.table_binding(table, alias, 0);
+                let mut excluded = self.table_binding(table, "excluded", table.columns.len());
+                excluded.hidden_name = None;
+                excluded.relation = None;
+                for column in &mut excluded.columns {
+                    column.column_type.nullable = true;
+                }
+                let columns = existing.columns.iter().chain(&excluded.columns).cloned().collect();
+                let types: Vec<ColumnType> =
+                    row_types(table).into_iter().chain(super::build::nulled(&row_types(table), true)).collect();
+                let width = types.len();
+                let frame =
+                    Frame { tables: vec![existing, excluded], columns, clause: Clause::UpdateSet, ..Frame::default() };
+                let (resolved, _) = self.with_frame(frame, |resolver| {
+                    let assignments = resolver.assignments(table, &update.assignments, width)?;
+                    let condition = match &update.selection {
+                        None => None,
+                        Some(condition) => {
+                            let position = resolver.position_of(condition);
+                            let typed = resolver.in_clause(Clause::Where, |resolver| resolver.expr(condition))?;
+                            Some(resolver.condition(typed, "WHERE", position)?)
+                        }
+                    };
+                    Ok((assignments, condition))
+                })?;
+                let (Assignments { rows: mut computed, columns }, condition) = resolved;
+                let assign = |(index, typed)| (index, computed_beside(typed, width, &mut computed));
+                let assignments = columns.into_iter().map(assign).collect();
+                let mut tested = Vec::new();
+                let condition =
+                    condition.map(|condition| computed_beside(Typed::boolean(condition), width, &mut tested));
+                let beside_condition = self.beside(types.clone(), tested);
+                let beside = self.beside(types, computed);
+                Some(ConflictUpdateHir { beside, assignments, beside_condition, condition })
+            }
+        };
+        Ok(OnConflictHir { arbiters, update })
+    }
+
+    /// The unique indexes that are named; none if any counts.
+    fn arbiters(&self, table: &Table, conflict: &OnConflict) -> Result<Vec<IndexId>, PlanError> {
+        Ok(match &conflict.conflict_target {
+            None => Vec::new(),
+            Some(ConflictTarget::Columns(names)) => {
+                let mut columns = Vec::with_capacity(names.len());
+                for name in names {
+                    let position = self.at(name.span);
+                    let folded = fold(name);
+                    let (index, _) = table.column_by_name(&folded).ok_or_else(|| {
+                        PlanError::new("42703", format!("column \"{folded}\" does not exist")).at(position)
+                    })?;
+                    if !columns.contains(&index) {
+                        columns.push(index);
+                    }
+                }
+                let found: Vec<IndexId> = table
+                    .indexes
+                    .iter()
+                    .filter(|index| {
+                        index.unique
+                            && index.columns.len() == columns.len()
+                            && columns.iter().all(|column| index.columns.contains(column))
+                            && !index.constraint.as_ref().is_some_and(|constraint| constraint.deferrable)
+                    })
+                    .map(|index| index.id)
+                    .collect();
+                if found.is_empty() {
+                    return Err(PlanError::new(
+                        "42P10",
+                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+                    ));
+                }
+                found
+            }
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let wanted = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                let found = table
+                    .indexes
+                    .iter()
+                    .find(|index| index.constraint.as_ref().is_some_and(|constraint| constraint.name == wanted))
+                    .ok_or_else(|| {
+                        PlanError::new(
+                            "42704",
+                            format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
+                        )
+                    })?;
+                if found.constraint.as_ref().is_some_and(|constraint| constraint.deferrable) {
+                    return Err(PlanError::new(
+                        "55000",
+                        "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+                    ));
+                }
+                vec![found.id]
+            }
+        })
+    }
+}
