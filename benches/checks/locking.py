@@ -187,6 +187,7 @@ class Locking:
         with self.server.connect() as one, self.server.connect() as two:
             one.execute("TRUNCATE jobs")
             one.execute("INSERT INTO jobs (id, n) SELECT i, 10 - i FROM generate_series(1, 8) i")
+            one.execute("CREATE VIEW late AS SELECT id, n FROM jobs WHERE id > 1")
             two.execute("BEGIN")
             two.execute("SELECT id FROM jobs WHERE id IN (1, 2) FOR UPDATE")
             cases = {
@@ -197,6 +198,13 @@ class Locking:
                 "WITH c AS (SELECT id FROM jobs WHERE id = 1 FOR UPDATE NOWAIT) SELECT 5": [(5,)],
                 "WITH few AS (SELECT 5 AS id) SELECT s.id FROM (SELECT id FROM jobs WHERE id IN (SELECT id FROM few) FOR UPDATE) s": [(5,)],
                 "SELECT sum(s.id) FROM (SELECT id FROM jobs FOR UPDATE SKIP LOCKED) s": [(33,)],
+                "SELECT 2 FOR UPDATE": [(2,)],
+                "SELECT (SELECT 3 FOR SHARE NOWAIT), n FROM jobs WHERE id = 4 FOR KEY SHARE": [(3, 6)],
+                "SELECT id FROM late ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED": [(3,)],
+                "SELECT j.id FROM late AS j WHERE id < 5 FOR UPDATE OF j SKIP LOCKED": [(3,), (4,)],
+                "SELECT b.id FROM jobs b LEFT JOIN late l ON l.id = b.n WHERE l.id = 6 FOR UPDATE SKIP LOCKED": [(4,)],
+                "SELECT id FROM (jobs JOIN late USING (id)) AS j WHERE id < 4 FOR UPDATE OF late SKIP LOCKED": [(3,)],
+                "SELECT id FROM jobs ORDER BY id LIMIT (SELECT 1)": [(1,)],
                 "SELECT 1, NULL UNION ALL SELECT (SELECT id FROM jobs ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED), 'x'": [(1, None), (3, "x")],
                 "SELECT id FROM (SELECT id FROM jobs WHERE id = (SELECT max(s.id) FROM (SELECT id FROM jobs FOR SHARE SKIP LOCKED) s) FOR UPDATE) t": [(8,)],
             }
@@ -209,6 +217,7 @@ class Locking:
             one.execute("CREATE TABLE copied AS SELECT id FROM jobs ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1")
             self.tally.equal(rows(one, "SELECT id FROM copied"), [(3,)], "CREATE TABLE AS … FOR UPDATE")
             one.execute("DROP TABLE copied")
+            one.execute("DROP VIEW late")
             one.execute("DELETE FROM a")
             one.execute("PREPARE next AS SELECT id FROM jobs WHERE id = (SELECT id FROM jobs WHERE id > $1 LIMIT 1 FOR UPDATE)")
             self.tally.equal(rows(one, "EXECUTE next (7)"), [(8,)], "EXECUTE")
@@ -231,6 +240,11 @@ class Locking:
                 "WITH c AS (SELECT 1) SELECT 1 FROM c FOR UPDATE OF c": "0A000",
                 "SELECT (SELECT x FROM b WHERE b.a = a.id FOR UPDATE) FROM a": "0A000",
                 "SELECT * FROM (SELECT count(*) FROM a) s FOR UPDATE": "0A000",
+                "SELECT * FROM a LEFT JOIN b ON b.a = a.id FOR UPDATE": "0A000",
+                "SELECT * FROM a FULL JOIN b ON b.a = a.id FOR UPDATE OF a": "0A000",
+                "SELECT * FROM a LEFT JOIN b ON b.a = a.id FOR UPDATE OF a": "",
+                "SELECT * FROM (a JOIN b ON b.a = a.id) AS j (p) FOR UPDATE OF j": "0A000",
+                "SELECT id FROM a LIMIT (SELECT 1) FOR UPDATE": "0A000",
                 "CREATE VIEW v AS SELECT id FROM a WHERE id IN (SELECT id FROM a FOR UPDATE)": "0A000",
             }.items():
                 self.tally.equal(state_of(connection.execute, query), expected, query)
@@ -261,15 +275,10 @@ class Locking:
                     one.execute("UPDATE jobs SET state = 'done', n = 5 WHERE id = 1")
                     two.execute(f"BEGIN ISOLATION LEVEL {isolation}")
                     two.execute("SELECT 1 FROM jobs LIMIT 1")
-                    result = []
-                    thread = threading.Thread(target=lambda: result.append(attempt(two, query)))
-                    thread.start()
                     # Once it waits, a NOWAIT for the row that it would have taken first shows nothing: it is one's.
-                    time.sleep(0.05)
-                    one.execute("COMMIT")
-                    thread.join(30)
+                    result = waiting(lambda: attempt(two, query), lambda: one.execute("COMMIT"))
                     expects = expected if isolation == "READ COMMITTED" else "40001"
-                    self.tally.equal(result and sorted_rows(result[0]), expects, f"{query} in {isolation}")
+                    self.tally.equal(result and sorted_rows(result), expects, f"{query} in {isolation}")
                     two.execute("ROLLBACK")
                     one.execute("UPDATE jobs SET state = 'new', n = 0 WHERE id = 1")
 
@@ -361,19 +370,12 @@ class Locking:
             two.execute("BEGIN")
             one.execute("UPDATE a SET x = 100 WHERE id = 1")
             two.execute("UPDATE a SET x = 200 WHERE id = 2")
-            states = [None, None]
-
-            def other():
-                states[0] = state_of(one.execute, "UPDATE a SET x = 100 WHERE id = 2")
-
-            thread = threading.Thread(target=other)
-            thread.start()
-            time.sleep(0.1)
-            states[1] = state_of(two.execute, "UPDATE a SET x = 200 WHERE id = 1")
+            states = []
             # The victim does not answer yet, and the other goes on all the same.
-            thread.join(20)
-            self.tally.that(not thread.is_alive(), "the other one of a deadlock waits for the victim's ROLLBACK")
-            self.tally.equal(sorted(map(str, states)), ["", "40P01"], "a deadlock has one victim")
+            first = waiting(lambda: state_of(one.execute, "UPDATE a SET x = 100 WHERE id = 2"),
+                            lambda: states.append(state_of(two.execute, "UPDATE a SET x = 200 WHERE id = 1")))
+            self.tally.that(first is not None, "the other one of a deadlock waits for the victim's ROLLBACK")
+            self.tally.equal(sorted(map(str, [first, *states])), ["", "40P01"], "a deadlock has one victim")
             one.execute("ROLLBACK")
             two.execute("ROLLBACK")
 
@@ -469,13 +471,8 @@ class Locking:
                 one.execute("INSERT INTO b VALUES (1, 2, 0)")
                 one.execute("BEGIN")
                 one.execute(hold)
-                result = []
-                thread = threading.Thread(target=lambda: result.append(state_of(two.execute, want)))
-                thread.start()
-                time.sleep(0.05)
-                one.execute("COMMIT" if commit else "ROLLBACK")
-                thread.join(20)
-                self.tally.equal(result, [expected], f"{want} after {hold}, committed: {commit}")
+                result = waiting(lambda: state_of(two.execute, want), lambda: one.execute("COMMIT" if commit else "ROLLBACK"))
+                self.tally.equal(result, expected, f"{want} after {hold}, committed: {commit}")
             one.execute("DELETE FROM b")
             one.execute("DELETE FROM a")
 
@@ -492,11 +489,7 @@ class Locking:
                 one.execute("CREATE TABLE t (id INT PRIMARY KEY, x INT)")
                 one.execute("BEGIN")
                 one.execute(change)
-                thread = threading.Thread(target=lambda: state_of(two.execute, write))
-                thread.start()
-                time.sleep(0.1)
-                one.execute("COMMIT")
-                thread.join(20)
+                waiting(lambda: state_of(two.execute, write), lambda: one.execute("COMMIT"))
                 self.tally.equal(rows(three, look), expected, f"{write} after {change}")
                 one.execute("DROP TABLE t")
             one.execute("INSERT INTO a VALUES (1, 1, 0)")
@@ -540,6 +533,17 @@ class Locking:
                 one.execute("COMMIT")
                 self.tally.equal(rows(one, "SHOW transaction_timeout"), [("5s",)], "transaction_timeout is shown")
             three.execute("DELETE FROM a")
+
+
+def waiting(waits, meanwhile):
+    """What one session's call gives that waits until the other has done something; None if it goes on waiting."""
+    result = []
+    thread = threading.Thread(target=lambda: result.append(waits()))
+    thread.start()
+    time.sleep(0.1)
+    meanwhile()
+    thread.join(20)
+    return result[0] if result else None
 
 
 def attempt(connection, query):

@@ -1,6 +1,6 @@
 """Random statements from a seed, each about one rule of meaning rather than about data: the whole row of an outer join's
-empty side, which type an expression has, which query an aggregate belongs to, whose order a subquery keeps, and how often
-what is volatile is evaluated.
+empty side, which type an expression has, which query an aggregate belongs to, whose order a subquery keeps, how often what is
+volatile is evaluated, where sets come out, and what a row's star stands for.
 
 What it writes has one right answer; where rows come in an order, a remark says so.
 """
@@ -47,9 +47,10 @@ class Random:
 
     def statements(self, count):
         yield from BUILD.strip().split("\n")
-        kinds = [self.whole_row, self.types, self.scopes, self.order, self.volatile]
+        kinds = [self.whole_row, self.types, self.scopes, self.order, self.volatile, self.once, self.sets, self.stars]
         for _ in range(count):
-            yield self.random.choice(kinds)()
+            written = self.random.choice(kinds)()
+            yield from [written] if isinstance(written, str) else written
 
     # The whole row of a relation that an outer join may have found none of.
 
@@ -248,4 +249,73 @@ class Random:
             f"SELECT count(*), count(DISTINCT k) FROM (SELECT (SELECT {own} FROM wb WHERE wb.x = o.x LIMIT 1) AS k FROM wb o WHERE o.x = 2) t",
             f"SELECT count(*), count(DISTINCT k) FROM (SELECT s.k FROM wb o, LATERAL (SELECT {own} AS k FROM wc WHERE wc.a >= o.x) s) t",
             f"SELECT count(*), count(DISTINCT k) FROM (SELECT s.k FROM wb o, LATERAL (SELECT max({own}::text) AS k FROM wc WHERE wc.a >= o.x) s) t",
+        )
+
+    # Operands that several tests are made of.
+
+    def tested(self, depth=0):
+        """A number, made of a volatile operand that no test finds."""
+        own = "nextval('wq')"
+        inner = self.tested(depth + 1) if depth < 2 and self.chance(0.4) else str(self.random.randint(1, 9))
+        return self.pick(
+            f"CASE {own} WHEN -1 THEN 1 WHEN -2 THEN {inner} ELSE {inner} END", f"CASE {own} WHEN -1 THEN {inner} WHEN -2 THEN 5 END",
+            f"CASE WHEN {own} IN (-1, -2, -3) THEN {inner} ELSE 7 END", f"CASE WHEN {own} NOT IN (-1, -2) THEN {inner} ELSE 7 END",
+            f"coalesce(nullif({own}, -1)::int % 1, {inner})", f"CASE WHEN false THEN {inner} ELSE {own}::int * 0 END",
+            f"coalesce({inner}, {own}::int * 0)", f"CASE WHEN ({own}, 1) < (-5, 2) THEN 1 ELSE {inner} END", f"greatest({own}::int * 0, {inner})",
+        )
+
+    def once(self):
+        """A statement with such a number, and how often the sequence was asked. PostgreSQL returns a row before it computes the next."""
+        number = self.tested()
+        rows = self.pick("", " WHERE id < 3", " WHERE v > 10", " WHERE false")
+        other = self.tested()
+        yield "BEGIN"
+        yield "SELECT setval('wq', 1)"
+        yield self.pick(
+            f"SELECT {number} AS n", f"SELECT id, {number} AS n FROM wa{rows}", f"SELECT sum({number}) FROM wa{rows}",
+            f"UPDATE wa SET v = {number}{rows}", f"UPDATE wa SET v = id{rows} RETURNING id, {number} AS n", f"UPDATE wa SET v = {number}, t = {other}{rows} RETURNING v, t",
+            f"INSERT INTO wa SELECT id + 10, {number} FROM wa{rows} RETURNING v", f"INSERT INTO wa VALUES (9, {number}) RETURNING v",
+            f"INSERT INTO wa VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = {number} RETURNING v, {other} AS n",
+            f"INSERT INTO wa VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = 3 WHERE {number} > 100 RETURNING v",
+            f"DELETE FROM wa{rows} RETURNING id, {number} AS n", f"UPDATE wa SET (v, t) = (SELECT n, n FROM (SELECT {number} AS n OFFSET 0) s){rows} RETURNING v, t",
+            f"UPDATE wa SET (v, t) = (SELECT n, n FROM (SELECT {number} + wa.id * 0 AS n OFFSET 0) s){rows} RETURNING v, t",
+            f"UPDATE wa SET (v, t) = ROW({number}, {other}){rows} RETURNING v, t",
+        )
+        yield "SELECT last_value FROM wq"
+        yield "ROLLBACK"
+
+    # Where sets may stand.
+
+    def set_call(self):
+        return self.pick("generate_series(1, 2)", "generate_series(1, 0)", "unnest(ARRAY[3, 4, NULL])", "generate_series(1, 2) + 1", "abs(generate_series(-2, -1))")
+
+    def sets(self):
+        one, two = self.set_call(), self.set_call()
+        part = self.pick(
+            one, f"coalesce({one}, 5)", f"CASE WHEN true THEN {one} END", f"CASE {one} WHEN 1 THEN 2 END", f"nullif({one}, 1)", f"greatest({one}, 2)",
+            f"(SELECT max(g) FROM (SELECT {one} AS g) s)", f"({one}) + ({two})", f"(ARRAY[{one}, 7])[1]",
+        )
+        return self.pick(
+            f"SELECT {part} AS r", f"SELECT {part} AS r, {two} AS s", f"SELECT id, {part} AS r FROM wa", f"SELECT 1 WHERE {part} = 1", f"SELECT 1 LIMIT {part}",
+            f"SELECT 1 ORDER BY {part}", f"SELECT sum({part})", f"VALUES ({part})", f"VALUES ({part}), (1)", f"SELECT * FROM (VALUES ({part})) v",
+            [f"INSERT INTO wb VALUES ({part}, 90, DEFAULT) RETURNING *", "DELETE FROM wb WHERE x = 90"],
+            [f"INSERT INTO wb (x, a) VALUES (90, {part}), (90, 1) RETURNING *", "DELETE FROM wb WHERE x = 90"],
+            [f"INSERT INTO wb VALUES ({part}, 90, 'y') ON CONFLICT DO NOTHING RETURNING a + 1 AS b", "DELETE FROM wb WHERE x = 90"],
+            f"UPDATE wa SET v = {part} WHERE id = 77", f"UPDATE wa SET v = v WHERE id = 77 RETURNING {part}", f"DELETE FROM wa WHERE id = {part} AND id = 77",
+            f"SELECT count(*) FILTER (WHERE {part} = 1)", f"SELECT DISTINCT {part} AS r", f"SELECT NOT ({part} = 1) AS r", f"SELECT ({part} = 1) IS TRUE AS r",
+            f"SELECT max(r) FROM (SELECT {part} AS r FROM wa) s", f"SELECT {part} AS r UNION ALL SELECT 8", f"SELECT id FROM wa WHERE id IN (SELECT {part})",
+        )
+
+    # What a row's star stands for.
+
+    def stars(self):
+        row = self.pick("(wa)", "(wa.*)", "(s.r)", "(r)", "((SELECT w FROM wc w WHERE w.id = 1))", "((SELECT w FROM wc w WHERE w.id = 77))", "(ROW(1, 2.5))",
+                        "(coalesce(wa, wa))", "((ARRAY[r])[1])", "(l)")
+        source = "wa, LATERAL (SELECT wa AS r) s, LATERAL (SELECT wa.id AS k, 'z'::text AS z) l"
+        return self.pick(
+            f"SELECT {row}.* FROM {source}", f"SELECT wa.id, {row}.*, 5 AS five FROM {source}", f"SELECT ROW({row}.*) FROM {source}", f"SELECT ROW({row}.*, 1)::text FROM {source}",
+            f"SELECT count({row}.*) FROM {source}", f"SELECT (y).* FROM (SELECT DISTINCT {row}.* FROM {source}) y", f"SELECT x.* FROM {source}, LATERAL (SELECT {row}.*) x",
+            f"SELECT x.* FROM {source}, LATERAL (VALUES ({row}.*)) x", f"SELECT ROW({row}.*) = ROW({row}.*) FROM {source}",
+            f"INSERT INTO wa SELECT 70 + wa.id FROM wa WHERE false RETURNING (wa).*, (wa.*).id", f"UPDATE wa SET v = (wa).v WHERE (wa).id < 3 RETURNING (wa).*, (wa).t AS u",
+            f"VALUES ((ROW(1, 2)).*), (3, 4)", f"SELECT {row}.nothing FROM {source}",
         )

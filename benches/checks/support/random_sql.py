@@ -220,6 +220,8 @@ class Random:
             lambda: f"{self.pick('', 'NOT ')}EXISTS (SELECT 1 {body})",
             lambda: f"{self.value(scope, 'int', 2)} {self.pick('', 'NOT ')}IN (SELECT {selected} {body})",
             lambda: f"{self.value(scope, 'int', 2)} {self.compare()} {self.pick('ANY', 'ALL')} (SELECT {selected} {body})",
+            lambda: f"({self.value(scope, 'int', 2)}, {self.value(scope, 'text', 2)}) {self.compare()} {self.pick('ANY', 'ALL')} "
+                    f"(SELECT {selected}, {self.value(inner, 'text', 2)} {body})",
         )()
 
     def compare(self):
@@ -277,7 +279,7 @@ class Random:
             if "DISTINCT" not in sql[:16] and self.chance(0.4):
                 order = ", ".join(f"{alias}.id" + self.pick("", " DESC", " NULLS FIRST") for alias, _ in scope)
                 if not any(k in text for k in ("LATERAL", "FULL", "DERIVED", "RIGHT")):
-                    sql += f" ORDER BY {order}" + self.pick("", f" LIMIT {self.random.randint(0, 9)}", f" LIMIT 5 OFFSET {self.random.randint(0, 9)}")
+                    sql += f" ORDER BY {order}" + self.limit()
             return sql
         if kind < 0.75:
             keys = [self.value(scope, self.pick("int", "text"), 2) for _ in range(self.random.randint(0, 2))]
@@ -309,23 +311,45 @@ class Random:
                 f"JOIN w ON {self.random.choice(self.columns([('k', columns)], 'int'))} = w.n WHERE w.s < 4), "
                 f"c AS (SELECT n, count(*) AS k FROM w GROUP BY n) SELECT c.n, c.k, w.s FROM c JOIN w USING (n)")
 
+    def limit(self):
+        count = self.random.randint(0, 9)
+        name, columns = self.source()
+        counted = f"(SELECT count(*) FROM {name} c WHERE {self.predicate([('c', columns)], 3)})"
+        return self.pick("", f" LIMIT {count}", f" LIMIT 5 OFFSET {count}", f" FETCH FIRST ({count} / 2) ROWS ONLY", f" LIMIT {counted}",
+                         f" OFFSET {counted} ROWS FETCH NEXT {count} ROWS ONLY", f" FETCH FIRST {counted} ROWS WITH TIES", " LIMIT NULL OFFSET 1")
+
+    def returning(self, scope):
+        return self.pick("*", "*", f"*, {self.value(scope, 'int', 2)} AS r", f"id, {self.subquery_predicate(scope, 2)} AS r")
+
     def change(self):
         name, columns = self.source()
         scope = [(name, columns)]
         others = [c for c in columns if c != "id"]
         column = self.random.choice(others)
         kind = "int" if columns[column] == "int8" else columns[column]
-        match self.random.randint(0, 6):
+        typed = lambda c: "int" if columns[c] == "int8" else columns[c]  # noqa: E731
+        match self.random.randint(0, 7):
             case 0:
-                yield f"UPDATE {name} SET {column} = {self.value(scope, kind)} WHERE {self.predicate(scope)} RETURNING *"
+                yield f"UPDATE {name} SET {column} = {self.value(scope, kind)} WHERE {self.predicate(scope)} RETURNING {self.returning(scope)}"
             case 1:
-                yield f"DELETE FROM {name} WHERE {self.predicate(scope)} AND id % 4 = {self.random.randint(0, 3)} RETURNING *"
+                yield f"DELETE FROM {name} WHERE {self.predicate(scope)} AND id % 4 = {self.random.randint(0, 3)} RETURNING {self.returning(scope)}"
+            case 7:
+                source, other = self.source()
+                set_ = self.random.sample(others, min(len(others), 2))
+                inner = [("m", other)]
+                values = ", ".join(self.value(inner + scope, typed(c), 2) for c in set_)
+                one = self.pick(f"m.id = {name}.id", f"m.id = {self.random.randint(0, 9)}", f"m.id < {name}.id ORDER BY m.id LIMIT 1")
+                assigned = self.pick(f"(SELECT {values} FROM {source} m WHERE {one})", f"ROW({', '.join(self.value(scope, typed(c), 2) for c in set_)})")
+                yield f"UPDATE {name} SET ({', '.join(set_)}) = {assigned} WHERE {self.predicate(scope, 2)} RETURNING *"
             case 2:
                 values = ", ".join(self.constant(t) if c != "id" else str(self.random.randint(0, 60)) for c, t in columns.items())
-                yield f"INSERT INTO {name} VALUES ({values}) RETURNING *"
+                yield f"INSERT INTO {name} VALUES ({values}) RETURNING {self.returning(scope)}"
             case 3:
                 values = ", ".join(self.constant(t) if c != "id" else str(self.random.randint(0, 60)) for c, t in columns.items())
-                update = self.pick("NOTHING", f"UPDATE SET {column} = EXCLUDED.{column}", f"UPDATE SET {column} = {name}.{column} WHERE {self.predicate(scope, 2)}")
+                both = scope + [("excluded", columns)]
+                update = self.pick("NOTHING", f"UPDATE SET {column} = EXCLUDED.{column}", f"UPDATE SET {column} = {name}.{column} WHERE {self.predicate(scope, 2)}",
+                                   f"UPDATE SET {column} = {self.value(both, kind, 2)} WHERE {self.predicate(both, 2)}",
+                                   f"UPDATE SET ({column}) = (SELECT {self.value(both, kind, 2)} WHERE {self.predicate(both, 2)})")
                 yield f"INSERT INTO {name} VALUES ({values}) ON CONFLICT (id) DO {update} RETURNING *"
             case 4:
                 source, other = self.source()

@@ -95,7 +95,8 @@ class Postgres:
         self._run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync")
         options = (
             f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off -c timezone=UTC "
-            "-c log_timezone=UTC -c shared_buffers=32MB"
+            # No plan may depend on when tables were last analyzed: a memoized LATERAL is computed once for equal rows.
+            "-c log_timezone=UTC -c shared_buffers=32MB -c autovacuum=off -c enable_memoize=off"
         )
         self._run("pg_ctl", "-D", data, "-w", "-o", options, "-l", self.folder / "log", "start")
         self.dsn = f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres sslmode=disable"
