@@ -278,7 +278,7 @@ fn is_settled_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
 }
 
 /// Whether a text is the same value in every session: a date or time in ISO form, such as `2024-02-29 12:00`, with an offset for
-/// timestamptz; an interval that has no sign in front; a list of such.
+/// timestamptz; an interval that has no minus in front of several parts; a list of such.
 pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
     let digits_at = |place: usize, count: usize| {
         text.as_bytes().get(place..place + count).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
@@ -291,7 +291,13 @@ pub(crate) fn reads_alike(text: &str, scalar: &ScalarType) -> bool {
         ScalarType::Timestamptz => {
             is_date && text.get(10..).is_some_and(|time| time.ends_with(['Z', 'z']) || time.contains(['+', '-']))
         }
-        ScalarType::Interval => !text.trim_start_matches([' ', '\t', '\n', '@', ',']).starts_with('-'),
+        ScalarType::Interval => match text.trim_start_matches([' ', '\t', '\n', '@', ',']).strip_prefix('-') {
+            // A sign in front is of one part alone if there is no other.
+            Some(behind) => !behind
+                .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ':' | '-'))
+                .contains(|c: char| c.is_ascii_digit()),
+            None => true,
+        },
         ScalarType::Array(element) => text.split(',').all(|element_text| {
             let bare = element_text.trim_matches([' ', '{', '}', '"']);
             bare.eq_ignore_ascii_case("null") || reads_alike(bare, element)
