@@ -314,7 +314,7 @@ def check_errors(tally, pages):
 
 SIGNATURE = re.compile(r'"([a-z_0-9]+)\([^")]*\) [^"]+"')
 # What expressions become: it stands in pg_proc, and nobody calls it by that name.
-INTERNAL = {"array_slice", "array_subscript", "like", "name_subscript", "notlike", "record_field", "rows_with_ties", "text"}
+INTERNAL = {"array_slice", "array_subscript", "like", "name_subscript", "notlike", "record_field", "rows_skipped", "rows_with_ties", "text"}
 
 
 def check_functions(tally, pages, connection):
@@ -358,7 +358,7 @@ def check_lists(tally, pages):
 
 def check_settings(tally, pages, connection):
     name = "docs/src/reference/settings.md"
-    listed = {row[0] for row in harness.rows(connection, "SHOW ALL")}
+    listed = {row[0] for row in harness.rows(connection, "SHOW ALL")} | {"is_superuser", "session_authorization"}
     same(tally, pages[name], name, named(pages[name]), listed, "setting")
     for setting, (line, row) in named(pages[name]).items():
         default = re.fullmatch(r"`(.*)`", row[1])
