@@ -306,9 +306,21 @@ impl TableChanges {
         index: IndexId,
         bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     ) -> impl Iterator<Item = (&Vec<u8>, &RowKey)> {
-        self.index.0.get(&index).into_iter().flat_map(move |values| {
+        // What lies between two bounds the wrong way round is nothing, but must not be asked of a map.
+        self.index.0.get(&index).filter(|_| !is_empty(&bounds)).into_iter().flat_map(move |values| {
             values.range(bounds.clone()).flat_map(|(value, keys)| keys.iter().map(move |key| (value, key)))
         })
+    }
+}
+
+/// Whether nothing can lie between two bounds.
+fn is_empty(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
+    match bounds {
+        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+            lower >= upper
+        }
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
     }
 }
 

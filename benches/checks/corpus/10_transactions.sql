@@ -200,3 +200,21 @@ SELECT interval '1-2' year to month, interval '1 2:03' day to minute, interval '
 SELECT interval 'x' day;
 SELECT (date '2020-01-01', date '2020-02-01') OVERLAPS (date '2020-01-31', interval '5 days');
 SELECT array_cat('{1}', '{2}'), array_append('{a}', 'b');
+
+-- Ranges the wrong way round, over rows that the transaction itself has changed.
+CREATE TABLE wrong(id int PRIMARY KEY, y int, z int);
+CREATE INDEX wrong_y ON wrong(y);
+INSERT INTO wrong SELECT g, g, g FROM generate_series(1, 10) g;
+BEGIN;
+UPDATE wrong SET z = 0, y = y + 1 WHERE id < 4;
+SELECT * FROM wrong WHERE y BETWEEN 7 AND 2;
+SELECT * FROM wrong WHERE y > 4 AND y < 4;
+SELECT * FROM wrong WHERE y >= 4 AND y < 4;
+SELECT * FROM wrong WHERE y >= 4 AND y <= 4 ORDER BY y, id;
+SELECT * FROM wrong WHERE id > 5 AND id < 5;
+SELECT * FROM wrong WHERE y > 9 AND y < 2 ORDER BY y DESC LIMIT 3;
+DELETE FROM wrong WHERE y BETWEEN 7 AND 2 RETURNING *;
+UPDATE wrong SET z = 1 WHERE id BETWEEN 9 AND 1 RETURNING *;
+COMMIT;
+SELECT * FROM wrong WHERE y > 9 AND y < 2 ORDER BY y DESC LIMIT 3;
+DROP TABLE wrong;
