@@ -75,8 +75,8 @@ fn opening(tokens: &[TokenWithSpan]) -> Option<usize> {
     for at in (0..end).rev() {
         match before[at].token {
             Token::RParen => depth += 1,
-            Token::LParen => depth -= 1,
             _ if depth == 0 => return None,
+            Token::LParen => depth -= 1,
             _ => {}
         }
         if depth == 0 {
@@ -113,6 +113,8 @@ mod tests {
         ] {
             assert_eq!(parse_query(written).unwrap().to_string(), read, "{written}");
         }
-        parse_query("SELECT f(c).*").unwrap_err();
+        for written in ["SELECT f(c).*", "SELECT (.*)", "SELECT ((.*))", "SELECT .*", "SELECT ).*"] {
+            parse_query(written).unwrap_err();
+        }
     }
 }
