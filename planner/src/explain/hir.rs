@@ -33,10 +33,10 @@ impl Text<'_> {
             }
             HirNode::Map(input, exprs) => {
                 let (mut columns, shown) = self.over_hir(input, exprs, scopes);
-                let mapped: Vec<Leaf> = shown.into_iter().map(|shown| self.columns.mapped(shown)).collect();
-                let phrase = Phrase::of("Map ").list(mapped.iter().cloned().map(Piece::Made));
+                let (mapped, pieces): (Vec<Leaf>, Vec<Piece>) =
+                    shown.into_iter().map(|shown| self.mapped(shown)).unzip();
                 columns.extend(mapped);
-                (phrase, columns)
+                (Phrase::of("Map ").list(pieces), columns)
             }
             HirNode::Filter(input, predicates) => {
                 let (columns, shown) = self.over_hir(input, predicates, scopes);

@@ -32,8 +32,8 @@ impl Text<'_> {
                 let mut columns = self.under(input);
                 let mut pieces = Vec::with_capacity(exprs.len());
                 for expr in exprs {
-                    let leaf = self.columns.mapped(over(expr, &columns));
-                    pieces.push(Piece::Made(leaf.clone()));
+                    let (leaf, piece) = self.mapped(over(expr, &columns));
+                    pieces.push(piece);
                     columns.push(leaf);
                 }
                 (Phrase::of("Map ").made(pieces), columns)
@@ -126,6 +126,14 @@ impl Text<'_> {
         self.nested(|text| text.mir(mir))
     }
 
+    /// What an expression is, and how it is shown where it is computed, if it is.
+    pub(super) fn mapped(&mut self, shown: Shown) -> (Leaf, Piece) {
+        let is_column = matches!(shown, ScalarExpr::Column(_));
+        let leaf = self.columns.mapped(shown);
+        let piece = if is_column { Piece::Name(leaf.clone()) } else { Piece::Made(leaf.clone()) };
+        (leaf, piece)
+    }
+
     /// Group keys and aggregates.
     pub(super) fn groups(
         &mut self,
@@ -143,9 +151,8 @@ impl Text<'_> {
         let mut columns = Vec::with_capacity(keys.len() + calls.len());
         let mut by = Vec::with_capacity(keys.len());
         for key in keys {
-            let is_column = matches!(key, ScalarExpr::Column(_));
-            let leaf = self.columns.mapped(key);
-            by.push(if is_column { Piece::Name(leaf.clone()) } else { Piece::Made(leaf.clone()) });
+            let (leaf, piece) = self.mapped(key);
+            by.push(piece);
             columns.push(leaf);
         }
         if is_distinct {
