@@ -68,6 +68,15 @@ impl Names {
         columns[index] = Some(name.clone());
     }
 
+    /// Visits the FROM items that are named.
+    pub fn each_item(&mut self, visit: &mut dyn FnMut(&mut Arc<ItemName>)) {
+        self.relation.iter_mut().for_each(&mut *visit);
+        if let Some(columns) = &mut self.columns {
+            let names = Arc::make_mut(columns).iter_mut().flatten();
+            names.filter_map(|name| name.relation.as_mut()).for_each(visit);
+        }
+    }
+
     /// Those of just these columns.
     pub fn kept(&self, columns: &[usize]) -> Names {
         let kept = || Arc::new(columns.iter().map(|column| self.column(*column).cloned()).collect());
@@ -94,6 +103,13 @@ impl Label {
         if self.0.as_ref().is_none_or(|known| known.relation.is_none()) {
             self.0 = Some(name.clone());
         }
+    }
+}
+
+impl Label {
+    /// Visits the FROM item that is named.
+    pub fn each_item(&mut self, visit: &mut dyn FnMut(&mut Arc<ItemName>)) {
+        self.0.iter_mut().filter_map(|name| name.relation.as_mut()).for_each(visit);
     }
 }
 

@@ -263,6 +263,7 @@ impl Resolver<'_> {
             Some(mut value) => {
                 let by = isize::try_from(self.frames.len() - cte.depth).unwrap_or(0);
                 shift_hir(&mut value, 0, by);
+                self.with_items_of_its_own(&mut value);
                 value
             }
             None => Hir { node: HirNode::GetCte(cte.id, Names::default()), types },

@@ -18,6 +18,22 @@ impl Resolver<'_> {
         let relation = Arc::new(ItemName { name: item.name.clone(), place });
         FromItem::single(hir.named(&item, &relation), item)
     }
+
+    /// A copy of a relation: its FROM items are others than those of the first.
+    pub(super) fn with_items_of_its_own(&mut self, hir: &mut Hir) {
+        let mut others: Vec<(Arc<ItemName>, Arc<ItemName>)> = Vec::new();
+        each_item(hir, &mut |item| {
+            let Some((depth, _)) = item.place else { return };
+            let known = others.iter().find(|(first, _)| Arc::ptr_eq(first, item)).map(|(_, other)| other.clone());
+            let other = known.unwrap_or_else(|| {
+                self.next_item += 1;
+                let other = Arc::new(ItemName { name: item.name.clone(), place: Some((depth, self.next_item)) });
+                others.push((item.clone(), other.clone()));
+                other
+            });
+            *item = other;
+        });
+    }
 }
 
 impl Hir {
@@ -125,6 +141,76 @@ impl Hir {
             HirNode::Except { left, .. } | HirNode::Intersect { left, .. } => left.name_column(column, name),
             HirNode::Let { body, .. } | HirNode::LetRec { body, .. } => body.name_column(column, name),
         }
+    }
+}
+
+/// Visits what FROM items are called in a relation, subqueries included.
+fn each_item(hir: &mut Hir, visit: &mut dyn FnMut(&mut Arc<ItemName>)) {
+    match &mut hir.node {
+        HirNode::Get { names, .. } | HirNode::GetCte(_, names) | HirNode::Constant(_, names) => names.each_item(visit),
+        HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
+            each_item(input, visit);
+            exprs.iter_mut().for_each(|expr| each_item_within(expr, visit));
+        }
+        HirNode::Project(input, _) | HirNode::Distinct(input) | HirNode::TopK { input, .. } => each_item(input, visit),
+        HirNode::Join { left, right, on, .. } => {
+            each_item(left, visit);
+            each_item(right, visit);
+            each_item_within(on, visit);
+        }
+        HirNode::TableFunction { input, functions, names, .. } => {
+            each_item(input, visit);
+            functions.iter_mut().flat_map(|(_, args, _)| args).for_each(|arg| each_item_within(arg, visit));
+            names.each_item(visit);
+        }
+        HirNode::Reduce { input, keys, aggregates, .. } => {
+            each_item(input, visit);
+            keys.iter_mut().for_each(|key| each_item_within(key, visit));
+            for call in aggregates {
+                call.args.iter_mut().chain(&mut call.filter).for_each(|expr| each_item_within(expr, visit));
+                call.label.each_item(visit);
+            }
+        }
+        HirNode::Window { input, calls, .. } => {
+            each_item(input, visit);
+            for call in calls {
+                call.args.iter_mut().chain(&mut call.filter).for_each(|expr| each_item_within(expr, visit));
+                call.label.each_item(visit);
+            }
+        }
+        HirNode::Union(inputs, names) => {
+            inputs.iter_mut().for_each(|input| each_item(input, visit));
+            names.each_item(visit);
+        }
+        HirNode::Except { left, right, .. } | HirNode::Intersect { left, right, .. } => {
+            each_item(left, visit);
+            each_item(right, visit);
+        }
+        HirNode::Let { value, body, .. } => {
+            each_item(value, visit);
+            each_item(body, visit);
+        }
+        HirNode::LetRec { base, step, body, .. } => {
+            each_item(base, visit);
+            each_item(step, visit);
+            each_item(body, visit);
+        }
+    }
+}
+
+fn each_item_within(expr: &mut HirExpr, visit: &mut dyn FnMut(&mut Arc<ItemName>)) {
+    match expr {
+        HirExpr::Column(HirColumn::Column { .. }) => {}
+        HirExpr::Column(
+            HirColumn::Exists(relation) | HirColumn::Scalar(relation) | HirColumn::ArrayOf(relation, _),
+        ) => {
+            each_item(relation, visit);
+        }
+        HirExpr::Column(HirColumn::Any { relation, condition }) => {
+            each_item(relation, visit);
+            each_item_within(condition, visit);
+        }
+        other => other.children_mut().into_iter().for_each(|part| each_item_within(part, visit)),
     }
 }
 
