@@ -161,7 +161,9 @@ fn fill_in(
     }
     for (relation, column, value) in filled {
         effects.retain(|effect| match effect {
-            DdlEffect::RewriteTable { table, columns } => *table != relation || columns.iter().all(|rewrite| rewrite.column != column),
+            DdlEffect::RewriteTable { table, columns } => {
+                *table != relation || columns.iter().all(|rewrite| rewrite.column != column)
+            }
             DdlEffect::ValidateNotNull { table, column: checked } => {
                 *table != relation || *checked != column || value.is_null()
             }
@@ -260,7 +262,9 @@ impl Change<'_> {
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
         let view = self.writer.transaction.latest_view();
-        view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before)))).collect()
+        view.scan(shape.table())?
+            .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
+            .collect()
     }
 
     fn carry_out(&mut self, effect: &DdlEffect) -> Result<(), SqlError> {

@@ -304,7 +304,8 @@ impl Session {
     }
 
     fn begin_on_account(&mut self) {
-        let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, .. } = self.state.lock().everyday();
+        let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, .. } =
+            self.state.lock().everyday();
         let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
         let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
         self.deadline = statement.into_iter().chain(transaction).min();

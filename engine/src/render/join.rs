@@ -167,15 +167,16 @@ fn pairs<'s, T: RenderTime, D: Data>(
     join_traces::<_, _, _, _, ConsolidatingContainerBuilder<_>>(
         left,
         right,
-        move |_key, left: Bytes<'_>, right: Bytes<'_>, time, left_copies, right_copies, updates| {
-            match left_copies.checked_mul(*right_copies).filter(|copies| copies.unsigned_abs() <= COPIES_MAX) {
-                Some(copies) => {
-                    if let Some(data) = logic(left, right) {
-                        updates.push_into((data, time, copies));
-                    }
+        move |_key, left: Bytes<'_>, right: Bytes<'_>, time, left_copies, right_copies, updates| match left_copies
+            .checked_mul(*right_copies)
+            .filter(|copies| copies.unsigned_abs() <= COPIES_MAX)
+        {
+            Some(copies) => {
+                if let Some(data) = logic(left, right) {
+                    updates.push_into((data, time, copies));
                 }
-                None => watch.fail(too_many_copies()),
             }
+            None => watch.fail(too_many_copies()),
         },
     )
     .as_collection()

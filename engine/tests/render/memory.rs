@@ -225,10 +225,22 @@ pub fn query(plan: Plan, width: usize) -> Query {
 // Functions.
 
 const fn comparison(name: &'static str, comparison: Comparison) -> Function {
-    Function { name, strict: true, volatility: Volatility::Immutable, written: None, kind: FunctionKind::Compare(comparison) }
+    Function {
+        name,
+        strict: true,
+        volatility: Volatility::Immutable,
+        written: None,
+        kind: FunctionKind::Compare(comparison),
+    }
 }
 const fn native(name: &'static str, evaluate: planner::scalar::func::Evaluate) -> Function {
-    Function { name, strict: true, volatility: Volatility::Immutable, written: None, kind: FunctionKind::Native(evaluate) }
+    Function {
+        name,
+        strict: true,
+        volatility: Volatility::Immutable,
+        written: None,
+        kind: FunctionKind::Native(evaluate),
+    }
 }
 
 pub static EQUAL: Function = comparison("=", Comparison::Equal);

@@ -119,10 +119,12 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
         HirNode::Join { left, right, kind, on, lateral: true } if !has_subquery(on) && keeps_left(*kind) => {
             let (plain_left, plain_right) = (left.types.len(), right.types.len());
             let (left, mut order) = rows_of(left, by, ctes)?;
-            let (right, right_order) = carry(right, By::Coming, ctes).unwrap_or_else(|| ((**right).clone(), Vec::new()));
+            let (right, right_order) =
+                carry(right, By::Coming, ctes).unwrap_or_else(|| ((**right).clone(), Vec::new()));
             let (width, end) = (left.types.len(), left.types.len() + right.types.len());
             let on = moved(on, plain_left, width - plain_left);
-            let types = left.types.iter().chain(&right.types).map(|column| ColumnType { nullable: true, ..column.clone() });
+            let types =
+                left.types.iter().chain(&right.types).map(|column| ColumnType { nullable: true, ..column.clone() });
             let types = types.collect();
             let node = HirNode::Join { left: Box::new(left), right: Box::new(right), kind: *kind, on, lateral: true };
             for order in &mut order {
@@ -151,7 +153,10 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let (body, order) = carry(body, by, &|other| if other == *id { known.clone() } else { ctes(other) })?;
             let value = carried.map_or_else(|| value.clone(), |(value, _)| Box::new(value));
             let types = body.types.clone();
-            Some((Hir { node: HirNode::Let { id: *id, name: name.clone(), value, body: Box::new(body) }, types }, order))
+            Some((
+                Hir { node: HirNode::Let { id: *id, name: name.clone(), value, body: Box::new(body) }, types },
+                order,
+            ))
         }
         HirNode::LetRec { id, name, base, step, distinct, body } => {
             let (body, order) = carry(body, by, &|other| if other == *id { None } else { ctes(other) })?;
@@ -185,9 +190,8 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
 /// What a function or a lateral is computed of, row by row: in its order, or else in any, in which what belongs to a row
 /// stays together.
 fn rows_of(input: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec<Order>)> {
-    carry(input, by, ctes).or_else(|| {
-        (by == By::Coming).then(|| (input.clone(), (0..input.types.len()).map(ascending).collect()))
-    })
+    carry(input, by, ctes)
+        .or_else(|| (by == By::Coming).then(|| (input.clone(), (0..input.types.len()).map(ascending).collect())))
 }
 
 fn ascending(column: usize) -> Order {
@@ -236,7 +240,9 @@ fn keeps_left(kind: JoinKind) -> bool {
 fn moved(on: &HirExpr, from: usize, by: usize) -> HirExpr {
     let Ok(moved) = expr::try_replace::<_, _, std::convert::Infallible>(on, &mut |column| {
         Ok(ScalarExpr::Column(match column {
-            HirColumn::Column { level: 0, index } if *index >= from => HirColumn::Column { level: 0, index: index + by },
+            HirColumn::Column { level: 0, index } if *index >= from => {
+                HirColumn::Column { level: 0, index: index + by }
+            }
             other => other.clone(),
         }))
     });

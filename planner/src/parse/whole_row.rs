@@ -42,7 +42,9 @@ fn operand(tokens: &[TokenWithSpan], star: usize) -> Option<(usize, usize)> {
     let next = tokens[star + 1..].iter().find(|token| !is_blank(token))?;
     let operates = match &next.token {
         Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq | Token::DoubleColon => true,
-        Token::Word(word) => word.quote_style.is_none() && matches!(word.keyword, Keyword::IS | Keyword::IN | Keyword::NOT),
+        Token::Word(word) => {
+            word.quote_style.is_none() && matches!(word.keyword, Keyword::IS | Keyword::IN | Keyword::NOT)
+        }
         _ => false,
     };
     (operates && first < star).then_some((first, star))

@@ -172,10 +172,8 @@ impl Mfp {
         let exprs = late.iter().map(|column| self.map[*column - base].clone().permute(&place)).collect();
         let stays = |column: usize| column - late.iter().filter(|other| **other < column).count();
         let map = std::mem::take(&mut self.map).into_iter().enumerate();
-        self.map = map
-            .filter(|(index, _)| !late.contains(&(base + index)))
-            .map(|(_, expr)| expr.permute(&stays))
-            .collect();
+        self.map =
+            map.filter(|(index, _)| !late.contains(&(base + index))).map(|(_, expr)| expr.permute(&stays)).collect();
         for (_, predicate) in std::mem::take(&mut self.filter) {
             self.push_filter(predicate.permute(&stays));
         }
