@@ -426,7 +426,6 @@ pub fn spelled(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::known::find;
     use super::{REPORTED, Settings};
     use planner::parse::utility::SetValue;
     use std::time::Duration;
