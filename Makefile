@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -102,6 +102,10 @@ bench-micro: build install-bench
 
 bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory: bench-%: build install-bench
 	$(call run_bench,$*)
+
+# What a change costs a statement: `make bench-compare OLD=FILE`, a binary of before, in turn with what stands here.
+bench-compare: build install-test
+	@"$(VENV)/bin/python" benches/compare.py "$(OLD)" "$(DOGWOOD)" $(ARGUMENTS)
 
 # The long run: a thousand crashes, a hundred thousand transactions searched for anomalies, then hours' worth of random statements
 # against PostgreSQL and against themselves, and of cancels.
