@@ -627,3 +627,21 @@ SELECT ((.*));
 SELECT .*;
 SELECT 1 FETCH FIRST ) ROWS ONLY;
 SELECT 1 FETCH FIRST ( ROWS ONLY;
+-- Signs and comments behind operators.
+SELECT 3>-1, 3<-1, 3>=-1, 3<=-1, 3<>-1, 3=-1, 3>+1, 3<>+1, 3=+1, 1>=+-2;
+SELECT 2*-3, 2/-1, 2+-1, 2-+1, 2*+3, 1*-+-2, 1<<-1;
+SELECT -+3, +-3, - -3, -(-3), +(+3), -+-+3;
+SELECT 5-/*c*/2, 5>-/*c*/2, 5/*c*/-2, 6//*c*/2, 5*/*c*/2;
+SELECT 3>--1
+1;
+SELECT 3-- -1
+-1;
+SELECT -2^2, - 2 ^ 2, 2*-2^2, -2*3, (-2)^2, -(2^2);
+SELECT -x^2, -x*2, -x+x, -x::text FROM (VALUES (3)) v(x);
+SELECT -x::int, -y[1], -(y)[2] FROM (VALUES ('3', ARRAY[1, 2])) v(x, y);
+SELECT '[1,2]'::jsonb->-1, '[1,2]'::jsonb->>-1, '{"a":1}'::jsonb#-'{a}', '{"a":1}'::jsonb-'a';
+SELECT x FROM (VALUES (-1), (0), (1)) v(x) WHERE x>-1 AND x<>-2 ORDER BY x;
+SELECT x FROM (VALUES (-1), (0), (1)) v(x) WHERE x>=-1 AND x<+1 ORDER BY-x;
+SELECT |/4, ||/27, @-3.5, ~1, 5!=3, 'a'~*'A';
+SELECT interval '1 day'*-1, -interval '1 day', date '2024-01-01'-1;
+SELECT - 9223372036854775808, -9223372036854775807-1, -2147483648;

@@ -10,7 +10,7 @@ mod query;
 pub(crate) use infix::between_value;
 
 use repr::poll;
-use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement};
+use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -89,6 +89,15 @@ macro_rules! delegate {
     };
 }
 
+/// The sign that comes next.
+fn sign(parser: &Parser<'_>) -> Option<UnaryOperator> {
+    match parser.peek_token_ref().token {
+        Token::Minus => Some(UnaryOperator::Minus),
+        Token::Plus => Some(UnaryOperator::Plus),
+        _ => None,
+    }
+}
+
 impl Dialect for DogwoodDialect {
     // sqlparser asks `dialect_of!(self is PostgreSqlDialect)`; we are that.
     fn dialect(&self) -> TypeId {
@@ -118,8 +127,9 @@ impl Dialect for DogwoodDialect {
         poll::step_or_unwind();
         POSTGRES.is_identifier_part(character)
     }
+    // An operator ends before a sign, which may begin an operand (`a>-1`), and before a comment. None that we have goes on with these.
     fn is_custom_operator_part(&self, character: char) -> bool {
-        POSTGRES.is_custom_operator_part(character)
+        !matches!(character, '+' | '-' | '/') && POSTGRES.is_custom_operator_part(character)
     }
     // Asked at every operand: where the parser hears of it.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
@@ -128,6 +138,12 @@ impl Dialect for DogwoodDialect {
         let is_literal = matches!(parser.peek_token_ref().token, Token::Number(..) | Token::SingleQuotedString(_));
         if is_literal && matches!(parser.peek_nth_token_ref(1).token, Token::Comma | Token::RParen) {
             return Some(parser.parse_value().map(Expr::Value));
+        }
+        if let Some(op) = sign(parser) {
+            parser.advance_token();
+            // A sign binds more tightly than any operator between two operands: `-2 ^ 2` is 4.
+            let operand = parser.parse_subexpr(POSTGRES.prec_value(Precedence::AtTz));
+            return Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }));
         }
         query::scalar(parser).or_else(|| query::trim(parser)).or_else(|| POSTGRES.parse_prefix(parser))
     }
