@@ -158,7 +158,7 @@ class Client(threading.Thread):
             self.forgetting = person
             return [("GDPR FORGET people '" + person + "'", None)], False, True
         if kind == "again":
-            gone = [person for person in self.forgotten if person.startswith(f"p{client}-")]
+            gone = [person for person in sorted(self.forgotten.copy()) if person.startswith(f"p{client}-")]
             if not gone:
                 return [self.note(after, dice.choice(people))], False, True
             person = dice.choice(gone)
