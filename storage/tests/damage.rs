@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use repr::{IndexId, RelationId};
 use storage::check::{CheckedRelation, Problem, check};
 use storage::{Batch, Reclaim, Store, StoreOptions};
-use support::{Folder, put, row};
+use support::{Folder, copy_folder, put, row};
 
 const POSTS: RelationId = RelationId(16_385);
 const CITIES: RelationId = RelationId(16_386);
@@ -128,6 +128,7 @@ fn a_flipped_byte_anywhere_never_gives_wrong_data() {
             for _ in 0..6 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let copy = Folder(folder.0.with_extension("flipped"));
+                let _ = fs::remove_dir_all(&copy.0);
                 copy_folder(&folder.0, &copy.0);
                 let place = copy.0.join(file.strip_prefix(&folder.0).expect("below the folder"));
                 flip(&place, &sound, (state >> 33) as usize % sound.len());
@@ -166,6 +167,7 @@ impl OpenCopy for Folder {
     fn open_copy(&self, store: &Store) -> Folder {
         store.reclaim(&[Reclaim::Everything]).expect("flushes");
         let copy = Folder(self.0.with_extension("copy"));
+        let _ = fs::remove_dir_all(&copy.0);
         copy_folder(&self.0, &copy.0);
         copy
     }
@@ -175,18 +177,4 @@ fn flip(file: &Path, sound: &[u8], position: usize) {
     let mut damaged = sound.to_vec();
     damaged[position] ^= 0x10;
     fs::write(file, damaged).expect("writes");
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    fs::create_dir_all(to).expect("creates");
-    for entry in fs::read_dir(from).expect("reads folder") {
-        let path = entry.expect("reads folder").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copies");
-        }
-    }
 }

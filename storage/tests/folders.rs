@@ -14,7 +14,7 @@ use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use storage::audit::{AuditEntry, AuditOperation, ReceiptRequest, ReceiptTable};
 use storage::check::{Problem, check};
 use storage::{Batch, Mode, Reclaim, Repair, StorageError, Store, StoreOptions};
-use support::{Folder, put, row};
+use support::{Folder, copy_folder, put, row};
 
 const PEOPLE: RelationId = RelationId(16_384);
 const CITIES: RelationId = RelationId(16_385);
@@ -137,19 +137,6 @@ fn copied(from: &Path, name: &str) -> Folder {
     let to = Folder::new(name);
     copy_folder(from, &to.0);
     to
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("creates");
-    for entry in fs::read_dir(from).expect("reads folder") {
-        let path = entry.expect("reads folder").path();
-        let target = to.join(path.file_name().expect("a name"));
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            fs::copy(&path, &target).expect("copies");
-        }
-    }
 }
 
 /// Every file with its content.

@@ -65,3 +65,17 @@ pub fn put(batch: &mut Batch, store: &Store, relation: RelationId, key: &RowKey,
     batch.put_personal(store, relation, key, &row(bytes), &owners, 1).expect("seals");
     owners.iter().for_each(|owner| batch.put_owner(relation, key, owner, 1));
 }
+
+/// Copies all files of a folder beside what the other holds.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("creates");
+    for entry in fs::read_dir(from).expect("reads folder") {
+        let path = entry.expect("reads folder").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::copy(&path, &target).expect("copies");
+        }
+    }
+}
