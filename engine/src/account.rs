@@ -10,10 +10,9 @@
 //! their session.
 
 use crate::SqlError;
-use crate::database::Database;
-use crate::memory;
+use crate::cancel::CancelFlag;
 use crate::patience::Patience;
-use crate::protocol::CancelFlag;
+use crate::settings::server::ServerSettings;
 use parking_lot::Mutex;
 use repr::ValueError;
 use repr::poll::Overseer;
@@ -73,15 +72,15 @@ pub struct Account {
     refusal: Mutex<Option<SqlError>>,
     /// What the statement was to do is done: nothing ends it any more.
     stands: AtomicBool,
-    database: Weak<Database>,
+    /// Those of the same server, if it is a session's.
+    server: Option<Arc<Accounts>>,
 }
 
 impl Account {
     /// A session's.
-    pub fn of_session(database: &Arc<Database>, cancel: Arc<CancelFlag>) -> Arc<Account> {
-        let account =
-            Arc::new(Account { database: Arc::downgrade(database), ..Account::apart(cancel, None, usize::MAX) });
-        database.accounts.register(&account);
+    pub fn of_session(server: &Arc<Accounts>, cancel: Arc<CancelFlag>) -> Arc<Account> {
+        let account = Arc::new(Account { server: Some(server.clone()), ..Account::apart(cancel, None, usize::MAX) });
+        server.register(&account);
         account
     }
 
@@ -103,7 +102,7 @@ impl Account {
             refused: AtomicBool::new(false),
             refusal: Mutex::new(None),
             stands: AtomicBool::new(false),
-            database: Weak::new(),
+            server: None,
         }
     }
 
@@ -203,15 +202,14 @@ impl Account {
     fn too_much(&self, used: i64) -> Option<SqlError> {
         let bytes_max = self.bytes_max();
         let limit = i64::try_from(bytes_max).unwrap_or(i64::MAX);
-        let database = self.database.upgrade();
-        if let Some(database) = &database
+        if let Some(server) = &self.server
             && self.cached_before.load(Ordering::Relaxed) == UNKNOWN
         {
-            self.cached_before.store(cached(database), Ordering::Relaxed);
+            self.cached_before.store(server.cached(), Ordering::Relaxed);
         }
         if used.saturating_sub(self.cached.load(Ordering::Relaxed)) > limit {
-            if let Some(database) = &database {
-                let taken = cached(database) - self.cached_before.load(Ordering::Relaxed);
+            if let Some(server) = &self.server {
+                let taken = server.cached() - self.cached_before.load(Ordering::Relaxed);
                 self.cached.fetch_max(taken, Ordering::Relaxed);
             }
             if used.saturating_sub(self.cached.load(Ordering::Relaxed)) > limit {
@@ -224,9 +222,9 @@ impl Account {
                 );
             }
         }
-        let database = database?;
-        let over = database.accounts.is_over(&database, SERVER_LOOK) && database.accounts.holds_most(self);
-        over.then(|| server_is_full(&database))
+        let server = self.server.as_ref()?;
+        let over = server.is_over(SERVER_LOOK) && server.holds_most(self);
+        over.then(|| server.is_full())
     }
 
     fn address(&self) -> usize {
@@ -269,33 +267,31 @@ fn in_units(bytes: usize) -> String {
     }
 }
 
-/// What caches hold that fill while statements run.
-fn cached(database: &Database) -> i64 {
-    i64::try_from(memory::cached_bytes(database)).unwrap_or(i64::MAX)
-}
-
-fn server_is_full(database: &Database) -> SqlError {
-    let bytes_max = database.settings.server_memory.bytes();
-    SqlError::new("53200", "out of memory")
-        .detail(format!("All sessions together need more than {}.", in_units(bytes_max)))
-        .hint("Try again later, close cursors and prepared statements that are not needed, or raise \"server_memory\".")
+/// How what the server holds is measured, in bytes.
+pub struct Gauges {
+    /// What caches hold that fill while statements run.
+    pub cached: Box<dyn Fn() -> usize + Send + Sync>,
+    /// What sessions hold, running or not.
+    pub sessions: Box<dyn Fn() -> usize + Send + Sync>,
 }
 
 /// The accounts of all sessions, and what they hold together.
 pub struct Accounts {
+    gauges: Gauges,
+    settings: Arc<ServerSettings>,
     all: Mutex<Vec<Weak<Account>>>,
     /// When what they hold was asked last, in nanoseconds from the epoch.
     asked: AtomicU64,
     is_over: AtomicBool,
 }
 
-impl Default for Accounts {
-    fn default() -> Self {
-        Accounts { all: Mutex::default(), asked: AtomicU64::new(0), is_over: AtomicBool::new(false) }
-    }
-}
-
 impl Accounts {
+    /// None yet.
+    pub fn new(gauges: Gauges, settings: Arc<ServerSettings>) -> Accounts {
+        let (asked, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+        Accounts { gauges, settings, all: Mutex::default(), asked, is_over }
+    }
+
     fn register(&self, account: &Arc<Account>) {
         let mut all = self.all.lock();
         // Those that have gone are passed over once they are as many as those that are there.
@@ -306,12 +302,12 @@ impl Accounts {
     }
 
     /// Whether all that is allocated, but for what caches and views account for, is more than it may be, or was that long ago.
-    fn is_over(&self, database: &Database, age_max: Duration) -> bool {
+    fn is_over(&self, age_max: Duration) -> bool {
         let now = u64::try_from(EPOCH.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let asked = self.asked.load(Ordering::Relaxed);
         let due = asked == 0 || u128::from(now.saturating_sub(asked)) >= age_max.as_nanos();
         if due && self.asked.compare_exchange(asked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            let over = memory::sessions_bytes(database) > database.settings.server_memory.bytes();
+            let over = (self.gauges.sessions)() > self.settings.server_memory.bytes();
             self.is_over.store(over, Ordering::Relaxed);
         }
         self.is_over.load(Ordering::Relaxed)
@@ -324,18 +320,29 @@ impl Accounts {
         all.iter().filter_map(Weak::upgrade).all(|other| other.used.load(Ordering::Relaxed) <= used)
     }
 
+    fn cached(&self) -> i64 {
+        i64::try_from((self.gauges.cached)()).unwrap_or(i64::MAX)
+    }
+
+    fn is_full(&self) -> SqlError {
+        let bytes_max = self.settings.server_memory.bytes();
+        SqlError::new("53200", "out of memory")
+            .detail(format!("All sessions together need more than {}.", in_units(bytes_max)))
+            .hint("Try again later, close cursors and prepared statements that are not needed, or raise \"server_memory\".")
+    }
+
     /// Before a session keeps something for later: 53200 if all sessions hold too much already.
-    pub fn check_keeping(&self, database: &Database) -> Result<(), SqlError> {
+    pub fn check_keeping(&self) -> Result<(), SqlError> {
         // What says so may be old: nobody is refused without another look.
-        let over = self.is_over(database, KEEPING_LOOK) && self.is_over(database, Duration::ZERO);
-        if over { Err(server_is_full(database)) } else { Ok(()) }
+        let over = self.is_over(KEEPING_LOOK) && self.is_over(Duration::ZERO);
+        if over { Err(self.is_full()) } else { Ok(()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Account;
-    use crate::protocol::CancelFlag;
+    use crate::cancel::CancelFlag;
     use std::sync::Arc;
 
     #[test]

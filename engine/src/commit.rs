@@ -26,11 +26,8 @@ use crate::sar::receipt::{self, Erasure};
 use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
 use crate::view::automatic::AutomaticViews;
-use crate::view::dataflow::Definition;
-use crate::view::inspection::Inspected;
 use crate::view::line::Line;
-use crate::view::message::Message;
-use crate::view::ordered::OrderedBy;
+use crate::view::message::{Message, ViewRequest};
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
@@ -42,7 +39,7 @@ use stage::{Stage, Worker};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::audit::AuditEntry;
@@ -88,20 +85,6 @@ enum Request {
     Commit(CommitRequest),
     /// A view for queries is wanted, or no longer.
     View(ViewRequest),
-}
-
-/// See `Pipeline::view`.
-pub enum ViewRequest {
-    /// Make and fill it.
-    Create(Box<Definition>),
-    /// Make and fill an ordered index.
-    Order(RelationId, Box<OrderedBy>),
-    /// Drop it.
-    Drop(RelationId),
-    /// A view that has failed is filled again.
-    Refill(RelationId),
-    /// What do its dataflows hold, and what did they take? Answered once all before it is done.
-    Inspect(Sender<Vec<Inspected>>),
 }
 
 /// Owners and storage operations, valid as long as what was read stands.

@@ -1,7 +1,15 @@
 //! What an operator decides when the server starts.
 
-use crate::memory::{self, Allocated};
 use std::path::PathBuf;
+
+/// What the program's allocator says, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocated {
+    /// Given out and not freed.
+    pub allocated_bytes: usize,
+    /// Taken from the system and not given back: allocations, their slack, and what is kept for the next.
+    pub resident_bytes: usize,
+}
 
 /// The engine's configuration.
 #[derive(Clone, Debug)]
@@ -38,10 +46,17 @@ impl Config {
             block_cache_bytes: 256 << 20,
             keep_free_bytes: None,
             cipher: storage::Cipher::Aegis256,
-            server_memory_bytes_max: memory::installed_bytes().map_or(4 << 30, |installed| installed / 2),
+            server_memory_bytes_max: installed_bytes().map_or(4 << 30, |installed| installed / 2),
             view_memory_bytes_max: 1 << 30,
             subscription_memory_bytes_max: 256 << 20,
             allocator: None,
         }
     }
+}
+
+/// The machine's memory, where Linux says it.
+pub fn installed_bytes() -> Option<usize> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }

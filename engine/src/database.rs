@@ -1,18 +1,18 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
 use crate::SqlError;
-use crate::account::Accounts;
+use crate::account::{Accounts, Gauges};
 use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
 use crate::config::Config;
 use crate::holders::{Hold, Holder, Holders};
-use crate::keeper::tell_operator;
 use crate::locks::{LockTable, TransactionId};
+use crate::memory;
 use crate::published::Published;
 use crate::sequence::Sequences;
 use crate::settings::server::ServerSettings;
 use crate::shape::Schema;
-use crate::templates::Templates;
 use crate::view::automatic::AutomaticViews;
+use crate::view::message::ViewRequest;
 use crate::view::published::Views;
 use crate::view::statistics::Statistics;
 use crate::view::subscription::Subscriptions;
@@ -20,8 +20,8 @@ use arc_swap::ArcSwap;
 use planner::catalog::Catalog;
 use repr::CommitTime;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use storage::{Loss, Mode, Snapshot, StorageError, Store, StoreOptions};
 
@@ -45,12 +45,10 @@ pub struct Database {
     pub view_statistics: Arc<Statistics>,
     /// Views that queries have earned.
     pub automatic_views: Arc<AutomaticViews>,
-    /// Statements by their shape.
-    pub templates: Templates,
     /// Settings that all sessions share.
     pub settings: Arc<ServerSettings>,
     /// What their statements hold.
-    pub accounts: Accounts,
+    pub accounts: Arc<Accounts>,
     /// Who watches views.
     pub subscriptions: Arc<Subscriptions>,
     forgotten_at: Arc<AtomicU64>,
@@ -80,6 +78,11 @@ pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, Sql
     }
 }
 
+/// Says what the store has noticed since it was last asked, where an operator reads it.
+pub fn tell_operator(store: &Store) {
+    store.take_notices().iter().for_each(|notice| eprintln!("dogwood: {notice}"));
+}
+
 /// XX001: commits are lost; what can be read behind them, by the tables' names where the catalog can be read.
 fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
@@ -98,6 +101,15 @@ pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
     match snapshot.meta(META_CATALOG)? {
         Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog")),
         None => Ok(Catalog { next_id: repr::id::FIRST_USER_ID, ..Catalog::default() }),
+    }
+}
+
+/// What sessions' accounts ask; nothing of a database that has gone.
+fn gauges(database: &Weak<Database>) -> Gauges {
+    let (caches, sessions) = (database.clone(), database.clone());
+    Gauges {
+        cached: Box::new(move || caches.upgrade().map_or(0, |database| memory::cached_bytes(&database))),
+        sessions: Box::new(move || sessions.upgrade().map_or(0, |database| memory::sessions_bytes(&database))),
     }
 }
 
@@ -139,14 +151,14 @@ impl Database {
             subscriptions: subscriptions.clone(),
             automatic: automatic_views.clone(),
         };
-        Ok(Arc::new(Database {
-            templates: Templates::default(),
-            sequences: Sequences::open(store.clone())?,
+        let sequences = Sequences::open(store.clone())?;
+        Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
+            accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
+            sequences,
             pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
             automatic_views,
             settings,
-            accounts: Accounts::default(),
             subscriptions,
             config,
             store,
@@ -157,6 +169,11 @@ impl Database {
             transactions: AtomicU64::new(1),
             backends: AtomicI32::new(1),
         }))
+    }
+
+    /// Asks for something of the view thread.
+    pub fn ask_views(&self, request: ViewRequest) {
+        self.pipeline.view(request);
     }
 
     /// A number for a new transaction.

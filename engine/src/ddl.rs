@@ -10,7 +10,7 @@
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode, Patience};
-use crate::protocol::Notice;
+use crate::notice::Notice;
 use crate::reader::Reader;
 use crate::shape::{Schema, TableShape};
 use crate::transaction::Transaction;

@@ -2,9 +2,10 @@
 
 use crate::SqlError;
 use crate::config::Config;
-use crate::database::Database;
-use crate::keeper::{Keeper, tell_operator};
+use crate::database::{Database, tell_operator};
+use crate::keeper::Keeper;
 use crate::session::{ConnectOptions, Session};
+use crate::templates::Templates;
 use std::sync::Arc;
 
 /// A running engine.
@@ -12,18 +13,19 @@ pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
     _keeper: Keeper,
     database: Arc<Database>,
+    templates: Arc<Templates>,
 }
 
 impl Engine {
     /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
     pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
         let database = Database::open(config)?;
-        Ok(Arc::new(Engine { _keeper: Keeper::start(&database), database }))
+        Ok(Arc::new(Engine { _keeper: Keeper::start(&database), database, templates: Arc::default() }))
     }
 
     /// Opens a session for an authenticated login.
     pub fn connect(&self, options: ConnectOptions) -> Result<Session, SqlError> {
-        Session::connect(&self.database, options)
+        Session::connect(&self.database, &self.templates, options)
     }
 
     /// Whether a write has failed for good, and would not if the folder was opened anew now: whoever serves it should.

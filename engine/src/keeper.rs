@@ -1,12 +1,11 @@
 //! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, and has files of the
 //! store merged. It ends before the engine does: what it looks at is open no longer than that.
 
-use crate::database::Database;
+use crate::database::{Database, tell_operator};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use storage::Store;
 
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
 
@@ -48,16 +47,11 @@ fn look(database: &Database) {
     let views = database.published.load().views.clone();
     let budget = database.settings.view_memory.bytes();
     database.automatic_views.allow_again(budget);
-    database.automatic_views.evict(&views, budget, &database.pipeline);
+    database.automatic_views.evict(&views, budget, &|request| database.ask_views(request));
     database.subscriptions.trim();
     tell_operator(&database.store);
     // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
     let _tried_again = database.store.look_after_files();
-}
-
-/// Says what the store has noticed since it was last asked, where an operator reads it.
-pub fn tell_operator(store: &Store) {
-    store.take_notices().iter().for_each(|notice| eprintln!("dogwood: {notice}"));
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 //! Nothing here is a promise: a derivation that uses it notes the same marks as if it had looked, and is based on `since`, so
 //! that whatever was changed after that is found before the commit. Never holds a row.
 
-use crate::write::foreign_key::KeptParents;
 use parking_lot::Mutex;
+use repr::hash::HashMap;
 use repr::{CommitTime, Id, MicroDbId, RelationId, RowKey};
 
 /// More are looked up again.
@@ -34,6 +34,45 @@ impl OwnersSeen {
         let mut seen = self.seen.lock();
         if seen.len() < OWNERS_MAX {
             seen.push(Seen { relation, row_key: row_key.clone(), owner, at });
+        }
+    }
+}
+
+/// Parents that a transaction has found and keeps from going by its lock, so that the next child of one need not look again.
+#[derive(Default)]
+pub struct KeptParents {
+    by_constraint: HashMap<Id, HashMap<Vec<u8>, Parent>>,
+    count: usize,
+    since: Option<CommitTime>,
+}
+
+/// A row that others refer to.
+pub struct Parent {
+    /// Its key.
+    pub row_key: RowKey,
+    /// Of a data subject, if rows are owned along the foreign key.
+    pub microdb: Option<MicroDbId>,
+}
+
+// Beyond this, parents are looked up for each child.
+const KEPT_PARENTS_MAX: usize = 1 << 17;
+
+impl KeptParents {
+    /// The row, if it was found before, with its µDB if that was asked for.
+    pub fn find(&self, constraint: Id, value: &[u8]) -> Option<(&RowKey, Option<MicroDbId>)> {
+        let parent = self.by_constraint.get(&constraint)?.get(value)?;
+        Some((&parent.row_key, parent.microdb))
+    }
+    /// The commit as of which all were there; none if there are none.
+    pub fn since(&self) -> Option<CommitTime> {
+        self.since
+    }
+    /// Keeps one that was found in the state of a commit, and locked.
+    pub fn keep(&mut self, constraint: Id, value: Vec<u8>, parent: Parent, at: CommitTime) {
+        if self.count < KEPT_PARENTS_MAX {
+            self.count += 1;
+            self.since = Some(self.since.map_or(at, |since| since.min(at)));
+            self.by_constraint.entry(constraint).or_default().insert(value, parent);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod answer;
+pub mod cancel;
 pub mod check;
 mod clock;
 mod commit;
@@ -22,6 +23,7 @@ mod layered;
 mod locks;
 mod marks;
 pub mod memory;
+pub mod notice;
 pub mod one_shot;
 mod overlay;
 mod ownership;

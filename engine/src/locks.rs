@@ -4,7 +4,7 @@
 //! table: it is held for a hash-map operation only, and the waits-for graph needs a consistent picture.
 
 use crate::SqlError;
-use crate::protocol::CancelFlag;
+use crate::cancel::CancelFlag;
 use parking_lot::{Condvar, Mutex};
 use planner::hir::LockStrength;
 use repr::hash::{HashMap, HashSet, RandomState};

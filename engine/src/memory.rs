@@ -3,17 +3,9 @@
 //! Parts count what they hold themselves; the allocator says what is allocated in all, and the system what is
 //! resident. What no part explains is shown as such, never spread over the others.
 
+pub use crate::config::{Allocated, installed_bytes};
 use crate::database::Database;
 use crate::view::published::ViewState;
-
-/// What the program's allocator says, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Allocated {
-    /// Given out and not freed.
-    pub allocated_bytes: usize,
-    /// Taken from the system and not given back: allocations, their slack, and what is kept for the next.
-    pub resident_bytes: usize,
-}
 
 /// One part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +71,6 @@ pub fn sessions_bytes(database: &Database) -> usize {
         return allocated;
     }
     allocated.saturating_sub(holding(database).iter().map(|(_, bytes, _)| bytes).sum())
-}
-
-/// The machine's memory, where Linux says it.
-pub fn installed_bytes() -> Option<usize> {
-    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 /// (part, bytes, bound) of what counts itself.

@@ -5,14 +5,13 @@
 
 use crate::SqlError;
 pub use crate::answer::{AnswerRow, QueryRows};
+pub use crate::cancel::CancelFlag;
+pub use crate::notice::Notice;
 pub use crate::session::prepared::{ResultColumns, Stored, differ, result_changed};
 pub use crate::session::{Changed, Readiness, Subscribed, Told};
-use parking_lot::Mutex;
 pub use planner::hir::OutputColumn;
 use repr::{Datum, ScalarType};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Waker;
 
 /// What ReadyForQuery reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,21 +22,6 @@ pub enum TransactionStatus {
     InTransaction,
     /// In one that has failed: only ROLLBACK is taken (25P02).
     Failed,
-}
-
-/// A message for the client that is not an error.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// NOTICE, WARNING or INFO.
-    pub severity: &'static str,
-    /// SQLSTATE, 00000 mostly.
-    pub code: &'static str,
-    /// The message.
-    pub message: String,
-    /// DETAIL.
-    pub detail: Option<String>,
-    /// HINT.
-    pub hint: Option<String>,
 }
 
 /// What running a statement gives.
@@ -136,34 +120,5 @@ impl Prepared {
     /// What the client sent to have it prepared.
     pub fn source(&self) -> &str {
         self.source.as_deref().unwrap_or(&self.text)
-    }
-}
-
-/// Raised by a CancelRequest or the server's shutdown; looked at between rows and dataflow steps.
-#[derive(Debug, Default)]
-pub struct CancelFlag {
-    cancelled: AtomicBool,
-    /// Who waits for something else meanwhile.
-    waiting: Mutex<Option<Waker>>,
-}
-
-impl CancelFlag {
-    /// Asks the running statement to stop with 57014.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
-        let waiting = self.waiting.lock().take();
-        waiting.into_iter().for_each(Waker::wake);
-    }
-    /// Wakes this, once, when it is asked.
-    pub fn watch(&self, waker: &Waker) {
-        *self.waiting.lock() = Some(waker.clone());
-    }
-    /// Whether it was asked; the next statement starts clear.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire)
-    }
-    /// Clears it, at the start of a statement.
-    pub fn clear(&self) {
-        self.cancelled.store(false, Ordering::Release);
     }
 }

@@ -20,6 +20,7 @@ pub mod arrangement_log;
 pub mod context;
 pub mod delta;
 pub mod finish;
+pub mod groups;
 pub mod inner;
 pub mod join;
 pub mod leaf;
@@ -29,6 +30,7 @@ pub mod meter;
 pub mod mfp;
 pub mod offsets;
 pub mod ordered;
+pub mod ordered_row;
 pub mod recursive;
 pub mod reduce;
 pub mod rendered;
@@ -36,6 +38,7 @@ pub mod settle;
 pub mod shared;
 pub mod source;
 pub mod table_function;
+pub mod time;
 pub mod times;
 pub mod told;
 pub mod top_k;
@@ -44,16 +47,13 @@ pub mod window;
 
 use crate::SqlError;
 use context::{Bundle, Context, NodeId};
-use differential_dataflow::lattice::Lattice;
 use leaf::Leaf;
 use planner::plan::Plan;
 use planner::scalar::Mfp;
-use timely::progress::Timestamp;
+use time::ArrangeTime;
 
 /// The times that plans are rendered at.
-pub trait RenderTime: Timestamp + Lattice {
-    /// Of two times one always comes first.
-    const IN_TOTAL_ORDER: bool;
+pub trait RenderTime: ArrangeTime {
     /// Renders a `LetRec` by iteration in a nested scope, where times allow nesting.
     fn render_recursion<'s>(
         context: &mut Context<'s, Self>,

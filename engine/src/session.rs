@@ -33,6 +33,7 @@ use crate::one_shot::QueryLimits;
 use crate::one_shot::profile::Profile;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
 use crate::sar::receipt::Erasure;
+use crate::templates::Templates;
 use crate::transaction::{Modes, Transaction};
 use apart::UnderWay;
 pub use apart::{Answered, Apart};
@@ -70,6 +71,8 @@ pub struct ConnectOptions {
 /// A session.
 pub struct Session {
     database: Arc<Database>,
+    /// Statements by their shape, of all sessions.
+    templates: Arc<Templates>,
     state: Arc<Mutex<SessionState>>,
     user: Arc<str>,
     database_name: Arc<str>,
@@ -130,7 +133,11 @@ struct Active {
 
 impl Session {
     /// Opens a session for an authenticated login.
-    pub fn connect(database: &Arc<Database>, options: ConnectOptions) -> Result<Session, SqlError> {
+    pub fn connect(
+        database: &Arc<Database>,
+        templates: &Arc<Templates>,
+        options: ConnectOptions,
+    ) -> Result<Session, SqlError> {
         let mut state = SessionState::default();
         state.settings.share(&database.settings);
         state.settings.force("session_authorization", options.user.clone());
@@ -138,7 +145,7 @@ impl Session {
             state.settings.start(name, value)?;
         }
         let cancel: Arc<CancelFlag> = Arc::default();
-        let account = Account::of_session(database, cancel.clone());
+        let account = Account::of_session(&database.accounts, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
         Ok(Session {
@@ -146,6 +153,7 @@ impl Session {
             holder: database.holders.register(backend),
             released_at: database.forgotten_at(),
             database: database.clone(),
+            templates: templates.clone(),
             reported: state.settings.reported().into_iter().collect(),
             reported_version: state.settings.version(),
             state: Arc::new(Mutex::new(state)),
@@ -314,7 +322,7 @@ impl Session {
 
     /// Before something is kept for later statements: 53200 if all sessions together hold too much already.
     pub fn may_keep(&self) -> Result<(), SqlError> {
-        self.database.accounts.check_keeping(&self.database)
+        self.database.accounts.check_keeping()
     }
 
     /// As long as this is held the calling thread works for the statement that has begun.

@@ -1,6 +1,6 @@
 //! Catalog relations for queries: computed from the catalog when a query reads them.
 
-mod inspection;
+pub mod inspection;
 
 use crate::SqlError;
 use crate::database::Database;

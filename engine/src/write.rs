@@ -10,7 +10,6 @@ pub mod unique;
 use crate::SqlError;
 use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode, Patience};
-use crate::one_shot::profile::Profile;
 use crate::reader::Reader;
 use crate::shape::TableShape;
 use crate::transaction::Transaction;
@@ -30,8 +29,6 @@ pub struct Writer<'a> {
     pub context: EvalContext,
     /// How long to wait for locks.
     pub patience: Patience,
-    /// What counts the operators of its query, under EXPLAIN ANALYZE.
-    pub profile: Option<Arc<Profile>>,
     unique: Vec<UniqueCheck>,
     parents: Vec<ParentNeeded>,
     gone: Vec<KeyGone>,
@@ -61,7 +58,6 @@ impl<'a> Writer<'a> {
             transaction,
             context,
             patience,
-            profile: None,
             unique: Vec::new(),
             parents: Vec::new(),
             gone: Vec::new(),

@@ -4,7 +4,7 @@ use super::{Layered, damaged, prefix_end};
 use crate::SqlError;
 use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::shape::TableShape;
-use crate::view::ordered::parts;
+use crate::view::ordered::entries::parts;
 use planner::catalog::Index;
 use repr::{Datum, Row, RowKey, key};
 use std::collections::BTreeMap;

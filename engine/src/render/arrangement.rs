@@ -4,12 +4,12 @@
 //! that sort like an ORDER BY). Every arrangement has a name. Keys leave an arrangement as datums where `told` says
 //! so only: of most types the encoding does not decode, so what is needed later travels in the value.
 
-use super::RenderTime;
-use super::context::Bundle;
 use super::meter::{HeapBytes, Meter, trim_vec};
 use super::offsets::Offsets;
 use super::shared::{Shared, SharedBuilder};
+use super::time::ArrangeTime;
 use super::times::Times;
+use differential_dataflow::VecCollection;
 use differential_dataflow::difference::Semigroup;
 use differential_dataflow::operators::arrange::arrangement::arrange_core;
 use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
@@ -18,16 +18,12 @@ use differential_dataflow::trace::implementations::merge_batcher::{MergeBatcher,
 use differential_dataflow::trace::implementations::ord_neu::{OrdValBatch, OrdValBuilder};
 use differential_dataflow::trace::implementations::spine_fueled::Spine;
 use differential_dataflow::trace::implementations::{ContainerChunker, Layout};
-use differential_dataflow::trace::rc_blanket_impls::RcBuilder;
-use differential_dataflow::{AsCollection, VecCollection};
-use repr::{Row, ValueError};
+use repr::Row;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::rc::Rc;
 use timely::container::PushInto;
 use timely::dataflow::channels::pact::Pipeline;
-use timely::dataflow::operators::core::OkErr;
 
 /// A key as an arrangement holds it.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,7 +181,7 @@ impl<B> HeapBytes for Flat<B> {
 /// Rows by key, with their times and differences.
 pub struct RowLayout<T, R>(PhantomData<(T, R)>);
 
-impl<T: RenderTime, R: RowDiff> Layout for RowLayout<T, R> {
+impl<T: ArrangeTime, R: RowDiff> Layout for RowLayout<T, R> {
     type KeyContainer = Flat<Key>;
     type ValContainer = Flat<Row>;
     type TimeContainer = Times<T>;
@@ -214,14 +210,8 @@ pub type RowSpine<T, R> = Spine<RowBatch<T, R>>;
 /// Rows arranged by key.
 pub type RowsByKey<'s, T, R = isize> = Arranged<'s, TraceAgent<RowSpine<T, R>>>;
 
-/// What a group came to: a row or its error.
-pub type Outcome = Result<Row, ValueError>;
-type OutcomeLayout<T> = (Flat<Key>, Vec<Outcome>, Vec<T>, Vec<isize>, Offsets);
-type OutcomeBuilder<T> = RcBuilder<OrdValBuilder<OutcomeLayout<T>, Vec<((Key, Outcome), T, isize)>>>;
-type OutcomeSpine<T> = Spine<Rc<OrdValBatch<OutcomeLayout<T>>>>;
-
 /// Arranges rows by key.
-pub fn arrange<'s, T: RenderTime, R: RowDiff>(
+pub fn arrange<'s, T: ArrangeTime, R: RowDiff>(
     meter: &Meter,
     rows: VecCollection<'s, T, (Key, Row), R>,
     name: &str,
@@ -255,26 +245,8 @@ pub fn concatenate(left: &[u8], right: &[u8]) -> Row {
 /// One group as `reduce` shows it: values in byte order with what they add up to, never zero.
 pub type Group<'g, 'a, R> = &'g [(Bytes<'a>, R)];
 
-/// Each group's outcomes, from its key and values.
-pub fn reduce<'s, T: RenderTime, R: RowDiff>(
-    arranged: RowsByKey<'s, T, R>,
-    name: &str,
-    mut logic: impl FnMut(Bytes<'_>, Group<'_, '_, R>, &mut Vec<(Outcome, isize)>) + 'static,
-) -> Bundle<'s, T> {
-    let reduced = arranged.reduce_abelian::<_, OutcomeBuilder<T>, OutcomeSpine<T>, Flat<Key>, _>(
-        name,
-        move |key, input, output| logic(key, input, output),
-        |updates, key, outcomes| {
-            updates.clear();
-            let key = Flat::<Key>::into_owned(key);
-            updates.extend(outcomes.drain(..).map(|(outcome, time, diff)| ((key.clone(), outcome), time, diff)));
-        },
-    );
-    split(reduced.as_collection(|_key, outcome| outcome.clone()))
-}
-
 /// Each key that has values, once, arranged.
-pub fn distinct_keys<'s, T: RenderTime>(meter: &Meter, arranged: RowsByKey<'s, T>, name: &str) -> RowsByKey<'s, T> {
+pub fn distinct_keys<'s, T: ArrangeTime>(meter: &Meter, arranged: RowsByKey<'s, T>, name: &str) -> RowsByKey<'s, T> {
     let distinct = arranged.reduce_abelian::<_, RowBuilder<T, isize>, RowSpine<T, isize>, Flat<Key>, _>(
         name,
         |_key, input, output| {
@@ -290,13 +262,4 @@ pub fn distinct_keys<'s, T: RenderTime>(meter: &Meter, arranged: RowsByKey<'s, T
     );
     meter.watch(&distinct.trace);
     distinct
-}
-
-/// Parts rows from errors.
-pub fn split<'s, T: RenderTime>(outcomes: VecCollection<'s, T, Outcome, isize>) -> Bundle<'s, T> {
-    let (oks, errs) = outcomes.inner.ok_err(|(outcome, time, diff)| match outcome {
-        Ok(row) => Ok((row, time, diff)),
-        Err(error) => Err((error, time, diff)),
-    });
-    Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
 }

@@ -3,7 +3,8 @@
 //! ORDER BY with a LIMIT keeps only the rows it may need; ORDER BY alone sorts what fits the memory limit;
 //! LIMIT alone stops pulling, and so the whole query.
 
-use super::top_k::{encode_order, limit, offset};
+use super::ordered_row::encode_order;
+use super::top_k::{limit, offset};
 use crate::SqlError;
 use crate::answer::{Answer, AnswerRow, Stored, places};
 use crate::one_shot::stream::Pull;

@@ -7,9 +7,9 @@
 //! In each tick a view tells every operator of its dataflow how far the one before it is, whether it has anything to do
 //! or not: the fewer there are, the less a small change costs.
 
-use super::RenderTime;
 use super::arrangement::{Key, RowBatcher, RowDiff};
 use super::merging;
+use super::time::ArrangeTime;
 use differential_dataflow::logging::DifferentialEventBuilder;
 use differential_dataflow::operators::arrange::{TraceAgent, TraceWriter};
 use differential_dataflow::trace::implementations::ContainerChunker;
@@ -26,7 +26,7 @@ use timely::progress::frontier::AntichainRef;
 pub type Update<T, R> = ((Key, Row), T, R);
 
 /// See the module.
-pub struct InnerArrangement<T: RenderTime, R: RowDiff, Tr: Trace<Time = T>, Bu> {
+pub struct InnerArrangement<T: ArrangeTime, R: RowDiff, Tr: Trace<Time = T>, Bu> {
     chunker: ContainerChunker<Vec<Update<T, R>>>,
     batcher: RowBatcher<T, R>,
     writer: TraceWriter<Tr>,
@@ -39,7 +39,7 @@ pub struct InnerArrangement<T: RenderTime, R: RowDiff, Tr: Trace<Time = T>, Bu> 
 
 impl<T, R, Tr, Bu> InnerArrangement<T, R, Tr, Bu>
 where
-    T: RenderTime,
+    T: ArrangeTime,
     R: RowDiff,
     Tr: Trace<Time = T> + 'static,
     Bu: Builder<Time = T, Input = Vec<Update<T, R>>, Output = Tr::Batch>,

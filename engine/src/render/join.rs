@@ -9,8 +9,9 @@
 //! A NULL in a key matches nothing unless the join is null-safe; such rows never enter an arrangement.
 //! Differential's join yields after some two million pairs, so cross joins stay interruptible.
 
-use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, distinct_keys, metered, split};
+use super::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, distinct_keys, metered};
 use super::context::{Bundle, Context, Errors, Rows, both, split_operator};
+use super::groups::split;
 use super::meter::Meter;
 use super::{RenderTime, mfp};
 use crate::SqlError;

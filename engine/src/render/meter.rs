@@ -1,8 +1,8 @@
 //! How much a dataflow holds: what its arrangements hold, read from them, and an estimate of the rest.
 
-use super::RenderTime;
 use super::arrangement::{RowDiff, RowLayout, RowSpine};
 use super::merging;
+use super::time::ArrangeTime;
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::implementations::ord_neu::OrdValBatch;
 use differential_dataflow::trace::{BatchReader, TraceReader};
@@ -74,7 +74,7 @@ trait Watched {
     fn consider_merging(&mut self);
 }
 
-impl<T: RenderTime, R: RowDiff> Watched for TraceAgent<RowSpine<T, R>> {
+impl<T: ArrangeTime, R: RowDiff> Watched for TraceAgent<RowSpine<T, R>> {
     fn read(&self) -> Arranged {
         let mut held = Arranged::default();
         self.map_batches(|batch| {
@@ -116,7 +116,7 @@ impl Meter {
     }
 
     /// This will be read.
-    pub fn watch<T: RenderTime, R: RowDiff>(&self, trace: &TraceAgent<RowSpine<T, R>>) {
+    pub fn watch<T: ArrangeTime, R: RowDiff>(&self, trace: &TraceAgent<RowSpine<T, R>>) {
         let Some(arrangements) = &self.arrangements else { return };
         let operator = trace.operator().global_id;
         let mut trace = trace.clone();
@@ -145,7 +145,7 @@ impl Meter {
 }
 
 /// Bytes of a batch on the heap.
-pub fn batch_bytes<T: RenderTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R>>) -> usize {
+pub fn batch_bytes<T: ArrangeTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R>>) -> usize {
     let storage = &batch.storage;
     storage.keys.heap_bytes()
         + storage.vals.vals.heap_bytes()
@@ -156,7 +156,7 @@ pub fn batch_bytes<T: RenderTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, R
 }
 
 /// Lets go of room for what is not there.
-pub fn trim_batch<T: RenderTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
+pub fn trim_batch<T: ArrangeTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
     let storage = &mut batch.storage;
     storage.keys.trim();
     storage.vals.vals.trim();

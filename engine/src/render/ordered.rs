@@ -9,8 +9,9 @@
 //! its updates only; nested times take differential's operators.
 
 use super::RenderTime;
-use super::arrangement::{Bytes, Outcome, RowBatch, RowBuilder, RowDiff, RowSpine, arrange, reduce};
+use super::arrangement::{Bytes, RowBatch, RowBuilder, RowDiff, RowSpine, arrange};
 use super::context::{Bundle, Context, Rows, both, split_operator};
+use super::groups::{Outcome, reduce};
 use super::inner::{InnerArrangement, Update};
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate_updates;

@@ -11,8 +11,9 @@
 //! union of the steps (`is_additive`). Other steps run by rounds, see `one_shot::rounds`. Consolidation in
 //! the loop is needed: additions and removals that cancel would otherwise go round for ever.
 
-use super::arrangement::{FlatBytes, arrange, metered, reduce};
+use super::arrangement::{FlatBytes, arrange, metered};
 use super::context::{Bundle, Context, NodeId, Rows, both};
+use super::groups::reduce;
 use super::join::{COPIES_MAX, too_many_copies};
 use super::{RenderTime, children, render};
 use crate::SqlError;
@@ -39,8 +40,6 @@ pub struct Recursion<'p> {
 type Rounds = Product<u64, u64>;
 
 impl RenderTime for u64 {
-    const IN_TOTAL_ORDER: bool = true;
-
     fn render_recursion<'s>(
         context: &mut Context<'s, u64>,
         recursion: Recursion<'_>,
@@ -96,8 +95,6 @@ impl RenderTime for u64 {
 }
 
 impl RenderTime for Rounds {
-    const IN_TOTAL_ORDER: bool = false;
-
     fn render_recursion<'s>(_: &mut Context<'s, Rounds>, _: Recursion<'_>) -> Result<Bundle<'s, Rounds>, SqlError> {
         // `is_additive` lets no recursion into a step; sources inside a step are rendered outside.
         Err(SqlError::unsupported("a recursive query inside the recursive part of another")

@@ -4,9 +4,9 @@
 //! `Arc`, and works unmodified with arrangements and spines. A reader holds a list of batches, and adds up
 //! what they say of a key: `for_key`. A merged batch lets go of room that it does not need; it never changes afterwards.
 
-use super::RenderTime;
 use super::arrangement::{Bytes, Key, RowDiff, RowLayout};
 use super::meter::{batch_bytes, trim_batch};
+use super::time::ArrangeTime;
 use differential_dataflow::trace::cursor::{Cursor, Navigable};
 use differential_dataflow::trace::implementations::containers::BatchContainer;
 use differential_dataflow::trace::implementations::ord_neu::val_batch::{OrdValBatch, OrdValBuilder, OrdValStorage};
@@ -49,7 +49,7 @@ pub trait Trim {
     fn trim(&mut self);
 }
 
-impl<T: RenderTime, R: RowDiff> Trim for OrdValBatch<RowLayout<T, R>> {
+impl<T: ArrangeTime, R: RowDiff> Trim for OrdValBatch<RowLayout<T, R>> {
     fn trim(&mut self) {
         trim_batch(self);
     }
@@ -167,7 +167,7 @@ pub type ViewBatch = Shared<OrdValBatch<ViewLayout>>;
 /// The trace of a view.
 pub type ViewSpine = Spine<ViewBatch>;
 
-impl<T: RenderTime, R: RowDiff> Shared<OrdValBatch<RowLayout<T, R>>> {
+impl<T: ArrangeTime, R: RowDiff> Shared<OrdValBatch<RowLayout<T, R>>> {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         batch_bytes(&self.0)

@@ -1,7 +1,7 @@
 //! The times of a batch's updates: once, as long as they are all the same, which merged ones are.
 
-use super::RenderTime;
 use super::meter::{HeapBytes, trim_vec};
+use super::time::ArrangeTime;
 use differential_dataflow::trace::implementations::containers::BatchContainer;
 
 /// See the module.
@@ -12,7 +12,7 @@ pub struct Times<T> {
     rest: Vec<T>,
 }
 
-impl<T: RenderTime> BatchContainer for Times<T> {
+impl<T: ArrangeTime> BatchContainer for Times<T> {
     type Owned = T;
     type ReadItem<'a> = &'a T;
 

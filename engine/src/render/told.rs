@@ -111,7 +111,7 @@ fn whole(row: &[u8]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::top_k::group_key;
+    use crate::render::ordered_row::group_key;
 
     fn check(told: &Told, row: &[Datum], is_short: bool) {
         let packed = Row::pack(row);

@@ -1,8 +1,9 @@
 //! Bags: union, negation, threshold.
 
 use super::RenderTime;
-use super::arrangement::{FlatBytes, arrange, metered, reduce};
+use super::arrangement::{FlatBytes, arrange, metered};
 use super::context::{Bundle, Context, both};
+use super::groups::reduce;
 use super::source::constant;
 use repr::{Row, key};
 

@@ -4,9 +4,10 @@
 //! a whole whenever it changes. Copies of a row are rows of their own here: row_number tells them apart.
 
 use super::RenderTime;
-use super::arrangement::{Group, arrange, metered, reduce};
+use super::arrangement::{Group, arrange, metered};
 use super::context::{Bundle, Context};
-use super::top_k::{OrderedRow, group_key};
+use super::groups::reduce;
+use super::ordered_row::{OrderedRow, group_key};
 use planner::scalar::window::evaluate_partition;
 use planner::scalar::{EvalContext, Order, WindowCall};
 use repr::row::RowIter;

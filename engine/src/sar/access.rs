@@ -1,6 +1,7 @@
 //! GDPR GET: every row of a subject, redacted by the rules of the edges that led to it.
 
-use super::traverse::{Relation, Traversal};
+use super::plan::Relation;
+use super::traverse::Traversal;
 use crate::SqlError;
 use crate::answer::{self, Answer, AnswerRow, Stored};
 use crate::layered::Layered;

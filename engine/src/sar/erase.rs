@@ -13,7 +13,7 @@ use crate::SqlError;
 use crate::layered::{Ahead, Asks, Layered};
 use crate::locks::{LockKey, LockMode};
 use crate::overlay::Change;
-use crate::ownership::{self, Between, Derivation};
+use crate::ownership::{self, Between};
 use crate::reader::Reader;
 use crate::shape::{Edge, Referrer, RowValues, TableShape};
 use crate::transaction::Derived;
@@ -21,26 +21,12 @@ use crate::write::{Writer, foreign_key};
 use planner::catalog::{EdgeRef, ReferentialAction};
 use repr::hash::HashMap;
 use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// While others commit, what is read holds for a few rows only.
 const DISTURBED_ROWS_MAX: usize = 16;
-
-/// What an erasure does to one table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TableCounts {
-    /// Rows erased.
-    pub deleted: u64,
-    /// Survivors with a blanked column.
-    pub anonymized: u64,
-    /// Survivors that lost this subject's copy.
-    pub disowned: u64,
-}
-
-/// The outcome, by table name.
-pub type Counts = BTreeMap<String, TableCounts>;
 
 /// Erases a subject in a transaction's overlay; nothing is committed.
 pub fn erase(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Profile) -> Result<(), SqlError> {
@@ -411,39 +397,4 @@ impl Eraser<'_, '_> {
         }
         Ok(count)
     }
-}
-
-/// Counts rows by what became of them.
-pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
-    let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
-    for (relation, changes) in between.overlay.tables() {
-        let counts = by_relation.entry(relation).or_default();
-        for change in changes.rows.values() {
-            match (&change.before, &change.after) {
-                (Some(_), None) => counts.deleted += 1,
-                (Some(before), Some(after)) if before != after => counts.anonymized += 1,
-                (Some(_) | None, Some(_)) | (None, None) => {}
-            }
-        }
-    }
-    for (relation, rows) in &derivation.tables {
-        let counts = by_relation.entry(*relation).or_default();
-        for row in rows.values() {
-            let had = row.old.iter().any(|(owner, _)| *owner == subject);
-            let has = row.new.iter().any(|(owner, _)| *owner == subject);
-            counts.disowned += u64::from(had && !has && row.after.is_some());
-        }
-    }
-    let mut all = Counts::new();
-    for (relation, counts) in by_relation {
-        if counts != TableCounts::default()
-            && let Some(shape) = between.new.schema().shape(relation)
-        {
-            let of_name = all.entry(shape.table().name.clone()).or_default();
-            of_name.deleted += counts.deleted;
-            of_name.anonymized += counts.anonymized;
-            of_name.disowned += counts.disowned;
-        }
-    }
-    all
 }

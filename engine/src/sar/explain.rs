@@ -13,9 +13,8 @@
 //! Named after the schema alone: no key, and no value of a row.
 
 use super::disposition::{self, Disposition};
-use super::plan::{Component, Join, Node, NodeId, SUBJECT_NODE, TraversalPlan};
+use super::plan::{Component, Join, Node, NodeId, Relation, SUBJECT_NODE, TraversalPlan};
 use super::profile::{Counted, Profile};
-use super::traverse::Relation;
 use crate::shape::{Edge, Referrer, Schema, TableShape};
 use planner::catalog::{EdgeKind, EdgeRef, Table};
 use planner::explain::report::Operator;

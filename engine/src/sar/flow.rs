@@ -10,9 +10,9 @@
 //! passes each of its joins once: what a component that leads to itself found in one round, it passes on in the next.
 
 use super::Subject;
-use super::plan::{Component, Join, NodeId, OperatorId, SUBJECT_NODE, TraversalPlan};
+use super::plan::{Component, Join, NodeId, OperatorId, Relation, SUBJECT_NODE, TraversalPlan};
 use super::profile::{Counted, Profile};
-use super::traverse::{Relation, Traversal, UNREACHED};
+use super::traverse::{Traversal, UNREACHED};
 use crate::SqlError;
 use crate::layered::{Layered, Located};
 use crate::one_shot::watch::Watch;

@@ -10,11 +10,19 @@
 //! A node is a table in a role, since rows that are owned lead on otherwise than those that may be accessed. Made once a
 //! catalog and data-subject table. Says nothing of how a join reads: `flow` does.
 
-use super::traverse::Relation;
 use crate::shape::{Edge, TableShape};
 use repr::RelationId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+/// How the subject came to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// The subject owns it.
+    Owner,
+    /// The subject may access it.
+    Accessor,
+}
 
 /// A node's place in the plan.
 pub type NodeId = usize;

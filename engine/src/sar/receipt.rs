@@ -1,14 +1,27 @@
 //! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
 
-use super::erase::{self, Counts};
 use crate::SqlError;
 use crate::clock;
 use crate::ownership::{Between, Derivation};
 use crate::reader::Reader;
 use repr::{MicroDbId, RelationId, RowKey};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use storage::Batch;
 use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
+
+/// What an erasure does to one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableCounts {
+    /// Rows erased.
+    pub deleted: u64,
+    /// Survivors with a blanked column.
+    pub anonymized: u64,
+    /// Survivors that lost this subject's copy.
+    pub disowned: u64,
+}
+
+/// The outcome, by table name.
+pub type Counts = BTreeMap<String, TableCounts>;
 
 /// A person's erasure: whose key dies, what is said of it, and what it did.
 pub struct Erasure {
@@ -25,7 +38,7 @@ pub fn issue(between: &Between<'_>, derivation: &Derivation, batch: &mut Batch) 
     let mut receipts = Vec::new();
     let store = between.new.store();
     for (microdb, relation, row_key) in removed(between)? {
-        let counts = erase::counts(between, derivation, microdb);
+        let counts = counts(between, derivation, microdb);
         let time_us = clock::now_micros();
         let tables = counts.iter().map(|(table, counts)| ReceiptTable {
             table: table.clone(),
@@ -87,4 +100,39 @@ fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a 
         }
     }
     Ok(removed)
+}
+
+/// Counts rows by what became of them.
+pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
+    let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
+    for (relation, changes) in between.overlay.tables() {
+        let counts = by_relation.entry(relation).or_default();
+        for change in changes.rows.values() {
+            match (&change.before, &change.after) {
+                (Some(_), None) => counts.deleted += 1,
+                (Some(before), Some(after)) if before != after => counts.anonymized += 1,
+                (Some(_) | None, Some(_)) | (None, None) => {}
+            }
+        }
+    }
+    for (relation, rows) in &derivation.tables {
+        let counts = by_relation.entry(*relation).or_default();
+        for row in rows.values() {
+            let had = row.old.iter().any(|(owner, _)| *owner == subject);
+            let has = row.new.iter().any(|(owner, _)| *owner == subject);
+            counts.disowned += u64::from(had && !has && row.after.is_some());
+        }
+    }
+    let mut all = Counts::new();
+    for (relation, counts) in by_relation {
+        if counts != TableCounts::default()
+            && let Some(shape) = between.new.schema().shape(relation)
+        {
+            let of_name = all.entry(shape.table().name.clone()).or_default();
+            of_name.deleted += counts.deleted;
+            of_name.anonymized += counts.anonymized;
+            of_name.disowned += counts.disowned;
+        }
+    }
+    all
 }

@@ -9,7 +9,7 @@
 
 use super::Subject;
 use super::flow;
-use super::plan::TraversalPlan;
+use super::plan::{Relation, TraversalPlan};
 use super::profile::Profile;
 use crate::SqlError;
 use crate::layered::Layered;
@@ -24,15 +24,6 @@ use std::collections::BTreeSet;
 
 /// A row's place: table and key.
 pub type Place = (RelationId, RowKey);
-
-/// How the subject came to a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Relation {
-    /// The subject owns it.
-    Owner,
-    /// The subject may access it.
-    Accessor,
-}
 
 /// A row that was reached.
 pub struct Reached {

@@ -6,9 +6,9 @@
 use super::Session;
 use super::view::with_tables_below;
 use crate::SqlError;
-use crate::commit::ViewRequest;
 use crate::protocol::{Notice, Response};
 use crate::published::Published;
+use crate::view::message::ViewRequest;
 use crate::view::published::Stage;
 use planner::parse::statement::ObjectName;
 use repr::RelationId;
@@ -81,7 +81,7 @@ impl Session {
         // One that this transaction makes is filled after it.
         let Some(failed) = state(self) else { return Ok(()) };
         if matches!(failed.stage, Stage::Failed(_)) {
-            self.database.pipeline.view(ViewRequest::Refill(view));
+            self.database.ask_views(ViewRequest::Refill(view));
             let environment = self.eval_context(Arc::from([]), &self.catalog()).environment;
             while state(self).is_some_and(|now| Arc::ptr_eq(&now, &failed)) {
                 environment.sleep(POLL)?;

@@ -11,8 +11,8 @@ use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::sar::access::{AccessAnswer, AccessRows};
-use crate::sar::erase::Counts;
 use crate::sar::profile::{Counted, Profile};
+use crate::sar::receipt::{self, Counts};
 use crate::sar::{self, Subject, access, erase, traverse};
 use crate::transaction::Derived;
 use crate::write::Writer;
@@ -218,7 +218,7 @@ impl Session {
         let Derived { old, overlay, derivation } =
             derived.ok_or_else(|| SqlError::new("XX000", "an erasure was planned without its owners"))?;
         let new = old.clone().under(overlay.clone());
-        Ok(erase::counts(&Between { old: &old, new: &new, overlay: &overlay }, &derivation, microdb))
+        Ok(receipt::counts(&Between { old: &old, new: &new, overlay: &overlay }, &derivation, microdb))
     }
 
     /// GDPR EXPORT: one self-describing, signed document, a line at a time.

@@ -45,7 +45,7 @@ impl Session {
         }
         let Some(template) = template(text) else { return Known::Nothing };
         let shape = shape(&template);
-        match self.database.templates.find(&shape) {
+        match self.templates.find(&shape) {
             Some(Shape::Ready(prepared)) if prepared.plan.load().version == self.catalog().version => {
                 match self.parameters(&prepared, &template.literals) {
                     Ok(parameters) => Known::Statement(prepared, parameters),
@@ -73,7 +73,7 @@ impl Session {
             Some(lifted) => Shape::Ready(Arc::new(lifted)),
             None => Shape::Refused,
         };
-        self.database.templates.keep(&unlearned.shape, known);
+        self.templates.keep(&unlearned.shape, known);
     }
 
     /// The statement with parameters, if it is the same.

@@ -27,7 +27,7 @@ impl Session {
             return;
         }
         for entry in known {
-            automatic.executed(entry, || usize::MAX, &self.database.pipeline);
+            automatic.executed(entry, || usize::MAX, &|request| self.database.ask_views(request));
         }
     }
 

@@ -9,12 +9,12 @@ use crate::SqlError;
 use crate::answer::QueryRows;
 use crate::layered::Layered;
 use crate::locks::{LockKey, LockMode};
-use crate::one_shot;
+use crate::one_shot::{self, SystemRows};
 use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
 use crate::reader::Reader;
 use crate::system::Catalogs;
 use crate::view::automatic::Entry;
-use crate::write::dml::Written;
+use crate::write::dml::{Evaluation, Written};
 use crate::write::{Writer, dml};
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
@@ -308,11 +308,15 @@ impl Session {
         let context = EvalContext { given, ..self.eval_context(params, &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
         let profile = self.profile.clone();
+        let database = self.database.clone();
+        let system = |catalog: &Arc<Catalog>, context: &EvalContext| -> Arc<dyn SystemRows> {
+            Arc::new(Catalogs::new(&database, catalog, context))
+        };
+        let evaluation = Evaluation { limits: &limits, system: &system, profile: profile.as_ref() };
         let transaction = self.transaction();
         let mark = transaction.mark();
         let mut writer = Writer::new(transaction, context, patience);
-        writer.profile = profile;
-        let written = dml::execute(&mut writer, plan, &limits);
+        let written = dml::execute(&mut writer, plan, &evaluation);
         if written.is_err() {
             self.transaction().roll_back_to(mark);
         }

@@ -179,7 +179,8 @@ impl Session {
             let keys = read::keys(&lifted, &context)?.ok_or_else(too_many_keys)?;
             let project: Arc<[usize]> = lifted.finishing.project.as_slice().into();
             let shape = PlannedShape::new(lifted.clone(), &catalog);
-            let (entry, view) = database.automatic_views.hold(&shape, &plan.text, &database.pipeline);
+            let (entry, view) =
+                database.automatic_views.hold(&shape, &plan.text, &|request| database.ask_views(request));
             let held = Held { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &lifted)? else { continue };
             let watched = Looked {

@@ -131,7 +131,7 @@ impl Session {
             Err(NoView::TooFewRows { shown, .. }) => {
                 let views = &self.database.automatic_views;
                 if let Some(entry) = views.find(&own.lifted.identity) {
-                    views.was_short(&entry, shown, &self.database.pipeline);
+                    views.was_short(&entry, shown, &|request| self.database.ask_views(request));
                 }
                 Ok(None)
             }
@@ -185,7 +185,7 @@ impl Session {
             Asking::ToRead(params) => {
                 let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
                 let rows = || rows_shown(lifted, &self.eval_context(params.clone(), view.catalog()));
-                let wanted = database.automatic_views.executed(entry, rows, &database.pipeline);
+                let wanted = database.automatic_views.executed(entry, rows, &|request| database.ask_views(request));
                 // Told to nobody: the words are found again when they are asked for.
                 wanted.ok_or(NoView::NotThere)
             }

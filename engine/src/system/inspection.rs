@@ -2,9 +2,31 @@
 
 use super::Catalogs;
 use crate::SqlError;
+use crate::commit::shutting_down;
+use crate::database::Database;
 use crate::view::automatic;
-use crate::view::inspection::{Inspected, inspect};
+use crate::view::inspection::Inspected;
+use crate::view::message::ViewRequest;
+use planner::scalar::Environment;
 use repr::{Datum, RelationId, Row};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
+/// statement may.
+pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
+    let (reply, answer) = channel();
+    database.ask_views(ViewRequest::Inspect(reply));
+    loop {
+        match answer.recv_timeout(Duration::from_millis(10)) {
+            Ok(inspected) => return Ok(inspected),
+            Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(shutting_down());
+            }
+        }
+    }
+}
 
 fn text(value: &str) -> Datum {
     Datum::Text(value.into())

@@ -12,7 +12,7 @@ use super::dataflow::{ArrangedBy, Definition};
 use super::ordered::OrderedBy;
 use super::published::{Stage, Views};
 use super::reason::NoView;
-use crate::commit::{Pipeline, ViewRequest};
+use crate::view::message::ViewRequest;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Index, Table};
 use planner::lift::Lifted;
@@ -251,7 +251,7 @@ impl AutomaticViews {
         &self,
         entry: &Arc<Entry>,
         rows: impl FnOnce() -> usize,
-        pipeline: &Pipeline,
+        ask: &dyn Fn(ViewRequest),
     ) -> Option<RelationId> {
         entry.used_s.store(self.now_s(), Ordering::Relaxed);
         if let Some(view) = entry.view() {
@@ -259,26 +259,26 @@ impl AutomaticViews {
         }
         let earned = entry.runs.lock().add(rows());
         let rows = earned.filter(|_| entry.pausing().is_none())?;
-        Some(self.make(entry, Some(rows), pipeline))
+        Some(self.make(entry, Some(rows), ask))
     }
 
     /// An execution showed more rows of a key than its view holds. Once that has come often enough, a view that holds as
     /// many takes its place.
-    pub fn was_short(&self, entry: &Arc<Entry>, rows: usize, pipeline: &Pipeline) {
+    pub fn was_short(&self, entry: &Arc<Entry>, rows: usize, ask: &dyn Fn(ViewRequest)) {
         let earned = entry.runs.lock().add(rows);
         if let Some(rows) = earned.filter(|_| entry.pausing().is_none()) {
-            self.make(entry, Some(rows), pipeline);
+            self.make(entry, Some(rows), ask);
         }
     }
 
     /// The entry of a query shape and its view, made now if there is none, and kept until `release`.
-    pub fn hold(&self, shape: &PlannedShape, text: &str, pipeline: &Pipeline) -> (Arc<Entry>, RelationId) {
+    pub fn hold(&self, shape: &PlannedShape, text: &str, ask: &dyn Fn(ViewRequest)) -> (Arc<Entry>, RelationId) {
         loop {
             let entry = self.entry(shape, text);
             entry.holders.fetch_add(1, Ordering::SeqCst);
             // Looked at again once it is held: whoever drops it either finds the holder or has taken it away.
             if self.find(&shape.lifted.identity).is_some_and(|found| Arc::ptr_eq(&found, &entry)) {
-                let view = self.make(&entry, None, pipeline);
+                let view = self.make(&entry, None, ask);
                 return (entry, view);
             }
             self.release(&entry);
@@ -293,7 +293,7 @@ impl AutomaticViews {
 
     /// The view that holds so many rows of each key, or all: that which there is, or else another in its place. Whoever
     /// holds a view is told of all rows.
-    fn make(&self, entry: &Arc<Entry>, rows: Option<usize>, pipeline: &Pipeline) -> RelationId {
+    fn make(&self, entry: &Arc<Entry>, rows: Option<usize>, ask: &dyn Fn(ViewRequest)) -> RelationId {
         // A plan outlives its entry: what was dropped comes back, unless another has taken its place.
         let known = {
             let mut entries = self.entries.lock();
@@ -326,9 +326,9 @@ impl AutomaticViews {
             entry.id.store(id.0, Ordering::Release);
         }
         if let Some(before) = before {
-            pipeline.view(ViewRequest::Drop(before));
+            ask(ViewRequest::Drop(before));
         }
-        pipeline.view(request);
+        ask(request);
         id
     }
 
@@ -342,7 +342,7 @@ impl AutomaticViews {
     }
 
     /// Drops what is idle and what exceeds the budget. Called now and then.
-    pub fn evict(&self, views: &Views, memory_bytes_max: usize, pipeline: &Pipeline) {
+    pub fn evict(&self, views: &Views, memory_bytes_max: usize, ask: &dyn Fn(ViewRequest)) {
         let now = self.now_s();
         let mut made = self.all();
         made.sort_by_key(|entry| entry.used_s.load(Ordering::Relaxed));
@@ -366,7 +366,7 @@ impl AutomaticViews {
                     let over = OverBudget { at: Instant::now(), budget_bytes: memory_bytes_max, pause };
                     *entry.over_budget.lock() = Some(over);
                 }
-                pipeline.view(ViewRequest::Drop(view));
+                ask(ViewRequest::Drop(view));
             }
         }
     }

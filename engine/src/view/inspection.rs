@@ -1,17 +1,11 @@
 //! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
 
 use super::dataflow::ViewDataflow;
-use crate::SqlError;
-use crate::commit::ViewRequest;
-use crate::commit::shutting_down;
-use crate::database::Database;
 use crate::render::arrangement_log::Held;
 use crate::render::meter::Arranged;
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
-use planner::scalar::Environment;
 use repr::RelationId;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// One operator of one view.
@@ -33,22 +27,6 @@ pub struct Inspected {
     pub invocations: u64,
     /// What it holds, if it is an arrangement.
     pub arranged: Option<Arranged>,
-}
-
-/// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
-/// statement may.
-pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec<Inspected>, SqlError> {
-    let (reply, answer) = channel();
-    database.pipeline.view(ViewRequest::Inspect(reply));
-    loop {
-        match answer.recv_timeout(Duration::from_millis(10)) {
-            Ok(inspected) => return Ok(inspected),
-            Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(shutting_down());
-            }
-        }
-    }
 }
 
 impl ViewDataflow {

@@ -33,3 +33,17 @@ pub enum Message {
     /// The server stops: nothing is published any more.
     Stop,
 }
+
+/// See `Pipeline::view`.
+pub enum ViewRequest {
+    /// Make and fill it.
+    Create(Box<Definition>),
+    /// Make and fill an ordered index.
+    Order(RelationId, Box<OrderedBy>),
+    /// Drop it.
+    Drop(RelationId),
+    /// A view that has failed is filled again.
+    Refill(RelationId),
+    /// What do its dataflows hold, and what did they take? Answered once all before it is done.
+    Inspect(Sender<Vec<Inspected>>),
+}

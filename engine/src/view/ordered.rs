@@ -7,7 +7,7 @@
 //! Filled chunk by chunk, each from the newest state: rows up to a row key are in, and changes of those beyond are
 //! left to the chunks to come. So no old snapshot is held, and an erasure disturbs nothing. Kept by the view thread.
 
-mod entries;
+pub mod entries;
 
 pub use entries::Entries;
 
@@ -29,7 +29,6 @@ const CHUNK_MAX: Duration = Duration::from_millis(1);
 /// The clock is looked at after so many rows.
 const CHUNK_ROWS: usize = 16;
 /// Row keys of these tables are keyed hashes of so many bytes.
-const ROW_KEY_BYTES: usize = 16;
 
 /// What an ordered index is of.
 #[derive(Clone)]
@@ -213,12 +212,6 @@ pub fn entry(shape: &TableShape, index: &Index, row: &Row, row_key: &RowKey) -> 
     let mut entry = shape.order_value(index, row);
     entry.extend_from_slice(row_key.bytes());
     entry
-}
-
-/// The value and the row key of an entry; none if it is too short to be one.
-pub fn parts(entry: &[u8]) -> Option<(&[u8], RowKey)> {
-    let (value, row_key) = entry.split_at_checked(entry.len().checked_sub(ROW_KEY_BYTES)?)?;
-    Some((value, RowKey::new(row_key)))
 }
 
 type StoredRows = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>>>;

@@ -2,10 +2,10 @@
 //!
 //! Cheap to make anew: a commit changes the entries of affected views only. Never changes once published.
 
-use super::ordered::Entries;
+use super::ordered::entries::Entries;
 use crate::SqlError;
+use crate::render::ordered_row::OrderedRow;
 use crate::render::shared::{KeyCursor, ViewBatch, for_key, next_key};
-use crate::render::top_k::OrderedRow;
 use repr::{IndexId, RelationId, Row, ValueError};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,10 +9,11 @@ use crate::SqlError;
 use crate::layered::Layered;
 use crate::locks::{Granted, LockKey, LockMode};
 use crate::one_shot::profile::Profile;
-use crate::one_shot::{self, QueryLimits};
+use crate::one_shot::{self, QueryLimits, SystemRows};
 use crate::reader::Reader;
 use crate::shape::TableShape;
 use crate::transaction::Isolation;
+use planner::catalog::Catalog;
 use planner::plan::{
     Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
 };
@@ -35,19 +36,29 @@ const INSERT_ROWS_MAX: usize = 1_000;
 // A statement that keeps losing its rows to others gives up rather than spin.
 const ATTEMPTS_MAX: usize = 1_000;
 
+/// What the queries in a write are computed with.
+pub struct Evaluation<'e> {
+    /// The bounds of the statement.
+    pub limits: &'e QueryLimits,
+    /// The rows of catalog relations, at one catalog.
+    pub system: &'e dyn Fn(&Arc<Catalog>, &EvalContext) -> Arc<dyn SystemRows>,
+    /// What counts the operators of the source, under EXPLAIN ANALYZE.
+    pub profile: Option<&'e Arc<Profile>>,
+}
+
 /// Runs one write, its constraints and referential actions included.
-pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
     // What is computed beside rows at hand does not see what the statement does.
     let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_view()?) };
-    let look = before.map(|view| Look { view, limits });
+    let look = before.map(|view| Look { view, evaluation });
     let mut written = match plan {
         WritePlan::Insert(insert) => {
             let view = writer.transaction.statement_view()?;
-            let rows = run(&insert.source, view, writer, &writer.context, limits, writer.profile.clone())?;
+            let rows = run(&insert.source, view, writer, &writer.context, evaluation)?;
             insert_looking(writer, insert, rows, look.as_ref())?
         }
-        WritePlan::Update(update) => execute_update(writer, update, limits)?,
-        WritePlan::Delete(delete) => execute_delete(writer, delete, limits)?,
+        WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
+        WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
     };
     if let Some(returning) = plan.returning().filter(|returning| returning.beside.is_some()) {
         let rows = std::mem::take(&mut written.returned);
@@ -63,7 +74,7 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, limits: &QueryLimits) 
 struct Look<'l> {
     /// The statement's snapshot.
     view: Layered,
-    limits: &'l QueryLimits,
+    evaluation: &'l Evaluation<'l>,
 }
 
 /// Rows with what is computed beside them.
@@ -73,11 +84,12 @@ fn appended(
     look: Option<&Look<'_>>,
     mut rows: Vec<Vec<Datum>>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
-    let (Some(Beside { number, query }), Some(Look { view, limits })) = (beside, look) else { return Ok(rows) };
+    let (Some(Beside { number, query }), Some(Look { view, evaluation })) = (beside, look) else { return Ok(rows) };
     let mut context = writer.context.clone();
     context.given = context.given.with(*number, rows.clone());
     // What is measured are the operators of the source.
-    let columns = run(query, view.clone(), writer, &context, limits, None)?;
+    let evaluation = Evaluation { profile: None, ..**evaluation };
+    let columns = run(query, view.clone(), writer, &context, &evaluation)?;
     if columns.len() != rows.len() {
         return Err(SqlError::new("XX000", "a query beside rows does not give a row for each"));
     }
@@ -103,13 +115,13 @@ fn run(
     view: Layered,
     writer: &Writer<'_>,
     context: &EvalContext,
-    limits: &QueryLimits,
-    profile: Option<Arc<Profile>>,
+    evaluation: &Evaluation<'_>,
 ) -> Result<Vec<Vec<Datum>>, SqlError> {
     let database = writer.transaction.database();
     // Of this snapshot: a statement that waited for locks is computed anew over a later one.
-    let limits = QueryLimits { ended: database.ended_since(view.time()), ..limits.clone() };
-    let system = Arc::new(crate::system::Catalogs::new(database, view.catalog(), context));
+    let limits = QueryLimits { ended: database.ended_since(view.time()), ..evaluation.limits.clone() };
+    let system = (evaluation.system)(view.catalog(), context);
+    let profile = evaluation.profile.cloned();
     one_shot::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
 }
 
@@ -331,7 +343,11 @@ fn on_conflict_update(
     Ok(Some(update.after))
 }
 
-fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+fn execute_update(
+    writer: &mut Writer<'_>,
+    plan: &UpdatePlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
     // A key that is assigned what it was stays as it is.
@@ -349,7 +365,7 @@ fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimi
         }
         Ok(LockMode::NoKeyUpdate)
     };
-    let targets = target_rows(writer, &shape, &plan.source, limits, &mode)?;
+    let targets = target_rows(writer, &shape, &plan.source, evaluation, &mode)?;
     let mut updates = Vec::with_capacity(targets.len());
     let mut rests = Vec::new();
     for (row_key, mut source) in targets {
@@ -374,10 +390,14 @@ fn execute_update(writer: &mut Writer<'_>, plan: &UpdatePlan, limits: &QueryLimi
     Ok(written)
 }
 
-fn execute_delete(writer: &mut Writer<'_>, plan: &DeletePlan, limits: &QueryLimits) -> Result<Written, SqlError> {
+fn execute_delete(
+    writer: &mut Writer<'_>,
+    plan: &DeletePlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
     let shape = writer.shape(plan.table)?;
     let width = shape.table().columns.len();
-    let targets = target_rows(writer, &shape, &plan.source, limits, &|_| Ok(LockMode::Exclusive))?;
+    let targets = target_rows(writer, &shape, &plan.source, evaluation, &|_| Ok(LockMode::Exclusive))?;
     let mut written = Written { rows: targets.len(), returned: Vec::new() };
     for (row_key, source) in targets {
         writer.delete_row(&shape, &row_key, &source[..width])?;
@@ -391,7 +411,7 @@ fn target_rows(
     writer: &mut Writer<'_>,
     shape: &Arc<TableShape>,
     source: &Arc<Query>,
-    limits: &QueryLimits,
+    evaluation: &Evaluation<'_>,
     mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
 ) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
     writer.lock_table(shape.id())?;
@@ -399,7 +419,7 @@ fn target_rows(
     for _ in 0..ATTEMPTS_MAX {
         let view = writer.transaction.changing_view()?;
         let seen_at = view.time();
-        let rows = run(source, view, writer, &writer.context, limits, writer.profile.clone())?;
+        let rows = run(source, view, writer, &writer.context, evaluation)?;
         let alone = rows.len() == 1;
         let mut seen: HashSet<RowKey> = HashSet::default();
         let mut targets = Vec::with_capacity(rows.len());

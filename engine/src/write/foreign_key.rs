@@ -6,13 +6,13 @@
 use super::unique::{self, UniqueCheck, values_text};
 use super::{RowUpdate, Writer};
 use crate::SqlError;
+use crate::known::Parent;
 use crate::locks::{Granted, LockKey, LockMode, Patience};
 use crate::reader::Reader;
 use crate::shape::{Referrer, TableShape};
 use crate::transaction::Transaction;
 use planner::catalog::{ForeignKey, ReferentialAction};
-use repr::hash::HashMap;
-use repr::{ColumnIndex, CommitTime, Datum, Id, MicroDbId, RelationId, RowKey, key};
+use repr::{ColumnIndex, Datum, RelationId, RowKey, key};
 use std::sync::Arc;
 
 /// A check that waits for COMMIT.
@@ -42,42 +42,6 @@ impl ParentNeeded {
     }
     fn foreign_key(&self) -> &ForeignKey {
         &self.shape.table().foreign_keys[self.position]
-    }
-}
-
-/// Parents that a transaction has found and keeps from going by its lock, so that the next child of one need not look again.
-#[derive(Default)]
-pub struct KeptParents {
-    by_constraint: HashMap<Id, HashMap<Vec<u8>, Parent>>,
-    count: usize,
-    since: Option<CommitTime>,
-}
-
-struct Parent {
-    row_key: RowKey,
-    /// Of a data subject, if rows are owned along the foreign key.
-    microdb: Option<MicroDbId>,
-}
-
-// Beyond this, parents are looked up for each child.
-const KEPT_PARENTS_MAX: usize = 1 << 17;
-
-impl KeptParents {
-    /// The row, if it was found before, with its µDB if that was asked for.
-    pub fn find(&self, constraint: Id, value: &[u8]) -> Option<(&RowKey, Option<MicroDbId>)> {
-        let parent = self.by_constraint.get(&constraint)?.get(value)?;
-        Some((&parent.row_key, parent.microdb))
-    }
-    /// The commit as of which all were there; none if there are none.
-    pub fn since(&self) -> Option<CommitTime> {
-        self.since
-    }
-    fn keep(&mut self, constraint: Id, value: Vec<u8>, parent: Parent, at: CommitTime) {
-        if self.count < KEPT_PARENTS_MAX {
-            self.count += 1;
-            self.since = Some(self.since.map_or(at, |since| since.min(at)));
-            self.by_constraint.entry(constraint).or_default().insert(value, parent);
-        }
     }
 }
 

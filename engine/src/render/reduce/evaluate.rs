@@ -4,8 +4,9 @@
 //! arguments, its ORDER BY]. A phantom is [NULL].
 
 use super::super::RenderTime;
-use super::super::arrangement::{Bytes, Group, Key, arrange, metered, reduce};
+use super::super::arrangement::{Bytes, Group, Key, arrange, metered};
 use super::super::context::{Bundle, Context, split_operator};
+use super::super::groups::reduce;
 use crate::SqlError;
 use crate::one_shot::OneShot;
 use crate::one_shot::stream::Pull;

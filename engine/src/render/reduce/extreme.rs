@@ -4,7 +4,7 @@ use super::super::RenderTime;
 use super::super::arrangement::{FlatBytes, metered};
 use super::super::context::{Bundle, Context};
 use super::super::ordered::{Grouping, reduce_in_order};
-use super::super::top_k::OrderedRow;
+use super::super::ordered_row::OrderedRow;
 use crate::one_shot::watch::Ticker;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};
 use repr::{Datum, Row, ValueError, key};

@@ -10,7 +10,7 @@ use crate::reader::Reader;
 use crate::session::Session;
 use crate::session::statement::CachedPlan;
 use crate::session::view::OwnView;
-use crate::view::inspection::inspect;
+use crate::system::inspection::inspect;
 use crate::view::published::ViewState;
 use crate::view::read;
 use crate::view::reason::NoView;
