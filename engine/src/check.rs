@@ -4,24 +4,24 @@
 //! index entries, foreign keys, and the owners of every row, derived anew from all rows and edges by brute force.
 //! Writes nothing, unless it is told to repair. Findings name tables and numbers, never keys, values or people.
 
-use crate::SqlError;
-use crate::commit::META_TIME;
-use crate::config::Config;
-use crate::database::{open_store, stored_catalog};
-use crate::layered::Layered;
-use crate::overlay::Owners;
-use crate::ownership::{far_value, near_value};
-use crate::published::Published;
-use crate::reader::Reader;
-use crate::shape::{Edge, Schema, TableShape};
 use planner::catalog::{Index, Table};
 use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
+use state::SqlError;
+use state::config::Config;
+use state::layered::Layered;
+use state::overlay::Owners;
+use state::published::Published;
+use state::reader::Reader;
+use state::shape::{Edge, Schema, TableShape};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use storage::check::{CheckedRelation, PROBLEMS_MAX, Problem};
 use storage::{Mode, Snapshot, Store, StoreOptions};
+use transactions::commit::META_TIME;
+use transactions::database::{open_store, stored_catalog};
+use transactions::ownership::{far_value, near_value};
 
 /// Checks a data folder. What is wrong with it, as sentences; nothing if all is well.
 pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {

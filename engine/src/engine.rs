@@ -1,12 +1,12 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
-use crate::SqlError;
-use crate::config::Config;
-use crate::database::{Database, tell_operator};
-use crate::keeper::Keeper;
+use crate::housekeeping::Keeper;
 use crate::session::{ConnectOptions, Session};
 use crate::templates::Templates;
+use state::SqlError;
+use state::config::Config;
 use std::sync::Arc;
+use transactions::database::{Database, tell_operator};
 
 /// A running engine.
 pub struct Engine {

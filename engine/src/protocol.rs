@@ -3,14 +3,14 @@
 //! The order of calls for one statement: `Session::parse` → `prepare` → `execute` → (rows are pulled)
 //! → `complete` at the end of a simple query string or at Sync. An error goes through `Session::fail`.
 
-use crate::SqlError;
-pub use crate::answer::{AnswerRow, QueryRows};
-pub use crate::cancel::CancelFlag;
-pub use crate::notice::Notice;
 pub use crate::session::prepared::{ResultColumns, Stored, differ, result_changed};
 pub use crate::session::{Changed, Readiness, Subscribed, Told};
 pub use planner::hir::OutputColumn;
 use repr::{Datum, ScalarType};
+use state::SqlError;
+pub use state::answer::{AnswerRow, QueryRows};
+pub use state::cancel::CancelFlag;
+pub use state::notice::Notice;
 use std::sync::Arc;
 
 /// What ReadyForQuery reports.

@@ -3,43 +3,33 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
-mod apart;
+mod async_commit;
 mod client;
 pub mod copy;
 mod create_as;
 pub mod cursor;
 pub mod env;
 mod explain;
-mod fill;
 mod gdpr;
-mod known;
 mod locking;
-mod modes;
-mod orders;
+mod ordered_indexes;
 pub mod prepared;
 mod statement;
+mod statement_shapes;
 mod subscribe;
+mod transaction_modes;
 mod utility;
-mod view;
+mod view_choice;
+mod view_filling;
 
-use crate::SqlError;
-use crate::account::Account;
-use crate::clock;
-use crate::commit::Committed;
-use crate::database::Database;
-use crate::holders::{Closer, Hold, Holder};
-use crate::locks::{LockKey, LockMode, Patience};
-use crate::one_shot::QueryLimits;
-use crate::one_shot::profile::Profile;
 use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
-use crate::sar::receipt::Erasure;
 use crate::templates::Templates;
-use crate::transaction::{Modes, Transaction};
-use apart::UnderWay;
-pub use apart::{Answered, Apart};
+use async_commit::UnderWay;
+pub use async_commit::{Answered, Apart};
 use cursor::Cursor;
 use env::{Everyday, SessionState, StatementEnvironment};
-pub use known::{Known, Unlearned};
+use operators::one_shot::QueryLimits;
+use operators::one_shot::profile::Profile;
 use parking_lot::Mutex;
 use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
@@ -49,11 +39,21 @@ use planner::scalar::table_func::GivenRows;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
+use state::account::Account;
+use state::locks::{LockKey, LockMode, Patience};
+use state::snapshot_holders::{Closer, Hold, Holder};
+use state::{SqlError, clock};
 pub use statement::CachedPlan;
+pub use statement_shapes::{Known, Unlearned};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 pub use subscribe::{Changed, Readiness, Subscribed, Told};
+use transactions::commit::Committed;
+use transactions::database::Database;
+use transactions::modes::Modes;
+use transactions::receipt::Erasure;
+use transactions::transaction::Transaction;
 
 /// Who connects, and with which settings.
 #[derive(Clone, Debug, Default)]

@@ -2,19 +2,19 @@
 
 pub mod inspection;
 
-use crate::SqlError;
-use crate::database::Database;
-use crate::memory;
-use crate::one_shot::{FoundRows, NumberRange, SystemRows};
-use crate::view::automatic;
-use crate::view::published::Stage;
+use operators::one_shot::{FoundRows, NumberRange, SystemRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS};
 use repr::{Array, Datum, RelationId, Row};
+use state::SqlError;
+use state::view_states::Stage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::audit::{AuditRecord, verify_receipt};
+use transactions::database::Database;
+use transactions::memory;
+use views::automatic;
 
 impl Catalogs {
     /// `dogwood.audit`

@@ -7,8 +7,8 @@ mod arguments;
 mod verify;
 
 use arguments::Serve;
+use engine::config::Allocated;
 use engine::config::Config;
-use engine::memory::Allocated;
 use engine::{Engine, SqlError};
 use std::ffi::OsString;
 use std::net::SocketAddr;

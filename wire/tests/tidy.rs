@@ -7,27 +7,40 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A crate, its folder, and the crates of the house that it may stand on.
-const ROOMS: [(&str, &str, &[&str]); 6] = [
+const ROOMS: [(&str, &str, &[&str]); 12] = [
     ("repr", "storage/repr", &[]),
     ("storage", "storage", &["repr"]),
     ("planner", "planner", &["repr"]),
-    ("engine", "engine", &["repr", "storage", "planner"]),
+    ("arrangements", "engine/arrangements", &["repr", "planner"]),
+    ("state", "engine/state", &["repr", "storage", "planner", "arrangements"]),
+    ("operators", "engine/operators", &["repr", "planner", "arrangements", "state"]),
+    ("views", "engine/views", &["repr", "storage", "planner", "arrangements", "state", "operators"]),
+    ("transactions", "engine/transactions", &["repr", "storage", "planner", "state", "operators", "views"]),
+    ("subject_requests", "engine/subject_requests", &["repr", "storage", "planner", "state", "transactions"]),
+    (
+        "engine",
+        "engine",
+        &["repr", "storage", "planner", "state", "operators", "views", "transactions", "subject_requests"],
+    ),
     ("wire", "wire", &["repr", "engine"]),
     ("benches", "benches", &[]),
 ];
 
-/// Packages that one room alone may know.
-const ONE_ROOM: [(&str, &str); 9] = [
-    ("sqlparser", "planner"),
-    ("timely", "engine"),
-    ("differential-dataflow", "engine"),
-    ("rocksdb", "storage"),
-    ("libsodium-sys-stable", "storage"),
-    ("pgwire", "wire"),
-    ("tokio", "wire"),
-    ("rustls", "wire"),
-    ("rcgen", "wire"),
+/// Packages that these rooms alone may know.
+const ONE_ROOM: [(&str, &[&str]); 9] = [
+    ("sqlparser", &["planner"]),
+    ("timely", DATAFLOW),
+    ("differential-dataflow", DATAFLOW),
+    ("rocksdb", &["storage"]),
+    ("libsodium-sys-stable", &["storage"]),
+    ("pgwire", &["wire"]),
+    ("tokio", &["wire"]),
+    ("rustls", &["wire"]),
+    ("rcgen", &["wire"]),
 ];
+
+/// The rooms that dataflows are made in.
+const DATAFLOW: &[&str] = &["arrangements", "operators", "views"];
 
 /// Of these, what the measurements' clients need for TLS: they are no part of the server.
 const OF_CLIENTS: [&str; 3] = ["tokio", "rustls", "rcgen"];
@@ -129,11 +142,11 @@ fn arrows_between_rooms_point_one_way() {
 
 #[test]
 fn a_package_has_one_room() {
-    for (package, room) in ONE_ROOM {
+    for (package, rooms) in ONE_ROOM {
         for (name, folder, _) in ROOMS {
-            if name != room && !(name == "benches" && OF_CLIENTS.contains(&package)) {
+            if !rooms.contains(&name) && !(name == "benches" && OF_CLIENTS.contains(&package)) {
                 let used = dependencies(&manifest(folder), true);
-                assert!(!used.contains(package), "{name} uses {package}, which is {room}'s alone");
+                assert!(!used.contains(package), "{name} uses {package}, which is for {rooms:?} alone");
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What `wire` asks of a session beside statements: types by number, cursors as portals, and patience with a client that says nothing.
 
-use super::Session;
-use super::env::Everyday;
-use crate::SqlError;
+use crate::session::Session;
+use crate::session::env::Everyday;
 use planner::hir::OutputColumn;
 use repr::ScalarType;
+use state::SqlError;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ impl Session {
 
     /// 25P02 if the transaction block has failed.
     pub fn refuse_failed_block(&self) -> Result<(), SqlError> {
-        if self.is_failed() { Err(super::block_failed()) } else { Ok(()) }
+        if self.is_failed() { Err(crate::session::block_failed()) } else { Ok(()) }
     }
 
     /// The type that a client names by its `pg_type.oid`, enums and their arrays included.

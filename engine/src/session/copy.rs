@@ -3,15 +3,15 @@
 //! `wire` decodes the client's data into rows; here they become full rows of the table and go through the same
 //! write path as INSERT, a thousand at a time. Never parses the client's bytes, never ends the transaction.
 
-use super::Session;
-use crate::SqlError;
 use crate::protocol::{CopyFormat, CopyIn};
-use crate::write::{Writer, dml};
+use crate::session::Session;
 use planner::CopyInPlan;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{self, CopyHeader, CopyOptions};
 use repr::{Datum, ScalarType, poll};
+use state::SqlError;
 use std::sync::Arc;
+use transactions::writer::{Writer, dml};
 
 /// Rows are written in chunks of this many: enough to spread a chunk's costs, few enough to hold.
 const CHUNK_ROWS: usize = 1_000;
@@ -77,7 +77,7 @@ fn refuse_unsupported(options: &CopyOptions) -> Result<(), SqlError> {
             .hint("Use HEADER, and list the columns in the order of the data."));
     }
     if let Some(encoding) = &options.encoding
-        && !crate::settings::is_utf8(encoding)
+        && !state::settings::is_utf8(encoding)
     {
         return Err(
             SqlError::unsupported(format!("COPY with encoding \"{encoding}\"")).hint("Send and read the data as UTF8.")

@@ -3,18 +3,18 @@
 //! Both halves take the paths of CREATE TABLE and INSERT. The table is an ordinary one: whose the rows were that the
 //! query read, it does not know.
 
-use super::Session;
-use crate::SqlError;
 use crate::protocol::Response;
-use crate::reader::Reader;
-use crate::write::Writer;
+use crate::session::Session;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::ownership::quote_identifier;
 use planner::parse::definition::CreateTableAs;
 use planner::plan::Query;
 use repr::{Datum, ScalarType};
+use state::SqlError;
+use state::reader::Reader;
 use std::sync::Arc;
+use transactions::writer::Writer;
 
 const TAG: &str = "CREATE TABLE AS";
 // Rows are found before they are written, this many at a time.

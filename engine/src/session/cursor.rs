@@ -3,11 +3,11 @@
 //! Positions are PostgreSQL's: before the first row, on a row, after the last. Only a SCROLL cursor keeps the
 //! rows that it has given, to go back. Never runs a query by itself; subscriptions are not cursors of this kind.
 
-use crate::SqlError;
-use crate::answer::QueryRows;
 use planner::hir::OutputColumn;
 use planner::parse::utility::FetchDirection;
 use repr::{CommitTime, Datum};
+use state::SqlError;
+use state::answer::QueryRows;
 use std::sync::Arc;
 
 /// An open cursor.
@@ -167,9 +167,9 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::{Cursor, FetchDirection};
-    use crate::answer::QueryRows;
     use FetchDirection::{Absolute, BackwardAll, Forward, ForwardAll, Relative};
     use repr::{CommitTime, Datum};
+    use state::answer::QueryRows;
     use std::sync::Arc;
 
     fn cursor(rows: i32, scroll: bool) -> Cursor {

@@ -1,22 +1,21 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
-use super::prepared::Statements;
-use super::utility::RESTORING;
-use crate::SqlError;
-use crate::account::Account;
-use crate::clock;
-use crate::database::Database;
-use crate::settings::Settings;
-use crate::transaction::{Isolation, Modes};
+use crate::session::prepared::Statements;
+use crate::session::utility::RESTORING;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
 use planner::scalar::{Environment, ListedSetting, ListedStatement};
 use repr::poll::Overseer;
 use repr::text::TextContext;
 use repr::{RelationId, SequenceId, ValueError};
+use state::account::Account;
+use state::settings::Settings;
+use state::{SqlError, clock};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use transactions::database::Database;
+use transactions::modes::{Isolation, Modes};
 
 /// What outlives a statement: settings, prepared statements and the sequence values that this session took.
 #[derive(Default)]

@@ -6,15 +6,12 @@
 mod analyze;
 mod subject;
 
-use super::Session;
-use super::statement::{self, CachedPlan};
-use super::utility::{text_columns, text_rows};
-use super::view::{Asking, OwnView, is_lookup};
-use crate::SqlError;
 use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
-use crate::render::children;
-use crate::view::automatic;
-use crate::view::reason::NoView;
+use crate::session::Session;
+use crate::session::statement::{self, CachedPlan};
+use crate::session::utility::{text_columns, text_rows};
+use crate::session::view_choice::{Asking, OwnView, is_lookup};
+use operators::render::children;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
 use planner::explain::{ViewRead, query_operators, view_read, write_operators};
@@ -24,8 +21,11 @@ use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Plan, Query};
 use planner::{Explained, Planned};
 use repr::{ColumnType, Datum, ScalarType};
+use state::SqlError;
 use std::sync::Arc;
 use std::time::Instant;
+use views::automatic;
+use views::no_view::NoView;
 
 const COLUMN: &str = "QUERY PLAN";
 

@@ -1,29 +1,29 @@
 //! Subject requests and compliance reports as statements.
 
-use super::Session;
-use super::utility::text_columns;
-use crate::SqlError;
-use crate::answer::QueryRows;
-use crate::layered::Layered;
-use crate::locks::{LockKey, LockMode, Patience};
-use crate::one_shot::watch::Watch;
-use crate::ownership::Between;
 use crate::protocol::{Response, RowStream, RowTag};
-use crate::reader::Reader;
-use crate::sar::access::{AccessAnswer, AccessRows};
-use crate::sar::profile::{Counted, Profile};
-use crate::sar::receipt::{self, Counts};
-use crate::sar::{self, Subject, access, erase, traverse};
-use crate::transaction::Derived;
-use crate::write::Writer;
+use crate::session::Session;
+use crate::session::utility::text_columns;
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::statement::{ComplianceFormat, ExportFormat};
 use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
 use repr::{ColumnType, Datum, MicroDbId, RelationId, ScalarType};
+use state::SqlError;
+use state::answer::QueryRows;
+use state::interrupt::Watch;
+use state::layered::Layered;
+use state::locks::{LockKey, LockMode, Patience};
+use state::reader::Reader;
 use std::sync::Arc;
 use std::time::Instant;
+use subject_requests::access::{AccessAnswer, AccessRows};
+use subject_requests::profile::{Counted, Profile};
+use subject_requests::{Subject, access, erase, traverse};
+use transactions::ownership::Between;
+use transactions::receipt::{self, Counts};
+use transactions::transaction::Derived;
+use transactions::writer::Writer;
 
 // Each attempt that fails, another transaction has won.
 const FORGET_ATTEMPTS_MAX: usize = 20;
@@ -88,7 +88,7 @@ impl Session {
 
     /// Before its labels take effect a restored row belongs to nobody yet.
     pub(super) fn refuse_restoring(&self) -> Result<(), SqlError> {
-        if self.state.lock().settings.is_on(super::utility::RESTORING) {
+        if self.state.lock().settings.is_on(crate::session::utility::RESTORING) {
             return Err(SqlError::new("55000", "subject requests wait until what is restored has its owners")
                 .hint("SET dogwood.restoring = off first"));
         }
@@ -105,7 +105,7 @@ impl Session {
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let shape = view.shape(table)?;
-        sar::find(view, shape, &key)
+        subject_requests::find(view, shape, &key)
     }
 
     fn access_rows(
@@ -160,7 +160,7 @@ impl Session {
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let row_key = view.shape(table)?.key_of(view.store(), &key);
-        let entry = sar::request::unknown(&view, table, &row_key)?;
+        let entry = transactions::request::unknown(&view, table, &row_key)?;
         self.database.pipeline.record(&self.database.store, view.schema(), &entry)
     }
 
@@ -232,7 +232,7 @@ impl Session {
         self.refuse_restoring()?;
         let catalog = self.catalog();
         let rows = self.access_rows(table, key, params)?;
-        let document = sar::export::document(format, &catalog, rows, &self.database.store);
+        let document = subject_requests::export::document(format, &catalog, rows, &self.database.store);
         let rows = QueryRows::new(document.map(|line| line.map(|line| vec![Datum::Text(line.into())])));
         Ok((Arc::from([column("document", ScalarType::Text)]), rows))
     }

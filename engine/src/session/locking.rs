@@ -8,20 +8,21 @@
 //! A limit counts the rows that are locked, not those that are skipped. Nobody waits with a snapshot in hand: whoever is
 //! waited for may take long, and a FORGET waits for old ones. In REPEATABLE READ a row that has changed is 40001.
 
-use super::Session;
-use crate::SqlError;
-use crate::answer::QueryRows;
-use crate::layered::Layered;
-use crate::locks::{LockKey, LockMode};
-use crate::reader::Reader;
-use crate::render::top_k;
-use crate::transaction::{Isolation, Transaction};
+use crate::session::Session;
+use operators::render::top_k;
 use planner::hir::{LockStrength, LockWait};
 use planner::plan::Query;
 use planner::scalar::table_func::GivenRows;
 use planner::scalar::{EvalContext, ScalarExpr};
 use repr::{ColumnType, Datum, RelationId, RowKey, ScalarType};
+use state::SqlError;
+use state::answer::QueryRows;
+use state::layered::Layered;
+use state::locks::{LockKey, LockMode};
+use state::reader::Reader;
 use std::sync::Arc;
+use transactions::modes::Isolation;
+use transactions::transaction::Transaction;
 
 // How many times as many rows are asked for when too many of them were skipped.
 const NEXT_PAGE: usize = 4;

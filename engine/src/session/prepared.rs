@@ -2,17 +2,16 @@
 //!
 //! Whoever runs one keeps it alive, so that DEALLOCATE may come at any time. What a session keeps is bounded in bytes.
 
-use super::Session;
-use super::statement::{self, CachedPlan};
-use crate::SqlError;
-use crate::clock;
 use crate::protocol::Prepared;
+use crate::session::Session;
+use crate::session::statement::{self, CachedPlan};
 use parking_lot::Mutex;
 use planner::hir::OutputColumn;
 use planner::parse::statement::TypeName;
 use planner::parse::{Expr, ParsedStatement, Statement};
 use planner::scalar::ListedStatement;
 use repr::{Datum, ScalarType};
+use state::{SqlError, clock};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -209,7 +208,7 @@ impl Session {
     /// statement is no longer what it was.
     pub fn bind_columns(&self, stored: &Stored) -> Result<Option<Arc<ResultColumns>>, SqlError> {
         let Some(prepared) = &stored.prepared else {
-            return if self.is_failed() { Err(super::block_failed()) } else { Ok(None) };
+            return if self.is_failed() { Err(crate::session::block_failed()) } else { Ok(None) };
         };
         self.refuse_failed(&prepared.statement)?;
         let columns = self.result_columns(prepared)?;

@@ -1,21 +1,13 @@
 //! One statement: planned, planned again when the catalog has moved on, and sent down its path.
 
-use super::Session;
-use super::copy::{self, CopyInto};
-use super::cursor::Cursor;
-use super::prepared::{ResultColumns, differ, result_changed};
-use super::view::Automatic;
-use crate::SqlError;
-use crate::answer::QueryRows;
-use crate::layered::Layered;
-use crate::locks::{LockKey, LockMode};
-use crate::one_shot::{self, SystemRows};
 use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
-use crate::reader::Reader;
+use crate::session::Session;
+use crate::session::copy::{self, CopyInto};
+use crate::session::cursor::Cursor;
+use crate::session::prepared::{ResultColumns, differ, result_changed};
+use crate::session::view_choice::Automatic;
 use crate::system::Catalogs;
-use crate::view::automatic::Entry;
-use crate::write::dml::{Evaluation, Written};
-use crate::write::{Writer, dml};
+use operators::one_shot::{self, SystemRows};
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
@@ -25,7 +17,15 @@ use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
 use repr::{Datum, RelationId, ScalarType};
+use state::SqlError;
+use state::answer::QueryRows;
+use state::layered::Layered;
+use state::locks::{LockKey, LockMode};
+use state::reader::Reader;
 use std::sync::{Arc, OnceLock};
+use transactions::writer::dml::{Evaluation, Written};
+use transactions::writer::{Writer, dml};
+use views::automatic::Entry;
 
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
@@ -117,10 +117,12 @@ fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[Outpu
     match planned {
         Planned::Query(query) => Some(query.columns.as_slice().into()),
         Planned::Write(plan) => returning(plan).map(Into::into),
-        Planned::Explain(explained) => Some(super::explain::columns(explained)),
-        Planned::Gdpr(GdprRequest::Get, ..) => Some(crate::sar::access::columns()),
-        Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => Some(super::gdpr::forget_columns()),
-        Planned::Other => super::utility::columns(statement),
+        Planned::Explain(explained) => Some(crate::session::explain::columns(explained)),
+        Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
+        Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => {
+            Some(crate::session::gdpr::forget_columns())
+        }
+        Planned::Other => crate::session::utility::columns(statement),
         Planned::Gdpr(GdprRequest::Export(_), ..)
         | Planned::CopyIn(..)
         | Planned::CopyOut(..)
@@ -207,7 +209,7 @@ impl Session {
                 _ => return Ok(cached),
             };
             let patience = self.patience();
-            for relation in source.map(super::locking::tables).into_iter().flatten().chain(target) {
+            for relation in source.map(crate::session::locking::tables).into_iter().flatten().chain(target) {
                 self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
             }
             if self.catalog().version == cached.version {
@@ -339,7 +341,7 @@ impl Session {
         if query.locks_rows() && (declare.hold || declare.scroll == Some(true)) {
             let (words, kind) =
                 if declare.hold { ("CURSOR WITH HOLD", "Holdable") } else { ("SCROLL CURSOR", "Scrollable") };
-            let clause = super::locking::clause(query);
+            let clause = crate::session::locking::clause(query);
             return Err(SqlError::new("0A000", format!("DECLARE {words} ... {clause} is not supported"))
                 .detail(format!("{kind} cursors must be READ ONLY.")));
         }

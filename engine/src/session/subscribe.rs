@@ -11,21 +11,11 @@
 //! lock, but says what it has given and is not on the client's line yet, for which an erasure waits; runs outside the
 //! transaction that it is asked in.
 
-use super::Session;
-use super::view::with_tables_below;
-use crate::SqlError;
-use crate::account::Account;
-use crate::database::Database;
-use crate::holders::Hold;
-use crate::layered::Layered;
-use crate::one_shot;
-use crate::one_shot::QueryLimits;
 use crate::protocol::CancelFlag;
-use crate::published::Published;
-use crate::view::automatic::{Entry, PlannedShape};
-use crate::view::published::{Stage, ViewState};
-use crate::view::read;
-use crate::view::subscription::{Begun, Change, Recheck, Subscription, Taken, Watch as Watching, row_error};
+use crate::session::Session;
+use crate::session::view_choice::with_tables_below;
+use operators::one_shot;
+use operators::one_shot::QueryLimits;
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use planner::lift::Lifted;
@@ -34,12 +24,22 @@ use planner::plan::Query;
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{CommitTime, Datum, RelationId, Row, key, poll};
+use state::SqlError;
+use state::account::Account;
+use state::layered::Layered;
+use state::published::Published;
+use state::snapshot_holders::Hold;
+use state::view_states::{Stage, ViewState};
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
+use transactions::database::Database;
+use views::automatic::{Entry, PlannedShape};
+use views::read;
+use views::subscription::{Begun, Change, Recheck, Subscription, Taken, Watch as Watching, row_error};
 
 /// A quiet subscription says so this often.
 const HEARTBEAT: Duration = Duration::from_secs(1);

@@ -1,29 +1,29 @@
 //! Statements that are neither queries nor writes: transactions, settings, cursors, prepared statements,
 //! DDL, and the commands that have nothing to do here.
 
-use super::prepared::deallocated;
-use super::view::with_tables_below;
-use super::{Active, Company, Session};
-use crate::SqlError;
-use crate::ddl;
-use crate::locks::{LockKey, LockMode};
 use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
-use crate::settings::{Settings, spelled};
-use crate::transaction::Transaction;
-use crate::write::foreign_key;
+use crate::session::prepared::deallocated;
+use crate::session::view_choice::with_tables_below;
+use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockMode as TableLockMode, LockTable, Show, TransactionModes};
 use repr::{ColumnType, Datum, ScalarType};
+use state::SqlError;
+use state::locks::{LockKey, LockMode};
+use state::settings::{Settings, spelled};
 use std::sync::Arc;
+use transactions::ddl;
+use transactions::transaction::Transaction;
+use transactions::writer::foreign_key;
 
 /// The columns that a statement without a plan of its own gives.
 pub fn columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
     match statement {
         Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
-        Statement::ExplainCompliance { format } => Some(super::gdpr::compliance_columns(*format)),
+        Statement::ExplainCompliance { format } => Some(crate::session::gdpr::compliance_columns(*format)),
         _ => None,
     }
 }

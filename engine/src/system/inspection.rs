@@ -1,16 +1,16 @@
 //! What goes on inside: the operators and arrangements of views, who watches them, and who reads which snapshot.
 
-use super::Catalogs;
-use crate::SqlError;
-use crate::commit::shutting_down;
-use crate::database::Database;
-use crate::view::automatic;
-use crate::view::inspection::Inspected;
-use crate::view::message::ViewRequest;
+use crate::system::Catalogs;
 use planner::scalar::Environment;
 use repr::{Datum, RelationId, Row};
+use state::SqlError;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+use transactions::commit::shutting_down;
+use transactions::database::Database;
+use views::automatic;
+use views::inspection::Inspected;
+use views::message::ViewRequest;
 
 /// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
 /// statement may.

@@ -3,23 +3,23 @@
 //! A write writes, within the transaction, as in PostgreSQL. Nothing here is on the way of a statement that is not
 //! explained: what counts its operators is made here, and gone afterwards.
 
-use super::one_shot;
-use crate::SqlError;
-use crate::one_shot::profile::Profile;
-use crate::reader::Reader;
 use crate::session::Session;
+use crate::session::explain::one_shot;
 use crate::session::statement::CachedPlan;
-use crate::session::view::OwnView;
+use crate::session::view_choice::OwnView;
 use crate::system::inspection::inspect;
-use crate::view::published::ViewState;
-use crate::view::read;
-use crate::view::reason::NoView;
+use operators::one_shot::profile::Profile;
 use planner::Planned;
 use planner::explain::report::{Actual, Operator, Report};
 use planner::plan::Query;
 use repr::Datum;
+use state::SqlError;
+use state::reader::Reader;
+use state::view_states::ViewState;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use views::no_view::NoView;
+use views::read;
 
 impl Session {
     /// Runs what is explained, and says of its operators what they did. How long the statement itself took.
@@ -158,7 +158,7 @@ pub(super) fn set(operator: Option<&mut Operator>, actual: Actual) {
 
 /// What is read of a view: its first arrangement.
 fn sizes(state: &ViewState) -> impl Iterator<Item = (&'static str, u64)> {
-    let sizes = |arrangement: &crate::view::published::Arrangement| {
+    let sizes = |arrangement: &state::view_states::Arrangement| {
         [("batches", arrangement.batches.len() as u64), ("updates", arrangement.updates() as u64)]
     };
     state.arrangements.first().map(sizes).into_iter().flatten()

@@ -2,20 +2,20 @@
 //!
 //! An erasure that is analyzed takes place, receipt and all, as any other write.
 
-use super::analyze::{actual, set};
-use crate::SqlError;
-use crate::one_shot::watch::Watch;
-use crate::reader::Reader;
-use crate::sar::access::AccessRows;
-use crate::sar::profile::Profile;
-use crate::sar::{explain, traverse};
 use crate::session::Session;
+use crate::session::explain::analyze::{actual, set};
 use planner::explain::report::{Operator, Path, Report};
 use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
 use repr::{Datum, RelationId};
+use state::SqlError;
+use state::interrupt::Watch;
+use state::reader::Reader;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use subject_requests::access::AccessRows;
+use subject_requests::profile::Profile;
+use subject_requests::{explain, traverse};
 
 impl Session {
     /// What a subject request would do, whomever it names.

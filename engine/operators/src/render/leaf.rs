@@ -1,0 +1,148 @@
+//! A stored relation as operators read it: found through the `Reader`, unpacked to all its columns.
+//!
+//! Shared by the pull iterators and the dataflow operators, so that both read alike. Never sees storage.
+
+use planner::catalog::{Catalog, Index, Table};
+use planner::plan::Lookup;
+use planner::scalar::{Mfp, ScalarExpr};
+use repr::row::RowIter;
+use repr::{Datum, IndexId, RelationId, Row, RowKey};
+use state::SqlError;
+use state::reader::Reader;
+use std::sync::Arc;
+
+/// A table, and the key by which it is looked up if it is.
+pub struct Leaf {
+    table: Arc<Table>,
+    /// Position in `table.indexes`; `None` is the primary key (or no lookup at all).
+    index: Option<usize>,
+    /// Of each column whether nobody looks at it; empty if all are looked at.
+    unread: Vec<bool>,
+}
+
+impl Leaf {
+    /// Finds the table, and the index that `lookup` names, in the reader's catalog.
+    pub fn open(catalog: &Catalog, relation: RelationId, lookup: Option<Lookup>) -> Result<Self, SqlError> {
+        let table = catalog
+            .table(relation)
+            .ok_or_else(|| SqlError::new("XX000", format!("relation {relation} of the plan is not in its catalog")))?;
+        let index =
+            match lookup {
+                None | Some(Lookup::PrimaryKey) => None,
+                Some(Lookup::Index(id)) => {
+                    let position = table.indexes.iter().position(|index| index.id == id);
+                    Some(position.ok_or_else(|| {
+                        SqlError::new("XX000", format!("index {id} of the plan is not in its catalog"))
+                    })?)
+                }
+            };
+        Ok(Leaf { table: table.clone(), index, unread: Vec::new() })
+    }
+
+    /// For rows that go through `mfp` and nowhere else: `append` gives NULL for columns that it does not look at.
+    #[must_use]
+    pub fn read_by(mut self, mfp: &Mfp) -> Self {
+        if mfp.is_identity() {
+            return self;
+        }
+        let mut unread = vec![true; self.arity()];
+        let mut read = |column: usize| {
+            if let Some(unread) = unread.get_mut(column) {
+                *unread = false;
+            }
+        };
+        mfp.project.iter().copied().for_each(&mut read);
+        let evaluated = mfp.map.iter().chain(mfp.filter.iter().map(|(_, predicate)| predicate));
+        evaluated.flat_map(ScalarExpr::columns).for_each(&mut read);
+        self.unread = unread;
+        self
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The index, unless it is the primary key.
+    pub fn index(&self) -> Option<&Index> {
+        self.index.map(|position| &self.table.indexes[position])
+    }
+
+    /// How many columns a row has.
+    pub fn arity(&self) -> usize {
+        self.table.columns.len()
+    }
+
+    /// The rows whose key equals `values`; none if one of them is NULL.
+    pub fn find(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        if values.iter().any(Datum::is_null) {
+            return Ok(Vec::new());
+        }
+        self.find_same(reader, values)
+    }
+
+    /// The rows whose key is `values`, NULLs being like each other.
+    pub fn find_same(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        reader.find(&self.table, self.index(), values)
+    }
+
+    /// The rows of the first of these keys, NULLs being like each other, and of how many.
+    pub fn find_first(
+        &self,
+        reader: &dyn Reader,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        reader.find_first(&self.table, self.index(), keys)
+    }
+
+    /// As `find_same`, of rows that differ from these values of other indexes maybe not all.
+    pub fn find_narrowed(
+        &self,
+        reader: &dyn Reader,
+        values: &[Datum],
+        beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        match self.index() {
+            Some(index) => reader.index_narrowed(&self.table, index, values, beside),
+            None => self.find_same(reader, values),
+        }
+    }
+
+    /// Whether there is a row whose key equals `values`.
+    pub fn any(&self, reader: &dyn Reader, values: &[Datum]) -> Result<bool, SqlError> {
+        match self.index() {
+            Some(index) if !values.iter().any(Datum::is_null) => reader.index_any(&self.table, index, values),
+            Some(_) | None => Ok(!self.find(reader, values)?.is_empty()),
+        }
+    }
+
+    /// Appends a stored row's columns, those included that were added since it was stored.
+    pub fn append(&self, row: &Row, datums: &mut Vec<Datum>) {
+        self.append_bytes(row.bytes(), datums);
+    }
+
+    /// The same of a row that stands in another container.
+    pub fn append_bytes(&self, bytes: &[u8], datums: &mut Vec<Datum>) {
+        let start = datums.len();
+        // And a key beside them.
+        datums.reserve(self.table.columns.len() + 1);
+        if self.unread.is_empty() {
+            datums.extend(RowIter::over(bytes));
+        } else {
+            let mut stored = RowIter::over(bytes);
+            for unread in &self.unread {
+                let datum = if *unread { stored.pass().then_some(Datum::Null) } else { stored.next() };
+                let Some(datum) = datum else { break };
+                datums.push(datum);
+            }
+        }
+        for column in &self.table.columns[(datums.len() - start).min(self.arity())..] {
+            datums.push(column.missing.clone().unwrap_or(Datum::Null));
+        }
+    }
+}
+
+/// A row key as the bytea that plans `with_key` carry.
+pub fn key_datum(key: &RowKey) -> Datum {
+    Datum::Bytea(key.bytes().into())
+}

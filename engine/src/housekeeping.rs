@@ -1,0 +1,78 @@
+//! A small thread for what nobody waits for: it drops automatic views that are idle or over the budget, and has files of the
+//! store merged. It ends before the engine does: what it looks at is open no longer than that.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use transactions::database::{Database, tell_operator};
+
+const LOOKS_EVERY: Duration = Duration::from_millis(500);
+
+/// The thread. Dropped, it looks no more, and has let go of the database.
+pub struct Keeper {
+    /// None once it is to end.
+    stays: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts it.
+    pub fn start(database: &Arc<Database>) -> Keeper {
+        let database: Weak<Database> = Arc::downgrade(database);
+        Keeper::looking(LOOKS_EVERY, move || database.upgrade().iter().for_each(|database| look(database)))
+    }
+
+    fn looking(every: Duration, mut look: impl FnMut() + Send + 'static) -> Keeper {
+        let (stays, ended) = channel();
+        let keep = move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                look();
+            }
+        };
+        let thread = std::thread::Builder::new().name("keeper".into()).spawn(keep);
+        Keeper { stays: Some(stays), thread: Some(thread.expect("the process can start its keeper")) }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.stays.take());
+        // One that has panicked has let go, too.
+        let _ended = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn look(database: &Database) {
+    let views = database.published.load().views.clone();
+    let budget = database.settings.view_memory.bytes();
+    database.automatic_views.allow_again(budget);
+    database.automatic_views.evict(&views, budget, &|request| database.ask_views(request));
+    database.subscriptions.trim();
+    tell_operator(&database.store);
+    // A store that cannot note it now (no room on the disk) is as right as before; the next look tries again.
+    let _tried_again = database.store.look_after_files();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_has_let_go_when_it_has_ended() {
+        let held = Arc::new(());
+        let (looks, looking) = channel();
+        let keeper = {
+            let database = Arc::downgrade(&held);
+            Keeper::looking(Duration::from_millis(1), move || {
+                let _database = database.upgrade();
+                // Whoever ends it does not listen any more.
+                let _gone = looks.send(());
+                std::thread::sleep(Duration::from_millis(50));
+            })
+        };
+        looking.recv().expect("it looks");
+        drop(keeper);
+        assert!(Arc::into_inner(held).is_some(), "it still holds the database");
+    }
+}

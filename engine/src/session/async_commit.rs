@@ -1,0 +1,101 @@
+//! Commits that a session does not wait for: the pipeline answers the client, while the session reads on.
+//!
+//! ```text
+//! Sync ─▶ complete_apart ─▶ commit ─────▶ pipeline ─▶ durable, published, locks freed ─▶ tell the client
+//!                             └─▶ next message ─▶ settle: waits for that, so the client never overtakes its own commit
+//! ```
+//! Waking the session only to say what is known already would cost each commit two more switches between threads.
+
+use crate::session::{Active, Session};
+use repr::poll;
+use state::SqlError;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use transactions::commit::{Committed, Prepared};
+use transactions::transaction::Transaction;
+
+/// A transaction that is ready for the pipeline.
+pub struct Apart<'a> {
+    transaction: Transaction,
+    prepared: Prepared,
+    under_way: &'a mut Option<UnderWay>,
+}
+
+/// What a session waits for before it goes on.
+pub(super) type UnderWay = Receiver<Result<Committed, SqlError>>;
+
+/// What became of a commit. The session goes on once this is dropped: by then the client's answer must be on its way.
+pub struct Answered {
+    // None once it was sent.
+    outcome: Option<Result<Committed, SqlError>>,
+    session: SyncSender<Result<Committed, SqlError>>,
+}
+
+impl Answered {
+    /// Why nothing was committed, if so.
+    pub fn error(&self) -> Option<&SqlError> {
+        self.outcome.as_ref().and_then(|outcome| outcome.as_ref().err())
+    }
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            // A session waits for what it has under way even when it ends.
+            let _settled = self.session.send(outcome);
+        }
+    }
+}
+
+impl Apart<'_> {
+    /// Commits. `tell` is called on any thread, and must not wait there; if the server stops, never.
+    pub fn commit(self, tell: impl FnOnce(Answered) + Send + 'static) {
+        // An unbounded one would make room for thirty more.
+        let (session, settled) = sync_channel(1);
+        *self.under_way = Some(settled);
+        self.transaction.hand_over(self.prepared, move |outcome| tell(Answered { outcome: Some(outcome), session }));
+    }
+}
+
+impl Session {
+    /// As `complete`, up to where the pipeline takes over. None if the session must be there when it is done: nothing has
+    /// happened then.
+    pub fn complete_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
+        let _overseen = self.oversee();
+        let quiet = self.notices.is_empty()
+            && self.cursors.is_empty()
+            && self.subscribed.is_empty()
+            && self.unfilled.is_empty()
+            && {
+                let state = self.state.lock();
+                !state.settings.awaits_end() && state.settings.version() == self.reported_version
+            };
+        let patience = self.patience();
+        match self.active.take() {
+            Some(Active { mut transaction, block: false, failed: false }) if quiet => {
+                if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
+                    self.company = None;
+                    return Ok(Some(Apart { transaction, prepared, under_way: &mut self.under_way }));
+                }
+                self.active = Some(Active { transaction, block: false, failed: false });
+            }
+            active => self.active = active,
+        }
+        Ok(None)
+    }
+
+    /// Waits for a commit that was left to the pipeline. Nothing else may be asked of the session before.
+    pub fn settle(&mut self) {
+        let Some(under_way) = self.under_way.take() else { return };
+        // The client has been told; nothing of a transaction that failed is left here. No outcome: the server stops.
+        if let Ok(Ok(committed)) = under_way.recv() {
+            self.committed = committed;
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The transaction holds the database, which must not end on a thread of its own pipeline.
+        self.settle();
+    }
+}

@@ -1,0 +1,135 @@
+//! Statements of the simple protocol that are known by their shape: see `templates` and `planner::parse::template`.
+//!
+//! ```text
+//! text ─▶ shape ─▶ first time     parsed and planned; the shape is seen
+//!                  second time    the same; and planned with parameters, to see whether that is the same statement
+//!                  from then on   its literals are its parameters
+//! ```
+//!
+//! Whatever does not go well here (a literal that is none of its type, a changed catalog) goes the ordinary way, and fails there if it
+//! must, so that errors are always the statement's own.
+
+use crate::protocol::{Prepared, TransactionStatus};
+use crate::session::Session;
+use crate::session::statement::{self, CachedPlan};
+use crate::session::view_choice::{Automatic, is_lookup};
+use crate::templates::Shape;
+use planner::Planned;
+use planner::parse::template::{Literal, Template, template};
+use repr::{Datum, ScalarType};
+use state::SqlError;
+use std::sync::Arc;
+
+/// What is known of a text.
+pub enum Known {
+    /// It is this statement with these parameters.
+    Statement(Arc<Prepared>, Arc<[Datum]>),
+    /// Once it is prepared, `Session::learn` wants to hear of it.
+    Unlearned(Unlearned),
+    /// Nothing.
+    Nothing,
+}
+
+/// A text that came with other literals before.
+pub struct Unlearned {
+    template: Template,
+    shape: String,
+}
+
+impl Session {
+    /// Whether a query string is a statement that is known.
+    pub fn known(&self, text: &str) -> Known {
+        let own_schema = self.active.as_ref().is_some_and(|active| active.transaction.overlay().changes_schema());
+        if own_schema || self.status() == TransactionStatus::Failed {
+            return Known::Nothing;
+        }
+        let Some(template) = template(text) else { return Known::Nothing };
+        let shape = shape(&template);
+        match self.templates.find(&shape) {
+            Some(Shape::Ready(prepared)) if prepared.plan.load().version == self.catalog().version => {
+                match self.parameters(&prepared, &template.literals) {
+                    Ok(parameters) => Known::Statement(prepared, parameters),
+                    Err(_it_fails_as_itself) => Known::Nothing,
+                }
+            }
+            Some(Shape::Seen | Shape::Ready(_)) => Known::Unlearned(Unlearned { template, shape }),
+            Some(Shape::Refused) | None => Known::Nothing,
+        }
+    }
+
+    fn parameters(&self, prepared: &Prepared, literals: &[Literal]) -> Result<Arc<[Datum]>, SqlError> {
+        let context = self.text_context();
+        let parameter = |(literal, scalar): (&Literal, &ScalarType)| match literal {
+            Literal::Int4(value) => Ok(Datum::Int4(*value)),
+            Literal::Int8(value) => Ok(Datum::Int8(*value)),
+            Literal::Text(text) => Ok(repr::text::parse(scalar, -1, text, &context)?),
+        };
+        literals.iter().zip(&prepared.param_types).map(parameter).collect()
+    }
+
+    /// Finds out whether a statement, which was prepared as it is, may be known by its shape.
+    pub fn learn(&self, unlearned: &Unlearned, prepared: &Prepared) {
+        let known = match self.lifted(&unlearned.template, prepared) {
+            Some(lifted) => Shape::Ready(Arc::new(lifted)),
+            None => Shape::Refused,
+        };
+        self.templates.keep(&unlearned.shape, known);
+    }
+
+    /// The statement with parameters, if it is the same.
+    fn lifted(&self, template: &Template, prepared: &Prepared) -> Option<Prepared> {
+        let types: Vec<_> = template.literals.iter().map(integer_type).collect();
+        let parsed = self.parse(&template.text).ok()?;
+        let [parsed] = <[_; 1]>::try_from(parsed).ok()?;
+        let lifted = statement::prepare(parsed, &self.catalog(), &types).ok()?;
+        let mut typed = lifted.param_types.iter().zip(&types);
+        let as_given = lifted.param_types.len() == types.len()
+            && typed.all(|(found, given)| given.as_ref().is_none_or(|given| given == found));
+        let (before, after) = (prepared.plan.load_full(), lifted.plan.load_full());
+        let same = as_given
+            && prepared.columns == lifted.columns
+            && before.version == after.version
+            && before.views == after.views
+            && self.go_one_way((prepared, &before), (&lifted, &after));
+        same.then_some(lifted)
+    }
+
+    /// Whether both find their rows in the same way: by keys, from a view of the same shape, or by computing them.
+    fn go_one_way(&self, before: (&Prepared, &CachedPlan), after: (&Prepared, &CachedPlan)) -> bool {
+        match (&before.1.planned, &after.1.planned) {
+            (Planned::Query(one), Planned::Query(other)) => {
+                if is_lookup(&one.plan) || is_lookup(&other.plan) {
+                    return is_lookup(&one.plan) && is_lookup(&other.plan);
+                }
+                match (self.automatic(before.0, before.1), self.automatic(after.0, after.1)) {
+                    (Ok(Automatic::Shape(one)), Ok(Automatic::Shape(other))) => one.identity() == other.identity(),
+                    (Ok(Automatic::Never(_)), Ok(Automatic::Never(_))) => true,
+                    _ => false,
+                }
+            }
+            (Planned::Write(one), Planned::Write(other)) => {
+                is_lookup(&one.source().plan) == is_lookup(&other.source().plan)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn integer_type(literal: &Literal) -> Option<ScalarType> {
+    match literal {
+        Literal::Int4(_) => Some(ScalarType::Int4),
+        Literal::Int8(_) => Some(ScalarType::Int8),
+        Literal::Text(_) => None,
+    }
+}
+
+/// The text with what its literals are.
+fn shape(template: &Template) -> String {
+    let kind = |literal: &Literal| match literal {
+        Literal::Int4(_) => 'i',
+        Literal::Int8(_) => 'l',
+        Literal::Text(_) => 't',
+    };
+    let kinds = template.literals.iter().map(kind);
+    template.text.chars().chain(['\0']).chain(kinds).collect()
+}

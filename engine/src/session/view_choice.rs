@@ -1,0 +1,287 @@
+//! Which way a query goes: read from a maintained view, or computed.
+//!
+//! A plan that names materialized views reads them if all of them can be read at the statement's snapshot and
+//! the transaction itself has changed none of their tables; else the views are expanded in the plan. A query
+//! with parameters may have earned a view of its own (`view::automatic`).
+
+use crate::protocol::Prepared;
+use crate::session::Session;
+use crate::session::statement::CachedPlan;
+use planner::catalog::Catalog;
+use planner::lift::{Absent, Lifted};
+use planner::plan::{Access, Plan, Query};
+use planner::{MaintainedViews, PlannedStatement};
+use repr::{Datum, RelationId};
+use state::SqlError;
+use state::answer::QueryRows;
+use state::interrupt::Watch;
+use state::layered::Layered;
+use state::reader::Reader;
+use state::view_states::ViewState;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+use views::automatic::{Entry, PlannedShape};
+use views::bound::{rows_shown, suffices};
+use views::no_view::NoView;
+use views::read;
+
+const KEYLESS: &str = "no column must equal a parameter or a literal, so that it would be kept as a whole; \
+                       CREATE MATERIALIZED VIEW keeps such a query";
+
+/// Whether a query may be a view by its parameters.
+pub enum Automatic {
+    /// It may.
+    Shape(Shape),
+    /// It may not, for this reason.
+    Never(Arc<str>),
+}
+
+/// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
+pub struct Shape {
+    planned: PlannedShape,
+    /// Known once it was executed.
+    entry: OnceLock<Arc<Entry>>,
+    /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
+    below: OnceLock<Vec<RelationId>>,
+}
+
+impl Shape {
+    /// Queries of the same identity share the view.
+    pub(super) fn identity(&self) -> &str {
+        &self.planned.lifted.identity
+    }
+}
+
+/// Why a view is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asking<'p> {
+    /// To answer the query with these parameters: an execution, which counts.
+    ToRead(&'p Arc<[Datum]>),
+    /// To explain it.
+    ToExplain,
+}
+
+/// The view of its own from which a query can be answered now.
+pub(super) struct OwnView {
+    /// Its id.
+    pub id: RelationId,
+    /// What is asked of it.
+    pub lifted: Arc<Lifted>,
+    /// Its rows.
+    pub state: Arc<ViewState>,
+    /// The snapshot that they are of.
+    pub view: Layered,
+}
+
+impl Session {
+    /// Why a materialized view that a plan names cannot be read now, if one cannot.
+    pub(super) fn unreadable(&mut self, cached: &CachedPlan) -> Result<Option<NoView>, SqlError> {
+        if cached.views.is_empty() {
+            return Ok(None);
+        }
+        let view = self.view()?;
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
+            return Ok(None);
+        }
+        let catalog = view.schema().catalog();
+        if catalog.version == cached.version {
+            cached.maintained.get_or_init(|| maintained(catalog, &cached.views));
+        }
+        Ok(unreadable(&view, &cached.views).or_else(|| changed(&view, &cached.views)))
+    }
+
+    /// The plan, or the one that computes the views which cannot be read now.
+    pub(super) fn readable_plan(
+        &mut self,
+        prepared: &Prepared,
+        cached: Arc<CachedPlan>,
+    ) -> Result<Arc<CachedPlan>, SqlError> {
+        if cached.views.is_empty() {
+            return Ok(cached);
+        }
+        if self.unreadable(&cached)?.is_none() {
+            return Ok(cached);
+        }
+        if let Some(expanded) = cached.expanded.get() {
+            return Ok(expanded.clone());
+        }
+        let catalog = self.catalog();
+        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
+        let planned = planner::plan_statement(&prepared.parsed, &catalog, &known, MaintainedViews::Expand)?;
+        let PlannedStatement { planned, views, .. } = planned;
+        let expanded = Arc::new(CachedPlan::new(catalog.version, planned, cached.columns.clone(), views));
+        Ok(cached.expanded.get_or_init(|| expanded).clone())
+    }
+
+    /// The rows of a query from a view of its own, if it has one that can be read now.
+    pub(super) fn rows_by_view(
+        &mut self,
+        prepared: &Prepared,
+        cached: &CachedPlan,
+        query: &Query,
+        params: &Arc<[Datum]>,
+    ) -> Result<Option<QueryRows>, SqlError> {
+        let own = match self.own_view(prepared, cached, query, Asking::ToRead(params))? {
+            Ok(own) => own,
+            Err(_why) => return Ok(None),
+        };
+        match self.rows_of(&own, params)? {
+            Ok(rows) => Ok(Some(rows)),
+            Err(NoView::TooFewRows { shown, .. }) => {
+                let views = &self.database.automatic_views;
+                if let Some(entry) = views.find(&own.lifted.identity) {
+                    views.was_short(&entry, shown, &|request| self.database.ask_views(request));
+                }
+                Ok(None)
+            }
+            Err(_why) => Ok(None),
+        }
+    }
+
+    /// The rows of a query from its own view, or why they have to be computed.
+    pub(super) fn rows_of(&self, own: &OwnView, params: &Arc<[Datum]>) -> Result<Result<QueryRows, NoView>, SqlError> {
+        let context = self.eval_context(params.clone(), own.view.catalog());
+        let watch = Watch::new(self.limits(own.view.time()));
+        watch.check()?;
+        let Some(keys) = read::keys(&own.lifted, &context)? else { return Ok(Err(NoView::ManyKeys)) };
+        if !suffices(&own.lifted, &keys, &own.state, &context) {
+            let rows_min = own.state.rows_min().unwrap_or(0);
+            return Ok(Err(NoView::TooFewRows { rows_min, shown: rows_shown(&own.lifted, &context) }));
+        }
+        let rows = read::rows(&own.lifted, keys, (&own.state, &own.view), &context, watch)?;
+        match (&own.lifted.absent, rows) {
+            (_, Some(rows)) => Ok(Ok(rows)),
+            (Absent::Known(query), None) => Ok(Ok(self.rows_over(query, own.view.clone(), params.clone())?)),
+            (Absent::Empty | Absent::Computed, None) => Ok(Err(NoView::NoRows)),
+        }
+    }
+
+    /// The view of its own that a query can be answered from now, or why there is none.
+    pub(super) fn own_view(
+        &mut self,
+        prepared: &Prepared,
+        cached: &CachedPlan,
+        query: &Query,
+        asking: Asking<'_>,
+    ) -> Result<Result<OwnView, NoView>, SqlError> {
+        if query.locks_rows() {
+            return Ok(Err(NoView::RowLocks));
+        }
+        if is_lookup(&query.plan) {
+            return Ok(Err(NoView::Lookup));
+        }
+        if !self.auto_views() {
+            return Ok(Err(NoView::Off));
+        }
+        let shape = match self.automatic(prepared, cached)? {
+            Automatic::Shape(shape) => shape,
+            Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
+        };
+        let lifted = &shape.planned.lifted;
+        let view = self.view()?;
+        let database = self.database.clone();
+        let wanted = match asking {
+            Asking::ToRead(params) => {
+                let entry = shape.entry.get_or_init(|| database.automatic_views.entry(&shape.planned, &prepared.text));
+                let rows = || rows_shown(lifted, &self.eval_context(params.clone(), view.catalog()));
+                let wanted = database.automatic_views.executed(entry, rows, &|request| database.ask_views(request));
+                // Told to nobody: the words are found again when they are asked for.
+                wanted.ok_or(NoView::NotThere)
+            }
+            Asking::ToExplain => match database.automatic_views.find(&lifted.identity) {
+                Some(entry) => entry.view().ok_or_else(|| entry.why_none()),
+                None => Err(NoView::Seldom { runs: 0 }),
+            },
+        };
+        let id = match wanted {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        };
+        let state = match view.views().ready(id) {
+            Some(state) => state.clone(),
+            None => return Ok(Err(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))),
+        };
+        let catalog = view.schema().catalog();
+        let below = || shape.below.get_or_init(|| maintained(catalog, &lifted.reads));
+        let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
+        let surely = !view.has_changes() && catalog.version == cached.version && all_ready(below());
+        if !surely && let Some(why) = changed(&view, &lifted.reads).or_else(|| unreadable(&view, &lifted.reads)) {
+            return Ok(Err(why));
+        }
+        Ok(Ok(OwnView { id, lifted: lifted.clone(), state, view }))
+    }
+
+    pub(super) fn auto_views(&self) -> bool {
+        self.state.lock().everyday().auto_views
+    }
+
+    /// Whether a query may be a view by its parameters; found out once a plan.
+    pub(super) fn automatic<'c>(&self, prepared: &Prepared, cached: &'c CachedPlan) -> Result<&'c Automatic, SqlError> {
+        if let Some(known) = cached.automatic.get() {
+            return Ok(known);
+        }
+        let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
+        let catalog = self.catalog();
+        let found = match planner::plan_lifted(&prepared.parsed, &catalog, &known)? {
+            None => Automatic::Never("it is no query".into()),
+            Some(Err(reason)) => Automatic::Never(reason.into()),
+            // Without a parameter that a column must equal it would be a copy of all there is.
+            Some(Ok(lifted)) if lifted.key.is_empty() => Automatic::Never(KEYLESS.into()),
+            Some(Ok(lifted)) => {
+                let planned = PlannedShape::new(Arc::new(lifted), &catalog);
+                Automatic::Shape(Shape { planned, entry: OnceLock::new(), below: OnceLock::new() })
+            }
+        };
+        Ok(cached.automatic.get_or_init(|| found))
+    }
+}
+
+/// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
+/// that fails in one is missing in those above it.
+fn unreadable<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+    let below = maintained(view.schema().catalog(), relations);
+    let id = below.into_iter().find(|id| view.views().ready(*id).is_none())?;
+    Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))))
+}
+
+/// The maintained views among relations and those that they are made of.
+fn maintained<'r>(catalog: &Catalog, relations: impl IntoIterator<Item = &'r RelationId>) -> Vec<RelationId> {
+    let is_maintained = |id: &RelationId| catalog.table(*id).is_some_and(|table| table.is_maintained());
+    with_tables_below(catalog, relations.into_iter().copied()).into_iter().filter(is_maintained).collect()
+}
+
+/// That the transaction has changed a table that one of these relations is or reads, if it has.
+fn changed<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+    if !view.has_changes() {
+        return None;
+    }
+    let below = with_tables_below(view.schema().catalog(), relations.into_iter().copied());
+    below.into_iter().find(|relation| view.changes(*relation)).map(NoView::Changed)
+}
+
+/// Tables and views, and the tables and views that they read.
+pub(super) fn with_tables_below(
+    catalog: &Catalog,
+    relations: impl IntoIterator<Item = RelationId>,
+) -> BTreeSet<RelationId> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<RelationId> = relations.into_iter().collect();
+    while let Some(relation) = open.pop() {
+        if found.insert(relation) {
+            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
+            open.extend(view.iter().flat_map(|view| view.reads.keys()));
+        }
+    }
+    found
+}
+
+/// Whether a plan finds its rows by keys alone: it is as fast as a view.
+pub(super) fn is_lookup(plan: &Plan) -> bool {
+    match plan {
+        Plan::Get { access, .. } => matches!(access, Access::Lookup { .. }),
+        Plan::Mfp(input, _) => is_lookup(input),
+        Plan::Constant { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,672 @@
+//! The reader over the leaves: a published snapshot, with nothing or with overlays on top.
+//!
+//! The topmost layer that knows a row decides. An earlier transaction's layer in the commit group, then
+//! this transaction's own: the order is the order of `layers`.
+
+mod batch;
+mod range;
+mod read_ahead;
+mod stored;
+
+use crate::SqlError;
+use crate::overlay::{Overlay, Owners};
+use crate::ownership_hints::{Known, OwnersSeen};
+use crate::published::Published;
+use crate::read_memo::Recall;
+use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
+use crate::shape::{Schema, TableShape};
+use crate::snapshot_holders::Hold;
+use crate::view_states::{Arrangement, Stage, Views};
+use planner::catalog::{Catalog, Index, Table};
+use planner::ownership::graph::KeyForm;
+pub use read_ahead::{Ahead, Asks};
+use repr::{CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, key, poll};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use storage::{OwnerProbe, Snapshot, Store};
+
+/// No further key is asked for once so many rows are found.
+const ROWS_AT_ONCE: usize = 256;
+
+/// Fewer rows are read rather than looked for in another index.
+const NARROWED_ROWS_MIN: usize = 4;
+/// So many entries of another index are worth reading for a row that is not read.
+const ENTRIES_A_ROW: usize = 4;
+
+/// A row's key, and the µDB of the copy to read if it is known.
+pub type Located = (RowKey, Option<MicroDbId>);
+
+/// A snapshot under overlays.
+#[derive(Clone)]
+pub struct Layered {
+    store: Store,
+    base: Arc<Published>,
+    /// From bottom to top.
+    layers: Vec<Arc<Overlay>>,
+    schema: Arc<Schema>,
+    /// For whom, where the reading may last.
+    hold: Option<Arc<Hold>>,
+    /// Ordered indexes in memory are read.
+    orders: bool,
+    /// What was read of the snapshot already, where that is kept.
+    recall: Option<Arc<Recall>>,
+    /// Where it is noted whose copies were read.
+    seen: Option<Arc<OwnersSeen>>,
+    /// What need not be looked up.
+    known: Option<Arc<Known>>,
+    /// What is read stays in memory for the next statement.
+    keeps: bool,
+    /// Views are read though a row of them fails.
+    amid_errors: bool,
+}
+
+impl Layered {
+    /// The snapshot alone.
+    pub fn new(store: Store, base: Arc<Published>) -> Self {
+        let schema = base.schema.clone();
+        Layered {
+            store,
+            base,
+            layers: Vec::new(),
+            schema,
+            hold: None,
+            orders: true,
+            recall: None,
+            seen: None,
+            known: None,
+            keeps: false,
+            amid_errors: false,
+        }
+    }
+
+    /// Without ordered indexes in memory: what they answer is computed from all rows.
+    #[must_use]
+    pub fn without_orders(mut self) -> Self {
+        self.orders = false;
+        self
+    }
+
+    /// Held for a session as long as any copy of this is there.
+    #[must_use]
+    pub fn held(mut self, hold: Arc<Hold>) -> Self {
+        self.hold = Some(hold);
+        self
+    }
+
+    /// For views: of a view of which a row fails they have the others, and whoever reads them is told.
+    #[must_use]
+    pub fn amid_errors(mut self) -> Self {
+        self.amid_errors = true;
+        self
+    }
+
+    /// For a statement of a client: what it reads stays in memory for the next.
+    #[must_use]
+    pub fn keeping(mut self) -> Self {
+        self.keeps = true;
+        self
+    }
+
+    /// For a statement that changes what it looks up: whose copies it reads is noted, where rows have one owner.
+    #[must_use]
+    pub fn noting(mut self, seen: Arc<OwnersSeen>) -> Self {
+        self.seen = Some(seen);
+        self
+    }
+
+    /// For a derivation: what the transaction knows of the snapshot is not looked up.
+    #[must_use]
+    pub fn knowing(mut self, known: Arc<Known>) -> Self {
+        self.known = Some(known);
+        self
+    }
+
+    /// What the transaction knows of the snapshot.
+    pub fn known(&self) -> Option<&Known> {
+        self.known.as_deref()
+    }
+
+    /// The leaves below all layers.
+    fn snapshot(&self) -> &Snapshot {
+        if self.keeps { &self.base.kept } else { &self.base.snapshot }
+    }
+
+    /// With one more layer on top.
+    #[must_use]
+    pub fn under(mut self, overlay: Arc<Overlay>) -> Self {
+        if overlay.changes_schema() {
+            self.schema = overlay.schema().clone();
+        }
+        if !overlay.is_empty() {
+            self.layers.push(overlay);
+        }
+        self
+    }
+
+    /// Whether this is the published state that it is over.
+    pub fn is_over(&self, base: &Arc<Published>) -> bool {
+        Arc::ptr_eq(&self.base, base)
+    }
+
+    /// The catalog, compiled.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The store, for key hashing and sealing.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// One table, compiled.
+    pub fn shape(&self, relation: RelationId) -> Result<&Arc<TableShape>, SqlError> {
+        self.schema
+            .shape(relation)
+            .ok_or_else(|| SqlError::new("42P01", format!("relation with OID {relation} does not exist")))
+    }
+
+    /// The µDB of a data subject's row.
+    pub fn subject(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<MicroDbId>, SqlError> {
+        for layer in self.layers.iter().rev() {
+            if let Some(microdb) = layer.subject(relation, row_key) {
+                return Ok(microdb);
+            }
+        }
+        Ok(self.base.snapshot.subject(relation, row_key)?)
+    }
+
+    /// A personal row's owners, whichever layer knows them.
+    pub fn owners_of(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        for layer in self.layers.iter().rev() {
+            if let Some(owners) = layer.owners(relation, row_key) {
+                return Ok(owners.clone());
+            }
+        }
+        self.stored_owners(relation, row_key)
+    }
+
+    /// Whether a row is there, without opening its seal.
+    pub fn exists(&self, shape: &TableShape, row_key: &RowKey) -> Result<bool, SqlError> {
+        let relation = shape.id();
+        if let Some(version) = self.layered(relation, row_key) {
+            return Ok(version.is_some());
+        }
+        self.stored_exists(relation, row_key)
+    }
+
+    /// Asks for many rows of a table whether they are stored below all layers.
+    pub fn stored_rows(&self, relation: RelationId) -> StoredRows {
+        let shape = self.base.schema.shape(relation).cloned();
+        let personal = shape.as_ref().is_some_and(|shape| shape.personal && !shape.table().data_subject);
+        let probe = personal.then(|| self.base.snapshot.owner_probe());
+        StoredRows { base: self.base.clone(), shape, probe }
+    }
+
+    /// Keys of the rows whose indexed columns have this canonical value.
+    pub fn keys_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<RowKey>, SqlError> {
+        if shape.table().primary_key == Some(index) {
+            let row_key = shape.key_of_value(&self.store, value);
+            return Ok(if self.exists(shape, &row_key)? { vec![row_key] } else { Vec::new() });
+        }
+        if shape.key_form == KeyForm::Ordered {
+            let rows = self.index_by_value(shape, index, value)?;
+            return Ok(rows.into_iter().map(|(row_key, _)| row_key).collect());
+        }
+        let relation = shape.id();
+        let mut keys = Vec::new();
+        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+            let entries = self.stored_located(shape, index, value)?;
+            keys.extend(entries.into_iter().map(|(row_key, _)| row_key));
+            if !self.layers.is_empty() {
+                keys.retain(|row_key| self.layered(relation, row_key).is_none());
+            }
+        }
+        keys.extend(self.layered_by_value(shape, index, value).into_iter().map(|(row_key, _)| row_key.clone()));
+        Ok(keys)
+    }
+
+    /// As `keys_by_value`, each with the µDB from whose copy the row is best read, where the index says it.
+    pub fn located_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<Vec<Located>, SqlError> {
+        let stored = self.layers.is_empty() && shape.key_form == KeyForm::Hashed;
+        if stored && shape.table().primary_key != Some(index) {
+            return self.stored_located(shape, index, value);
+        }
+        let keys = self.keys_by_value(shape, index, value)?;
+        Ok(keys.into_iter().map(|row_key| (row_key, None)).collect())
+    }
+
+    /// One row, from where it was located.
+    pub fn get_located(&self, shape: &TableShape, (row_key, locator): &Located) -> Result<Option<Row>, SqlError> {
+        let Some(microdb) = locator else { return self.get(shape.table(), row_key) };
+        self.recalled_row(shape.id(), row_key, |_| self.snapshot().get_copy(shape.id(), row_key, *microdb))
+    }
+
+    /// Rows whose indexed columns have this canonical value.
+    pub fn index_by_value(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let relation = shape.id();
+        if shape.table().primary_key == Some(index) {
+            let row_key = shape.key_of_value(&self.store, value);
+            let row = self.get(shape.table(), &row_key)?;
+            return Ok(row.into_iter().map(|row| (row_key.clone(), row)).collect());
+        }
+        let mut found = Vec::new();
+        if !self.base_hidden(relation) && !self.reindexed(relation, index) {
+            self.stored_index(shape, index, value, &mut found)?;
+        }
+        let layered = self.layered_by_value(shape, index, value);
+        found.extend(layered.into_iter().map(|(row_key, row)| (row_key.clone(), row.clone())));
+        Ok(found)
+    }
+
+    /// As `index_by_value`, of the rows that the layers decide.
+    fn layered_by_value(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Vec<(&RowKey, &Row)> {
+        let relation = shape.id();
+        let mut found = Vec::new();
+        let mut seen: HashSet<&RowKey> = HashSet::new();
+        for layer in &self.layers {
+            let Some(changes) = layer.table(relation) else { continue };
+            for row_key in changes.index_keys(index, value) {
+                if seen.insert(row_key)
+                    && let Some(Some(row)) = self.layered(relation, row_key)
+                    && self.still_has(shape, index, value, row)
+                {
+                    found.push((row_key, row));
+                }
+            }
+        }
+        found
+    }
+
+    fn stored_index(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+        found: &mut Vec<(RowKey, Row)>,
+    ) -> Result<(), SqlError> {
+        let relation = shape.id();
+        match shape.key_form {
+            KeyForm::Hashed => {
+                let mut located = self.stored_located_again(shape, index, value)?;
+                if !self.layers.is_empty() {
+                    located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
+                }
+                self.read_located(shape, located, found)?;
+            }
+            KeyForm::Ordered => {
+                let end = prefix_end(value);
+                let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+                let mut located = Vec::new();
+                for row_key in self.base.snapshot.scan_index_ordered(index, Bound::Included(value), upper, false) {
+                    poll::step()?;
+                    let row_key = row_key?;
+                    if self.layered(relation, &row_key).is_none() {
+                        located.push((row_key, None));
+                    }
+                }
+                self.read_located(shape, located, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads rows from below the layers, from where an index says that they are.
+    fn read_located(
+        &self,
+        shape: &TableShape,
+        located: Vec<Located>,
+        found: &mut Vec<(RowKey, Row)>,
+    ) -> Result<(), SqlError> {
+        let (relation, snapshot) = (shape.id(), self.snapshot());
+        found.reserve(located.len());
+        let mut located = located.into_iter().peekable();
+        while located.peek().is_some() {
+            // So many at once, as their blocks are held in the cache meanwhile.
+            poll::steps(ROWS_AT_ONCE)?;
+            let some: Vec<Located> = located.by_ref().take(ROWS_AT_ONCE).collect();
+            let rows =
+                match some.iter().map(|(row_key, locator)| Some((row_key, (*locator)?))).collect::<Option<Vec<_>>>() {
+                    Some(copies) => snapshot.get_copies(relation, &copies)?,
+                    None => {
+                        let row_keys: Vec<RowKey> = some.iter().map(|(row_key, _)| row_key.clone()).collect();
+                        snapshot.get_impersonals(relation, &row_keys)?
+                    }
+                };
+            for ((row_key, _), row) in some.into_iter().zip(rows) {
+                found.push((row_key, row.ok_or_else(|| damaged(shape, "an index entry leads to no row"))?));
+            }
+        }
+        Ok(())
+    }
+
+    /// See `find_first`, without layers.
+    fn stored_first(
+        &self,
+        shape: &TableShape,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        let (relation, snapshot) = (shape.id(), self.snapshot());
+        if let Some(index) = index.filter(|index| shape.table().primary_key != Some(index.id)) {
+            let (mut located, mut read) = (Vec::new(), 0);
+            for key in keys {
+                let value = self.store.hash_index(index.id, &key::encode_all(key));
+                located.extend(self.base.index_rows_again(snapshot, index.id, &value)?);
+                read += 1;
+                if located.len() >= ROWS_AT_ONCE {
+                    break;
+                }
+            }
+            let mut found = Vec::with_capacity(located.len());
+            self.read_located(shape, located, &mut found)?;
+            return Ok((found, read));
+        }
+        let row_keys: Vec<RowKey> = keys.iter().map(|key| shape.key_of(&self.store, key)).collect();
+        if let ([row_key], Some(seen)) = (row_keys.as_slice(), &self.seen)
+            && shape.one_owner
+        {
+            let found = self.base.personal_located(snapshot, relation, row_key)?;
+            let found = found.map(|(row, owner)| {
+                seen.note(relation, row_key, owner, self.base.time);
+                (row_key.clone(), row)
+            });
+            return Ok((found.into_iter().collect(), keys.len()));
+        }
+        let rows = if shape.table().data_subject {
+            snapshot.get_subjects(relation, &row_keys)?
+        } else if shape.personal {
+            snapshot.get_personals(relation, &row_keys)?
+        } else {
+            snapshot.get_impersonals(relation, &row_keys)?
+        };
+        let found = row_keys.into_iter().zip(rows).filter_map(|(row_key, row)| Some((row_key, row?)));
+        Ok((found.collect(), keys.len()))
+    }
+
+    /// The version of a row in the layers, if one of them decides it.
+    fn layered(&self, relation: RelationId, row_key: &RowKey) -> Option<Option<&Row>> {
+        for layer in self.layers.iter().rev() {
+            let Some(changes) = layer.table(relation) else { continue };
+            if let Some(change) = changes.rows.get(row_key) {
+                return Some(change.after.as_ref());
+            }
+            if changes.truncated {
+                return Some(None);
+            }
+        }
+        None
+    }
+
+    /// Whether there are layers at all.
+    pub fn has_changes(&self) -> bool {
+        !self.layers.is_empty()
+    }
+
+    /// Whether a layer has changed rows of a table.
+    pub fn changes(&self, relation: RelationId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some())
+    }
+
+    /// The maintained views, as of the snapshot.
+    pub fn views(&self) -> &Views {
+        &self.base.views
+    }
+
+    /// Whether a truncation hides the stored rows.
+    fn base_hidden(&self, relation: RelationId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
+    }
+
+    /// A maintained view's rows, by an index or anyhow.
+    fn arrangement(&self, table: &Table, index: Option<IndexId>) -> Result<&Arrangement, SqlError> {
+        let views = &self.base.views;
+        let state = match self.amid_errors {
+            true => views.get(table.id).filter(|state| matches!(state.stage, Stage::Ready)),
+            false => views.ready(table.id),
+        };
+        let arrangement = state.and_then(|state| match index {
+            Some(index) => state.arrangement(index),
+            None => state.arrangements.first(),
+        });
+        arrangement.ok_or_else(|| {
+            SqlError::new("55000", format!("view \"{}\" cannot be read now", table.name))
+                .hint("It is being filled, or a row of it cannot be evaluated; try again.")
+        })
+    }
+
+    /// Whether an index has no entries below the layers.
+    fn reindexed(&self, relation: RelationId, index: IndexId) -> bool {
+        self.layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.reindexed.contains(&index)))
+    }
+
+    // A lower layer's entry may have been overwritten by a higher layer with another value.
+    fn still_has(&self, shape: &TableShape, index: IndexId, value: &[u8], row: &Row) -> bool {
+        self.layers.len() == 1 || shape.index_value(shape.index(index), &shape.unpack(row)).as_deref() == Some(value)
+    }
+}
+
+/// Rows of views are told apart by nothing but what they hold.
+fn view_row_key() -> RowKey {
+    RowKey::new(&[])
+}
+
+/// Which rows of one table are stored, asked for one after another.
+pub struct StoredRows {
+    base: Arc<Published>,
+    shape: Option<Arc<TableShape>>,
+    probe: Option<OwnerProbe>,
+}
+
+impl StoredRows {
+    /// Whether the row is stored.
+    pub fn contains(&mut self, row_key: &RowKey) -> Result<bool, SqlError> {
+        let Some(shape) = &self.shape else { return Ok(false) };
+        Ok(match &mut self.probe {
+            Some(probe) => probe.exists(shape.id(), row_key)?,
+            None if shape.personal => self.base.snapshot.subject(shape.id(), row_key)?.is_some(),
+            None => self.base.snapshot.holds_impersonal(shape.id(), row_key)?,
+        })
+    }
+}
+
+fn damaged(shape: &TableShape, what: &str) -> SqlError {
+    SqlError::new("XX001", format!("{what} in table \"{}\"", shape.table().name))
+        .hint("stop the server and run \"dogwood check\"")
+}
+
+/// The first byte string after all that start with `prefix`.
+fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+impl Reader for Layered {
+    fn time(&self) -> CommitTime {
+        self.base.time
+    }
+
+    fn catalog(&self) -> &Arc<Catalog> {
+        self.schema.catalog()
+    }
+
+    fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey {
+        let shape = self.schema.shape(table.id).expect("plans are made against this reader's catalog");
+        shape.key_of(&self.store, primary_key)
+    }
+
+    fn get(&self, table: &Table, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        assert!(table.is_stored(), "rows of views have no keys to be asked for by");
+        if let Some(version) = self.layered(table.id, row_key) {
+            return Ok(version.cloned());
+        }
+        self.stored_row(table.id, row_key)
+    }
+
+    fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        if !table.is_stored() {
+            let arrangement = self.arrangement(table, Some(index.id))?;
+            let mut rows = Vec::new();
+            arrangement.for_key(&key::encode_all(values), |bytes| {
+                rows.push((view_row_key(), Row::from_bytes(bytes.into())));
+                true
+            });
+            return Ok(rows);
+        }
+        if values.len() < index.columns.len() {
+            let range = KeyRange { prefix: values.to_vec(), ..KeyRange::default() };
+            let shape = self.shape(table.id)?;
+            assert!(shape.key_form == KeyForm::Ordered, "hashed indexes are asked for whole values");
+            return self.stored_range(shape, Some(index), &range)?.collect();
+        }
+        self.index_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))
+    }
+
+    fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        match index.filter(|_| !table.is_stored()) {
+            Some(index) => self.arrangement(table, Some(index.id)).cloned().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn find_first(
+        &self,
+        table: &Table,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        match shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
+            Some(shape) => self.stored_first(shape, index, keys),
+            None => match keys.first() {
+                Some(first) => Ok((self.find(table, index, first)?, 1)),
+                None => Ok((Vec::new(), 0)),
+            },
+        }
+    }
+
+    fn index_narrowed(
+        &self,
+        table: &Table,
+        index: &Index,
+        values: &[Datum],
+        beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let is_entries = |shape: &&Arc<TableShape>| {
+            shape.key_form == KeyForm::Hashed
+                && table.primary_key != Some(index.id)
+                && values.len() == index.columns.len()
+        };
+        let Some(shape) = shape.filter(is_entries) else { return self.index(table, index, values) };
+        let value = |index, values: &[Datum]| self.store.hash_index(index, &key::encode_all(values));
+        let mut located = self.base.index_rows_again(self.snapshot(), index.id, &value(index.id, values))?;
+        for (other, datum) in beside {
+            // An entry takes less than a tenth of what a row takes.
+            if located.len() < NARROWED_ROWS_MIN {
+                break;
+            }
+            let at_most = located.len() * ENTRIES_A_ROW;
+            let entries = self.base.index_rows_up_to(*other, &value(*other, std::slice::from_ref(datum)), at_most)?;
+            if let Some(entries) = entries {
+                let entries: HashSet<RowKey> = entries.into_iter().map(|(row_key, _)| row_key).collect();
+                located.retain(|(row_key, _)| entries.contains(row_key));
+            }
+        }
+        let mut found = Vec::new();
+        self.read_located(shape, located, &mut found)?;
+        Ok(found)
+    }
+
+    fn index_few(
+        &self,
+        table: &Table,
+        index: &Index,
+        value: &Datum,
+        at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
+        let Some(shape) = shape.filter(|shape| shape.key_form == KeyForm::Hashed) else { return Ok(None) };
+        let hash = self.store.hash_index(index.id, &key::encode_all(std::slice::from_ref(value)));
+        let located = self.base.index_rows_again_up_to(self.snapshot(), index.id, &hash, at_most)?;
+        let Some(located) = located else { return Ok(None) };
+        let mut found = Vec::new();
+        self.read_located(shape, located, &mut found)?;
+        Ok(Some(found))
+    }
+
+    fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
+        if !table.is_stored() || !self.layers.is_empty() {
+            return Ok(!self.index(table, index, values)?.is_empty());
+        }
+        // Without opening their seals.
+        let found = self.located_by_value(self.shape(table.id)?, index.id, &key::encode_all(values))?;
+        Ok(!found.is_empty())
+    }
+
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError> {
+        let shape = self.shape(table.id)?;
+        match shape.key_form {
+            KeyForm::Ordered => {
+                let rows = self.stored_range(shape, index, range)?;
+                Ok(Some(RangeRows { rows, worth_rows: usize::MAX }))
+            }
+            KeyForm::Hashed => self.range_in_memory(shape, index, range),
+        }
+    }
+
+    fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        if !table.is_stored() {
+            let rows = self.arrangement(table, None)?.rows();
+            return Ok(Box::new(rows.map(|row| Ok((view_row_key(), row)))));
+        }
+        let shape = self.shape(table.id)?;
+        let stored = self.base.snapshot.scan(table.id, shape.personal).map(|item| {
+            poll::step()?;
+            item.map_err(SqlError::from)
+        });
+        if self.layers.is_empty() {
+            return Ok(Box::new(stored));
+        }
+        let mut changed: BTreeMap<RowKey, Row> = BTreeMap::new();
+        for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+            for row_key in changes.rows.keys() {
+                if let Some(Some(row)) = self.layered(table.id, row_key) {
+                    changed.insert(row_key.clone(), row.clone());
+                }
+            }
+        }
+        let (this, relation) = (self.clone(), table.id);
+        let stored: RowIterator =
+            if self.base_hidden(relation) { Box::new(std::iter::empty()) } else { Box::new(stored) };
+        let stored = stored
+            .filter(move |item| item.as_ref().map_or(true, |(row_key, _)| this.layered(relation, row_key).is_none()));
+        Ok(Box::new(stored.chain(changed.into_iter().map(Ok))))
+    }
+
+    fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        if !table.is_stored() || !self.layers.is_empty() {
+            return self.scan(table);
+        }
+        let shape = self.shape(table.id)?;
+        Ok(Box::new(self.base.snapshot.scan_once(table.id, shape.personal).map(|item| {
+            poll::step()?;
+            item.map_err(SqlError::from)
+        })))
+    }
+
+    fn owners(&self, table: &Table, row_key: &RowKey) -> Result<Owners, SqlError> {
+        self.owners_of(table.id, row_key)
+    }
+}

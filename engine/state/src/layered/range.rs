@@ -1,0 +1,193 @@
+//! Ranges: of keys that stand in order on disk, and of hashed ones whose order is in memory, under the same overlays.
+
+use crate::SqlError;
+use crate::layered::{Layered, damaged, prefix_end};
+use crate::reader::{KeyRange, RangeRows, RowIterator};
+use crate::shape::TableShape;
+use arrangements::ordered_set::parts;
+use planner::catalog::Index;
+use repr::{Datum, Row, RowKey, key};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A row that is found through an index in memory takes as long as so many rows of a scan.
+const LOOKUP_ROWS: usize = 4;
+/// Smaller tables are read by range whatever it takes.
+const SMALL_TABLE_ROWS: usize = 256;
+
+impl Layered {
+    /// A range of a table with ordered keys, from the leaves.
+    pub(super) fn stored_range(
+        &self,
+        shape: &Arc<TableShape>,
+        index: Option<&Index>,
+        range: &KeyRange,
+    ) -> Result<RowIterator, SqlError> {
+        let (shape, table) = (shape.clone(), shape.table());
+        let (lower, upper) = range_bounds(range);
+        let snapshot = self.base.snapshot.clone();
+        let hidden = self.base_hidden(table.id) || index.is_some_and(|index| self.reindexed(table.id, index.id));
+        let (low, high) = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+        let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
+        let stored: Box<dyn Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>> + Send> = match index {
+            None => {
+                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+                    for row_key in changes.rows.keys().filter(|row_key| within(row_key.bytes(), &lower, &upper)) {
+                        if let Some(Some(row)) = self.layered(table.id, row_key) {
+                            changed.insert((row_key.bytes().to_vec(), row_key.clone()), row.clone());
+                        }
+                    }
+                }
+                let rows = snapshot.scan_impersonal_range(table.id, low, high, range.reverse);
+                Box::new(rows.map(|item| {
+                    let (row_key, row) = item?;
+                    Ok((row_key.bytes().to_vec(), row_key, row))
+                }))
+            }
+            Some(index) => {
+                for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+                    for (value, row_key) in changes.index_range(index.id, (lower.clone(), upper.clone())) {
+                        if let Some(Some(row)) = self.layered(table.id, row_key)
+                            && self.still_has(&shape, index.id, value, row)
+                        {
+                            changed.insert((value.clone(), row_key.clone()), row.clone());
+                        }
+                    }
+                }
+                let keys = snapshot.scan_index_ordered(index.id, low, high, range.reverse);
+                let (shape, index) = (shape.clone(), index.clone());
+                Box::new(keys.map(move |row_key| {
+                    let row_key = row_key?;
+                    let row = snapshot.get_impersonal(shape.id(), &row_key)?;
+                    let row = row.ok_or_else(|| damaged(&shape, "an index entry leads to no row"))?;
+                    let value = shape.index_value(&index, &shape.unpack(&row)).unwrap_or_default();
+                    Ok((value, row_key, row))
+                }))
+            }
+        };
+        if self.layers.is_empty() {
+            return Ok(Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row)))));
+        }
+        let (this, relation) = (self.clone(), table.id);
+        let stored = stored.filter(move |item| {
+            !hidden && item.as_ref().map_or(true, |(_, row_key, _)| this.layered(relation, row_key).is_none())
+        });
+        let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
+        if range.reverse {
+            changed.reverse();
+        }
+        Ok(Box::new(merge(stored, changed.into_iter(), range.reverse)))
+    }
+
+    /// A range of a table with hashed keys, from its ordered index in memory, if there is one and it is worth it.
+    pub(super) fn range_in_memory(
+        &self,
+        shape: &Arc<TableShape>,
+        index: Option<&Index>,
+        range: &KeyRange,
+    ) -> Result<Option<RangeRows>, SqlError> {
+        let table = shape.table();
+        let Some(id) = index.map(|index| index.id).or(table.primary_key) else { return Ok(None) };
+        // DDL in an overlay may have made another table of it.
+        let as_published = self.orders && Arc::ptr_eq(&self.schema, &self.base.schema);
+        let Some(entries) = self.base.views.order(id).filter(|_| as_published) else { return Ok(None) };
+        let (lower, upper) = range_bounds(range);
+        let ranks = entries.ranks(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+        let wanted = ranks.len().min(range.wanted.unwrap_or(usize::MAX));
+        let worth_rows = entries.len().max(SMALL_TABLE_ROWS) / LOOKUP_ROWS;
+        if wanted > worth_rows {
+            return Ok(None);
+        }
+        let ranks = if self.base_hidden(table.id) { 0..0 } else { ranks };
+        let (this, of) = (self.clone(), shape.clone());
+        let stored = entries.iter(ranks, range.reverse).filter_map(move |entry| {
+            let Some((value, row_key)) = parts(&entry) else {
+                return Some(Err(damaged(&of, "an entry has no row key")));
+            };
+            if this.layered(of.id(), &row_key).is_some() {
+                return None;
+            }
+            Some(match this.stored_row(of.id(), &row_key) {
+                Ok(Some(row)) => Ok((value.to_vec(), row_key, row)),
+                Ok(None) => Err(damaged(&of, "an ordered index leads to no row")),
+                Err(error) => Err(error),
+            })
+        });
+        if self.layers.is_empty() {
+            let rows = Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))));
+            return Ok(Some(RangeRows { rows, worth_rows }));
+        }
+        let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
+        for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+            for row_key in changes.rows.keys() {
+                let Some(Some(row)) = self.layered(table.id, row_key) else { continue };
+                let value = shape.order_value(shape.index(id), row);
+                if within(&value, &lower, &upper) {
+                    changed.insert((value, row_key.clone()), row.clone());
+                }
+            }
+        }
+        let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
+        if range.reverse {
+            changed.reverse();
+        }
+        let rows = Box::new(merge(stored, changed.into_iter(), range.reverse));
+        Ok(Some(RangeRows { rows, worth_rows }))
+    }
+}
+
+type ByteBound = Bound<Vec<u8>>;
+
+fn range_bounds(range: &KeyRange) -> (ByteBound, ByteBound) {
+    let prefix = key::encode_all(&range.prefix);
+    let with = |value: &Datum| {
+        let mut bytes = prefix.clone();
+        key::encode(&mut bytes, value);
+        bytes
+    };
+    // Keys are self-delimiting: "all that start with these bytes" is "equal on these columns".
+    let lower = match &range.lower {
+        Some((value, true)) => Bound::Included(with(value)),
+        Some((value, false)) => prefix_end(&with(value)).map_or(Bound::Unbounded, Bound::Included),
+        None => Bound::Included(prefix.clone()),
+    };
+    let before_end = |bytes: &[u8]| prefix_end(bytes).map_or(Bound::Unbounded, Bound::Excluded);
+    let upper = match &range.upper {
+        Some((value, true)) => before_end(&with(value)),
+        Some((value, false)) => Bound::Excluded(with(value)),
+        // A range with a lower bound only does not reach the NULLs, which sort last.
+        None if range.lower.is_some() => Bound::Excluded(with(&Datum::Null)),
+        None => before_end(&prefix),
+    };
+    (lower, upper)
+}
+
+fn within(bytes: &[u8], lower: &ByteBound, upper: &ByteBound) -> bool {
+    use std::ops::RangeBounds;
+    let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
+    <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, bytes)
+}
+
+/// Merges stored and changed rows, both in the order of the range.
+fn merge(
+    stored: impl Iterator<Item = Result<(Vec<u8>, RowKey, Row), SqlError>>,
+    changed: impl Iterator<Item = ((Vec<u8>, RowKey), Row)>,
+    reverse: bool,
+) -> impl Iterator<Item = Result<(RowKey, Row), SqlError>> {
+    let (mut stored, mut changed) = (stored.peekable(), changed.peekable());
+    std::iter::from_fn(move || {
+        let take_stored = match (stored.peek(), changed.peek()) {
+            (Some(Err(_)), _) | (Some(_), None) => true,
+            (None, _) => false,
+            (Some(Ok((value, row_key, _))), Some(((other, other_key), _))) => {
+                ((value, row_key) < (other, other_key)) != reverse
+            }
+        };
+        if take_stored {
+            stored.next().map(|item| item.map(|(_, row_key, row)| (row_key, row)))
+        } else {
+            changed.next().map(|((_, row_key), row)| Ok((row_key, row)))
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! What is stored below all layers: read from the snapshot, or recalled where the reader recalls.
+
+use crate::SqlError;
+use crate::layered::{Layered, Located};
+use crate::overlay::Owners;
+use crate::read_memo::Recall;
+use crate::shape::TableShape;
+use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
+use std::sync::Arc;
+use storage::{MicroDbProbe, StorageError};
+
+impl Layered {
+    /// What is read is kept in `recall`, or is there from earlier readers of the same state.
+    #[must_use]
+    pub fn recalling(mut self, recall: Arc<Recall>) -> Self {
+        assert!(recall.time() == self.base.time, "what is recalled is of this state");
+        self.recall = Some(recall);
+        self
+    }
+
+    /// Recalls nothing any more; what was recalled.
+    pub fn take_recall(&mut self) -> Option<Arc<Recall>> {
+        self.recall.take()
+    }
+
+    /// The rows of a person, whose own row is in this table, as they are stored: by table.
+    pub fn microdb_rows(
+        &self,
+        subjects: RelationId,
+        microdb: MicroDbId,
+    ) -> Result<Vec<(RelationId, Vec<(RowKey, Row)>)>, SqlError> {
+        let Some(plan) = self.base.schema.traversal(subjects) else { return Ok(Vec::new()) };
+        let mut probe = self.microdb_probe();
+        let mut tables = Vec::new();
+        for relation in plan.owned() {
+            let mut rows = Vec::new();
+            probe.rows(relation, microdb, |row_key, row| rows.push((row_key, row)))?;
+            tables.push((relation, rows));
+        }
+        Ok(tables)
+    }
+
+    /// Recalls a person's rows from here on.
+    pub fn keep_microdb(&self, microdb: MicroDbId, tables: Vec<(RelationId, Vec<(RowKey, Row)>)>) {
+        let Some(recall) = &self.recall else { return };
+        for (relation, rows) in tables {
+            recall.keep_copies(relation, microdb, rows);
+        }
+    }
+
+    /// Recalls which rows a canonical value leads to.
+    pub fn keep_located(&self, relation: RelationId, index: IndexId, value: Vec<u8>, located: Vec<Located>) {
+        if let Some(recall) = &self.recall {
+            recall.keep_located(relation, index, value, located);
+        }
+    }
+
+    /// Reads a person's rows as they are stored, a table at a time.
+    pub fn microdb_probe(&self) -> MicroDbProbe {
+        self.base.snapshot.microdb_probe()
+    }
+
+    /// A row, by what its table is in the stored catalog: one that an overlay makes, or makes another of, has all its rows
+    /// in the overlay.
+    pub(super) fn stored_row(&self, relation: RelationId, row_key: &RowKey) -> Result<Option<Row>, SqlError> {
+        poll::step()?;
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(None) };
+        let read = |locator: Option<MicroDbId>| {
+            let snapshot = self.snapshot();
+            match locator {
+                Some(microdb) => {
+                    let row = snapshot.get_copy(relation, row_key, microdb)?;
+                    row.map(Some).ok_or(StorageError::CopyMissing { relation })
+                }
+                None if stored.table().data_subject => snapshot.get_subject(relation, row_key),
+                None if stored.personal => self.base.personal(snapshot, relation, row_key),
+                None => snapshot.get_impersonal(relation, row_key),
+            }
+        };
+        self.recalled_row(relation, row_key, read)
+    }
+
+    /// A row, from where it is recalled, or else read; `read` is told whose copy there is, if that is recalled.
+    pub(super) fn recalled_row(
+        &self,
+        relation: RelationId,
+        row_key: &RowKey,
+        read: impl FnOnce(Option<MicroDbId>) -> Result<Option<Row>, StorageError>,
+    ) -> Result<Option<Row>, SqlError> {
+        Ok(match &self.recall {
+            Some(recall) => recall.row(relation, row_key, read)?,
+            None => read(None)?,
+        })
+    }
+
+    /// Whether a row is there, without opening its seal.
+    pub(super) fn stored_exists(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, SqlError> {
+        if let Some(holds) = self.recall.as_ref().and_then(|recall| recall.holds(relation, row_key)) {
+            return Ok(holds);
+        }
+        let Some(stored) = self.base.schema.shape(relation) else { return Ok(false) };
+        let snapshot = &self.base.snapshot;
+        Ok(if stored.table().data_subject {
+            snapshot.subject(relation, row_key)?.is_some()
+        } else if stored.personal {
+            self.base.holds_personal(relation, row_key)?
+        } else {
+            snapshot.holds_impersonal(relation, row_key)?
+        })
+    }
+
+    /// A personal row's owners.
+    pub(super) fn stored_owners(&self, relation: RelationId, row_key: &RowKey) -> Result<Owners, SqlError> {
+        if let Some(owner) = self.known().and_then(|known| known.owner(relation, row_key)) {
+            return Ok(vec![(owner, 1)]);
+        }
+        let read = || self.base.owners(relation, row_key);
+        let Some(recall) = &self.recall else { return Ok(read()?) };
+        if self.base.schema.shape(relation).is_some_and(|shape| shape.one_owner)
+            && let Some(owner) = recall.locator(relation, row_key)
+        {
+            // The copy that was found is the only one.
+            return Ok(vec![(owner, 1)]);
+        }
+        Ok(recall.owners(relation, row_key, read)?)
+    }
+
+    /// Whether there are rows whose indexed columns have this canonical value.
+    pub fn leads(&self, shape: &TableShape, index: IndexId, value: &[u8]) -> Result<bool, SqlError> {
+        let recalled = self.recall.as_ref().filter(|_| !self.has_changes());
+        match recalled.and_then(|recall| recall.leads(index, value)) {
+            Some(leads) => Ok(leads),
+            None => Ok(!self.keys_by_value(shape, index, value)?.is_empty()),
+        }
+    }
+
+    /// As `stored_located`, of a value that may have been asked for before.
+    pub(super) fn stored_located_again(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<Located>, SqlError> {
+        if self.recall.is_some() {
+            return self.stored_located(shape, index, value);
+        }
+        Ok(self.base.index_rows_again(self.snapshot(), index, &self.store.hash_index(index, value))?)
+    }
+
+    /// The rows that a canonical value leads to in a hashed index.
+    pub(super) fn stored_located(
+        &self,
+        shape: &TableShape,
+        index: IndexId,
+        value: &[u8],
+    ) -> Result<Vec<Located>, SqlError> {
+        let read = || self.base.index_rows(index, &self.store.hash_index(index, value));
+        Ok(match &self.recall {
+            Some(recall) => recall.located(shape.id(), index, value, read)?,
+            None => read()?,
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! What a statement stands on: one commit's snapshot of leaves and views, its own changes over it, locks, settings, its account.
+//!
+//! ```text
+//! published shape view_states statistics      what all read: leaves, compiled catalog and views as of one commit
+//! reader layered overlay read_memo            how it is read: one interface, with a transaction's own changes on top
+//! locks validation ownership_hints            who may write what; what a derivation stands on
+//! snapshot_holders transaction_fate           who reads which snapshot, and what an erasure may end
+//! account interrupt cancel time_budget        what ends a statement
+//! parallel                                    a second thread's help
+//! settings config sequence clock              what is set, counted and told
+//! answer error notice                         what goes back to the client
+//! traversal                                   the plan of a subject request
+//! ```
+//! Runs no operator, and writes nothing.
+
+pub mod account;
+pub mod answer;
+pub mod cancel;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod interrupt;
+pub mod layered;
+pub mod locks;
+pub mod notice;
+pub mod overlay;
+pub mod ownership_hints;
+pub mod parallel;
+pub mod published;
+pub mod read_memo;
+pub mod reader;
+pub mod sequence;
+pub mod settings;
+pub mod shape;
+pub mod snapshot_holders;
+pub mod statistics;
+pub mod time_budget;
+pub mod transaction_fate;
+pub mod traversal;
+pub mod validation;
+pub mod view_states;
+
+pub use error::SqlError;

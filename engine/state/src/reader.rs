@@ -1,0 +1,111 @@
+//! The one reader interface: a snapshot, or a snapshot under a transaction's overlay.
+//!
+//! Every path reads through it: lookups, one-shots, constraint checks, ownership, subject requests.
+//! Owned and shareable, so that a dataflow on another thread can hold it.
+
+use crate::SqlError;
+use crate::view_states::Arrangement;
+use planner::catalog::{Catalog, Index, Table};
+use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey};
+use std::sync::Arc;
+
+/// Rows with their keys, read as they are asked for.
+pub type RowIterator = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>> + Send>;
+
+/// Rows of a range, in its order.
+pub struct RangeRows {
+    /// The rows.
+    pub rows: RowIterator,
+    /// Whoever reads more than so many would have read all rows of the table in less time.
+    pub worth_rows: usize,
+}
+
+/// Bounds of an ordered read: equality on the first columns, then a range on the next.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    /// Values of the first columns.
+    pub prefix: Vec<Datum>,
+    /// (value, inclusive) of the column after the prefix.
+    pub lower: Option<(Datum, bool)>,
+    /// (value, inclusive) of the column after the prefix.
+    pub upper: Option<(Datum, bool)>,
+    /// High to low.
+    pub reverse: bool,
+    /// As far as it is known, no more rows are wanted.
+    pub wanted: Option<usize>,
+}
+
+/// A consistent view of all stored rows at one time.
+pub trait Reader: Send + Sync {
+    /// The time of the snapshot underneath.
+    fn time(&self) -> CommitTime;
+    /// The catalog at that time, with this transaction's own DDL.
+    fn catalog(&self) -> &Arc<Catalog>;
+    /// The key of the row with this primary key (values of the columns' own types).
+    fn row_key(&self, table: &Table, primary_key: &[Datum]) -> RowKey;
+    /// One row.
+    fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
+    /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix and NULLs will do).
+    fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
+    /// As `index`, of rows that differ from these values of other indexes maybe not all.
+    fn index_narrowed(
+        &self,
+        table: &Table,
+        index: &Index,
+        values: &[Datum],
+        _beside: &[(IndexId, Datum)],
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.index(table, index, values)
+    }
+    /// The rows whose one indexed column equals `value`, if that is known to be quick: they are no more than `at_most`.
+    fn index_few(
+        &self,
+        _table: &Table,
+        _index: &Index,
+        _value: &Datum,
+        _at_most: usize,
+    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+        Ok(None)
+    }
+    /// A maintained view's rows by an index of it, where they stand; none if the relation is no such view.
+    fn arranged(&self, _table: &Table, _index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
+        Ok(None)
+    }
+    /// The rows of one key: of the primary key (`index` None), or as for `index`.
+    fn find(&self, table: &Table, index: Option<&Index>, key: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        match index {
+            Some(index) => self.index(table, index, key),
+            None => {
+                let row_key = self.row_key(table, key);
+                Ok(self.get(table, &row_key)?.map(|row| (row_key, row)).into_iter().collect())
+            }
+        }
+    }
+    /// The rows of the first of several keys, one key's after another's, and how many keys that are: at least one.
+    fn find_first(
+        &self,
+        table: &Table,
+        index: Option<&Index>,
+        keys: &[Vec<Datum>],
+    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        match keys.first() {
+            Some(first) => Ok((self.find(table, index, first)?, 1)),
+            None => Ok((Vec::new(), 0)),
+        }
+    }
+    /// Whether there is such a row. `values` are those of all columns.
+    fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
+        Ok(!self.index(table, index, values)?.is_empty())
+    }
+    /// A range of the primary key (`index` None) or of an index, in order. None if keys on disk have no order and the
+    /// index is not in memory, or if reading all rows is the faster way.
+    fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError>;
+    /// All rows, each logical row once.
+    fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;
+    /// The same for one who reads all rows of a table and will not come again.
+    fn scan_once(&self, table: &Table) -> Result<RowIterator, SqlError> {
+        self.scan(table)
+    }
+    /// A personal row's owners and the number of derivations of each, sorted.
+    fn owners(&self, table: &Table, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, SqlError>;
+}

@@ -1,0 +1,656 @@
+//! A session's settings: what SET, SHOW, RESET and the startup packet name.
+//!
+//! ```text
+//! known    which settings there are, and what each takes     value, unit   Booleans, numbers, words
+//! server   those that all sessions share                     text          zones, styles, lists, roles
+//! ```
+//! Here is one small map of what was set, and how transactions and savepoints take it back. Values are checked when they are set
+//! and take effect where they are read. Never knows what a setting does.
+
+mod known;
+pub mod server;
+mod text;
+mod unit;
+mod value;
+
+pub use text::is_utf8;
+pub use value::boolean;
+
+use crate::SqlError;
+use known::{Kind, Known, ListKind, Supported};
+use planner::parse::utility::SetValue;
+use planner::scalar::{ListedSetting, quote_identifier};
+use server::{ServerSettings, is_shared};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What PostgreSQL tells a client at its start and at every change.
+const REPORTED: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "datestyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "intervalstyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    "timezone",
+];
+
+/// The settings of one session.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What RESET goes back to, where it is not the default.
+    start: BTreeMap<String, String>,
+    /// As they stand, where that is not where they started.
+    current: BTreeMap<String, String>,
+    /// What SET in this transaction replaced, for its end.
+    saved: BTreeMap<String, Saved>,
+    /// The transaction's savepoints, each with what stood there if anything has changed since: none that has, after one that has not.
+    savepoints: Vec<Option<Arc<AtSavepoint>>>,
+    /// Grows with every change.
+    version: u64,
+    /// Settings of the client's own that it has named: they stay, empty, when what was set is taken back.
+    named: BTreeSet<String>,
+    /// What is set for all sessions.
+    server: Option<Arc<ServerSettings>>,
+}
+
+/// A setting that this transaction has changed.
+#[derive(Clone, Debug)]
+struct Saved {
+    /// Before the transaction.
+    before: Option<String>,
+    /// After a COMMIT: what SET gave last, whatever SET LOCAL has laid over it.
+    committed: Option<String>,
+}
+
+/// What a savepoint goes back to.
+#[derive(Clone, Debug)]
+struct AtSavepoint {
+    current: BTreeMap<String, String>,
+    saved: BTreeMap<String, Saved>,
+}
+
+impl Settings {
+    /// Shares what is set for all sessions.
+    pub fn share(&mut self, server: &Arc<ServerSettings>) {
+        self.server = Some(server.clone());
+    }
+
+    /// Grows with every change: what was made of the settings stands while this does.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The value as it is kept: durations in milliseconds, sizes in kB.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let name = lower(name);
+        let value = self.current.get(&*name).or_else(|| self.start.get(&*name)).map(String::as_str);
+        value.or_else(|| known::find(&name).map(|known| known.default)).or_else(|| self.named.get(&*name).map(|_| ""))
+    }
+
+    /// What RESET goes back to.
+    fn reset_value(&self, known: &Known) -> &str {
+        self.start.get(&*lower(known.shown)).map_or(known.default, String::as_str)
+    }
+
+    /// Who has logged in.
+    fn session_user(&self) -> &str {
+        self.start.get("session_authorization").map_or("", String::as_str)
+    }
+
+    /// The name as PostgreSQL spells it and the value as SHOW writes it. 42704 for an unknown setting.
+    pub fn show(&self, name: &str) -> Result<(String, String), SqlError> {
+        let known = known::find(&lower(name));
+        if let Some(known) = known {
+            return Ok((known.shown.to_string(), value::shown(known, &self.kept(known))));
+        }
+        let value = self.get(name).ok_or_else(|| unrecognized(name))?;
+        Ok((name.to_string(), value.to_string()))
+    }
+
+    /// A known setting's value as it is kept, those included that all sessions share.
+    fn kept(&self, known: &'static Known) -> Cow<'_, str> {
+        match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
+            Some(shared) => Cow::Owned((shared.bytes() >> 10).to_string()),
+            None => Cow::Borrowed(self.get(known.shown).unwrap_or(known.default)),
+        }
+    }
+
+    /// SHOW ALL: every setting and what it is, by name.
+    pub fn all(&self) -> Vec<[String; 3]> {
+        let shown = known::all().into_iter().filter(|known| !known.is_hidden);
+        shown
+            .map(|known| {
+                let value = value::shown(known, &self.kept(known));
+                [known.shown.to_string(), value, known.description.to_string()]
+            })
+            .collect()
+    }
+
+    /// The rows of `pg_settings`, by name.
+    pub fn listed(&self) -> Vec<ListedSetting> {
+        known::all().into_iter().filter(|known| !known.is_hidden).map(|known| self.listing(known)).collect()
+    }
+
+    fn listing(&self, known: &'static Known) -> ListedSetting {
+        let (unit, bounds) = match known.kind {
+            Kind::Integer(unit, low, high) => (unit.name(), Some((low.to_string(), high.to_string()))),
+            Kind::Real(unit, low, high) => (unit.name(), Some((unit::general(low), unit::general(high)))),
+            Kind::Bool | Kind::OneOf(_) | Kind::Text(_) => (None, None),
+        };
+        let source = if self.current.contains_key(&*lower(known.shown)) {
+            "session"
+        } else if self.start.contains_key(&*lower(known.shown)) {
+            "client"
+        } else {
+            "default"
+        };
+        ListedSetting {
+            name: known.shown,
+            value: value::bare(known, &self.kept(known)),
+            unit,
+            category: known.category,
+            description: known.description,
+            further: known.further,
+            context: if known.is_fixed { "internal" } else { "user" },
+            kind: match known.kind {
+                Kind::Bool => "bool",
+                Kind::Integer(..) => "integer",
+                Kind::Real(..) => "real",
+                Kind::OneOf(_) => "enum",
+                Kind::Text(_) => "string",
+            },
+            source,
+            bounds,
+            words: match known.kind {
+                Kind::OneOf(words) => Some(words.shown),
+                Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::Text(_) => None,
+            },
+            default: value::bare(known, known.default),
+            reset: match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
+                Some(shared) => (shared.start_bytes() >> 10).to_string(),
+                None => value::bare(known, self.reset_value(known)),
+            },
+        }
+    }
+
+    /// A value from the startup packet: what RESET goes back to.
+    pub fn start(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        if is_shared(&lower(name)) {
+            return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set when a session starts"))
+                .hint("It is set for all sessions: use SET."));
+        }
+        let value = self.checked_by_name(name, value)?;
+        let name = lower(name);
+        self.version += 1;
+        self.current.remove(&*name);
+        self.start.insert(name.into_owned(), value);
+        Ok(())
+    }
+
+    /// Sets what the server decides (is_superuser, session_authorization, transaction_isolation), past all checks.
+    pub fn force(&mut self, name: &str, value: String) {
+        let name = lower(name);
+        self.version += 1;
+        self.saved.remove(&*name);
+        self.current.remove(&*name);
+        self.start.insert(name.into_owned(), value);
+    }
+
+    /// The values of a SET as one string: lists are put together, others have one. 22023 for several.
+    pub fn value_of(&self, name: &str, values: &[SetValue]) -> Result<String, SqlError> {
+        let list = match known::find(&lower(name)) {
+            Some(Known { kind: Kind::Text(kind), .. }) => kind.list(),
+            Some(_) | None => None,
+        };
+        let texts: Vec<Cow<'_, str>> = values
+            .iter()
+            .map(|value| match (list, value) {
+                (Some(ListKind::Identifiers), SetValue::Text(text)) => Cow::Owned(quote_identifier(text)),
+                (Some(ListKind::Identifiers | ListKind::Words) | None, value) => Cow::Borrowed(value.text()),
+            })
+            .collect();
+        match texts.as_slice() {
+            [one] => Ok(one.to_string()),
+            several if list.is_some() => Ok(several.join(", ")),
+            _ => Err(SqlError::new("22023", format!("SET {name} takes only one argument"))),
+        }
+    }
+
+    /// SET and SET LOCAL; `None` is DEFAULT, which is RESET too. Undone by `end_transaction`.
+    pub fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
+        if let Some(shared) = self.server.as_ref().and_then(|server| server.shared(&lower(name))) {
+            if local {
+                return Err(SqlError::unsupported(format!("SET LOCAL {name}"))
+                    .hint("It is set for all sessions, at once and until the server stops: use SET."));
+            }
+            let bytes = match value {
+                Some(value) => {
+                    self.checked_by_name(name, value)?.parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
+                }
+                None => None,
+            };
+            shared.set(bytes);
+            return Ok(());
+        }
+        let value = match value {
+            Some(value) => Some(self.checked_by_name(name, value)?),
+            None => {
+                if let Some(known) = find(name)? {
+                    refuse_fixed(known, name)?;
+                }
+                None
+            }
+        };
+        let name = lower(name).into_owned();
+        if known::find(&name).is_none() {
+            self.named.insert(name.clone());
+        }
+        self.keep_for_savepoints();
+        let before = self.current.get(&name).cloned();
+        let saved = self.saved.entry(name.clone()).or_insert_with(|| Saved { committed: before.clone(), before });
+        if !local {
+            saved.committed.clone_from(&value);
+        }
+        self.put(name, value);
+        Ok(())
+    }
+
+    /// A value as it is kept, or why it cannot be.
+    fn checked_by_name(&self, name: &str, value: &str) -> Result<String, SqlError> {
+        match find(name)? {
+            Some(known) => {
+                refuse_fixed(known, name)?;
+                self.checked(known, name, value)
+            }
+            // As in PostgreSQL, a name with a dot is a setting of the client's own.
+            None => Ok(value.to_string()),
+        }
+    }
+
+    fn checked(&self, known: &'static Known, name: &str, value: &str) -> Result<String, SqlError> {
+        let kept = match known.kind {
+            Kind::Text(kind) => text::checked(kind, known, value, self)?,
+            Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::OneOf(_) => value::checked(known, name, value)?,
+        };
+        let is_supported = match known.supported {
+            Supported::All => true,
+            Supported::Default => kept == known.default,
+            Supported::AllBut(refused) => kept != refused,
+        };
+        if is_supported {
+            return Ok(kept);
+        }
+        Err(SqlError::unsupported(format!("SET {} = {kept}", known.shown))
+            .hint(format!("Leave it at {}.", known.default)))
+    }
+
+    /// RESET ALL, DISCARD ALL: everything as the session started.
+    pub fn reset_all(&mut self) {
+        self.keep_for_savepoints();
+        self.version += 1;
+        let is_kept = |name: &str| known::find(name).is_some_and(|known| known.is_hidden);
+        let (kept, current) = std::mem::take(&mut self.current).into_iter().partition(|(name, _)| is_kept(name));
+        self.current = kept;
+        for (name, value) in BTreeMap::<String, String>::into_iter(current) {
+            let saved = self.saved.entry(name).or_insert_with(|| Saved { before: Some(value), committed: None });
+            saved.committed = None;
+        }
+        self.saved.iter_mut().filter(|(name, _)| !is_kept(name)).for_each(|(_, saved)| saved.committed = None);
+    }
+
+    /// SAVEPOINT
+    pub fn savepoint(&mut self) {
+        self.savepoints.push(None);
+    }
+
+    /// RELEASE SAVEPOINT of the transaction's n-th: what was set since stays, SET LOCAL up to the transaction's end.
+    pub fn release_savepoint(&mut self, position: usize) {
+        self.savepoints.truncate(position);
+    }
+
+    /// ROLLBACK TO SAVEPOINT, the transaction's n-th: what SET and SET LOCAL have done since is taken back.
+    pub fn roll_back_to_savepoint(&mut self, position: usize) {
+        self.savepoints.truncate(position + 1);
+        if let Some(before) = self.savepoints.get_mut(position).and_then(Option::take) {
+            let AtSavepoint { current, saved } = Arc::unwrap_or_clone(before);
+            (self.current, self.saved) = (current, saved);
+            self.version += 1;
+        }
+    }
+
+    /// Before a change: savepoints that nothing has changed after keep what stands here.
+    fn keep_for_savepoints(&mut self) {
+        let unchanged = self.savepoints.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        if unchanged < self.savepoints.len() {
+            let here = AtSavepoint { current: self.current.clone(), saved: self.saved.clone() };
+            self.savepoints[unchanged..].fill(Some(Arc::new(here)));
+        }
+    }
+
+    /// Ends what SET LOCAL has done, and after a rollback what SET has done too.
+    pub fn end_transaction(&mut self, committed: bool) {
+        self.savepoints.clear();
+        for (name, saved) in std::mem::take(&mut self.saved) {
+            self.put(name, if committed { saved.committed } else { saved.before });
+        }
+    }
+
+    /// Whether the end of the transaction changes anything here.
+    pub fn awaits_end(&self) -> bool {
+        !self.saved.is_empty()
+    }
+
+    /// What a client is told without asking, by shown name.
+    pub fn reported(&self) -> Vec<(String, String)> {
+        REPORTED.iter().filter_map(|name| self.show(name).ok()).collect()
+    }
+
+    /// A timeout; 0 is none.
+    pub fn timeout(&self, name: &str) -> Option<Duration> {
+        let milliseconds: u64 = self.get(name)?.parse().ok()?;
+        (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+    }
+
+    /// A size in bytes.
+    pub fn size(&self, name: &str) -> usize {
+        self.get(name)
+            .and_then(|kilobytes| kilobytes.parse::<usize>().ok())
+            .map_or(usize::MAX, |kilobytes| kilobytes << 10)
+    }
+
+    /// Whether a boolean setting is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == Some("on")
+    }
+
+    fn put(&mut self, name: String, value: Option<String>) {
+        self.version += 1;
+        match value {
+            Some(value) => self.current.insert(name, value),
+            None => self.current.remove(&name),
+        };
+    }
+}
+
+fn lower(name: &str) -> Cow<'_, str> {
+    // Read for many a value that is cast or written: the usual spelling is not copied.
+    let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
+    };
+    if name == "time zone" { Cow::Borrowed("timezone") } else { name }
+}
+
+/// What is settings of ours: no client may name its own like that.
+const OWN_PREFIX: &str = "dogwood.";
+
+/// The known setting of this name; none for one of the client's own, whose name has a dot. 42704 for any other, 42602 for what is
+/// no name of a setting.
+fn find(name: &str) -> Result<Option<&'static Known>, SqlError> {
+    let lower = lower(name);
+    match known::find(&lower) {
+        Some(known) => Ok(Some(known)),
+        None if !lower.contains('.') || lower.starts_with(OWN_PREFIX) => Err(unrecognized(name)),
+        None if name.split('.').all(is_simple_identifier) => Ok(None),
+        None => Err(SqlError::new("42602", format!("invalid configuration parameter name \"{name}\""))
+            .detail("Custom parameter names must be two or more simple identifiers separated by dots.")),
+    }
+}
+
+fn is_simple_identifier(name: &str) -> bool {
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+    name.starts_with(begins) && name.chars().all(|c| begins(c) || c.is_ascii_digit() || c == '$')
+}
+
+fn unrecognized(name: &str) -> SqlError {
+    SqlError::new("42704", format!("unrecognized configuration parameter \"{name}\""))
+}
+
+fn refuse_fixed(known: &Known, name: &str) -> Result<(), SqlError> {
+    if known.is_fixed { Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed"))) } else { Ok(()) }
+}
+
+/// As PostgreSQL spells a setting's name, where it is known.
+pub fn spelled(name: &str) -> &str {
+    known::find(&lower(name)).map_or(name, |known| known.shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REPORTED, Settings};
+    use planner::parse::utility::SetValue;
+    use std::time::Duration;
+
+    fn shown(settings: &Settings, name: &str) -> String {
+        settings.show(name).unwrap().1
+    }
+
+    #[test]
+    fn values_are_shown_as_in_postgresql() {
+        let mut settings = Settings::default();
+        settings.force("session_authorization", "ada".to_string());
+        for (name, value, expected) in [
+            ("statement_timeout", "30000", "30s"),
+            ("work_mem", "64MB", "64MB"),
+            ("enable_sort", "YES", "on"),
+            ("datestyle", "european, iso", "ISO, DMY"),
+            ("datestyle", "german", "German, DMY"),
+            ("datestyle", "sql", "SQL, DMY"),
+            ("datestyle", "default", "ISO, MDY"),
+            ("client_encoding", "utf-8", "UTF8"),
+            ("client_encoding", "UNICODE", "UNICODE"),
+            ("client_encoding", "sql_ascii", "SQL_ASCII"),
+            ("timezone", "europe/berlin", "Europe/Berlin"),
+            ("timezone", "7", "<+07>-07"),
+            ("timezone", "-3.5", "<-03:30>+03:30"),
+            ("timezone", "0", "<+00>-00"),
+            ("timezone", "INTERVAL '07:00:00'", "<+07>-07"),
+            ("timezone", "foo3bar", "FOO3BAR"),
+            ("timezone", "+07:00", "+07:00"),
+            ("Synchronous_Commit", "false", "off"),
+            ("application_name", "a\u{e9}", "a??"),
+            ("role", "ada", "ada"),
+            ("role", "none", "none"),
+            ("session_authorization", "ada", "ada"),
+            ("default_text_search_config", "English", "pg_catalog.english"),
+            ("my.own", "Anything", "Anything"),
+            ("My.Own.too", "Anything", "Anything"),
+        ] {
+            settings.set(name, Some(value), false).expect(value);
+            assert_eq!(shown(&settings, name), expected, "{name} = {value}");
+        }
+        assert_eq!(settings.show("time zone").expect("known").0, "TimeZone");
+        assert_eq!(settings.show("datestyle").expect("known").0, "DateStyle");
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        let mut settings = Settings::default();
+        for (name, value, code) in [
+            ("no_such", "1", "42704"),
+            ("dogwood.audit", "nonsense", "42704"),
+            ("a b.c", "1", "42602"),
+            (".c", "1", "42602"),
+            ("1a.c", "1", "42602"),
+            ("server_version", "16", "55P02"),
+            ("is_superuser", "on", "55P02"),
+            ("client_encoding", "latin1", "0A000"),
+            ("client_encoding", "foo", "22023"),
+            ("datestyle", "Martian", "22023"),
+            ("datestyle", "ISO,,MDY", "22023"),
+            ("datestyle", "ISO, SQL", "22023"),
+            ("timezone", "Mars/Olympus", "22023"),
+            ("timezone", "CEST", "22023"),
+            ("timezone", "168", "22023"),
+            ("timezone", "interval '1 day'", "22023"),
+            ("timezone", "interval '1 fortnight'", "22007"),
+            ("statement_timeout", "-1", "22023"),
+            ("extra_float_digits", "4", "22023"),
+            ("enable_sort", "o", "22023"),
+            ("standard_conforming_strings", "off", "0A000"),
+            ("standard_conforming_strings", "x", "22023"),
+            ("bytea_output", "base64", "22023"),
+            ("search_path", "a,,b", "22023"),
+            ("default_tablespace", "x", "22023"),
+            ("temp_tablespaces", "x", "42704"),
+            ("lc_time", "xx", "22023"),
+            ("role", "bob", "22023"),
+            ("session_authorization", "bob", "22023"),
+        ] {
+            assert_eq!(settings.set(name, Some(value), false).expect_err(value).code, code, "{name} = {value}");
+        }
+        assert_eq!(settings.set("no_such", None, false).expect_err("unknown").code, "42704");
+        assert_eq!(settings.set("server_version", None, false).expect_err("fixed").code, "55P02");
+        let error = settings.show("No_such").expect_err("unknown");
+        assert_eq!(error.message, "unrecognized configuration parameter \"No_such\"");
+    }
+
+    #[test]
+    fn several_values_make_a_list_where_there_may_be_one() {
+        let settings = Settings::default();
+        let text = |text: &str| SetValue::Text(text.to_string());
+        let list = [text("a"), text("B"), text("select"), SetValue::Number("1".to_string())];
+        assert_eq!(settings.value_of("search_path", &list).expect("a list"), "a, \"B\", \"select\", 1");
+        assert_eq!(settings.value_of("search_path", &[text("a,b")]).expect("one"), "\"a,b\"");
+        assert_eq!(settings.value_of("DateStyle", &[text("ISO"), text("dmy")]).expect("a list"), "ISO, dmy");
+        let error = settings.value_of("work_mem", &list).expect_err("one only");
+        assert_eq!((error.code, error.message.as_str()), ("22023", "SET work_mem takes only one argument"));
+    }
+
+    #[test]
+    fn a_clients_own_setting_stays_when_its_value_goes() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.show("app.user").expect_err("never named").code, "42704");
+        settings.set("app.user", Some("ada"), true).expect("a name with a dot");
+        assert_eq!(shown(&settings, "app.user"), "ada");
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "app.user"), "");
+    }
+
+    #[test]
+    fn the_end_of_a_transaction_takes_back_what_it_must() {
+        let mut settings = Settings::default();
+        let set = |settings: &mut Settings, value: &str, local| {
+            settings.set("application_name", Some(value), local).unwrap();
+        };
+        set(&mut settings, "a", false);
+        settings.end_transaction(true);
+        set(&mut settings, "b", true);
+        assert_eq!(shown(&settings, "application_name"), "b");
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        set(&mut settings, "c", false);
+        set(&mut settings, "d", true);
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "application_name"), "c");
+        set(&mut settings, "e", true);
+        set(&mut settings, "f", false);
+        settings.end_transaction(false);
+        assert_eq!(shown(&settings, "application_name"), "c");
+        set(&mut settings, "g", false);
+        settings.reset_all();
+        assert_eq!(shown(&settings, "application_name"), "");
+        settings.end_transaction(false);
+        assert_eq!(shown(&settings, "application_name"), "c");
+        settings.reset_all();
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "application_name"), "");
+    }
+
+    #[test]
+    fn a_savepoint_takes_back_what_was_set_after_it() {
+        let mut settings = Settings::default();
+        let set = |settings: &mut Settings, value: &str, local| {
+            settings.set("application_name", Some(value), local).unwrap();
+        };
+        set(&mut settings, "a", false);
+        settings.savepoint();
+        settings.savepoint();
+        set(&mut settings, "b", false);
+        settings.savepoint();
+        set(&mut settings, "c", true);
+        let version = settings.version();
+        settings.roll_back_to_savepoint(2);
+        assert_eq!(shown(&settings, "application_name"), "b");
+        assert!(settings.version() > version);
+        settings.roll_back_to_savepoint(2);
+        set(&mut settings, "d", true);
+        settings.release_savepoint(2);
+        assert_eq!(shown(&settings, "application_name"), "d");
+        settings.roll_back_to_savepoint(1);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        settings.reset_all();
+        settings.roll_back_to_savepoint(0);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        set(&mut settings, "e", true);
+        settings.end_transaction(true);
+        assert_eq!(shown(&settings, "application_name"), "a");
+        settings.savepoint();
+        settings.release_savepoint(0);
+        set(&mut settings, "f", false);
+        settings.end_transaction(false);
+        assert_eq!(shown(&settings, "application_name"), "a");
+    }
+
+    #[test]
+    fn reset_goes_back_to_the_startup_packet() {
+        let mut settings = Settings::default();
+        settings.start("TimeZone", "Europe/Rome").unwrap();
+        settings.set("timezone", Some("UTC"), false).unwrap();
+        settings.set("timezone", None, false).unwrap();
+        assert_eq!(shown(&settings, "timezone"), "Europe/Rome");
+        settings.force("is_superuser", "on".to_string());
+        assert!(settings.is_on("is_superuser"));
+        assert_eq!(settings.start("server_version", "9").unwrap_err().code, "55P02");
+        let reported = settings.reported();
+        assert!(reported.contains(&("TimeZone".to_string(), "Europe/Rome".to_string())));
+        assert_eq!(reported.len(), REPORTED.len());
+        assert!(settings.all().iter().all(|[name, ..]| name != "is_superuser"));
+        let listed = settings.listed();
+        let zone = listed.iter().find(|listed| listed.name == "TimeZone").expect("listed");
+        assert_eq!((zone.reset.as_str(), zone.default.as_str(), zone.source), ("Europe/Rome", "UTC", "client"));
+    }
+
+    #[test]
+    fn what_is_set_for_all_sessions_is_seen_by_all() {
+        let server = std::sync::Arc::new(super::ServerSettings::new(1 << 30, 256 << 20, 4 << 30));
+        let (mut one, mut other) = (Settings::default(), Settings::default());
+        one.share(&server);
+        other.share(&server);
+        assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
+        one.set("dogwood.view_memory", Some("64MB"), false).unwrap();
+        one.end_transaction(false);
+        assert_eq!(shown(&other, "dogwood.view_memory"), "64MB");
+        assert_eq!(server.view_memory.bytes(), 64 << 20);
+        assert_eq!(other.set("dogwood.view_memory", Some("1 fortnight"), false).unwrap_err().code, "22023");
+        assert_eq!(other.set("dogwood.view_memory", Some("1GB"), true).unwrap_err().code, "0A000");
+        assert_eq!(other.start("dogwood.view_memory", "1GB").unwrap_err().code, "55P02");
+        other.reset_all();
+        assert_eq!(shown(&one, "dogwood.view_memory"), "64MB");
+        other.set("dogwood.subscription_memory", Some("1MB"), false).unwrap();
+        assert_eq!(
+            (shown(&one, "dogwood.subscription_memory").as_str(), server.subscription_memory.bytes()),
+            ("1MB", 1 << 20)
+        );
+        other.set("dogwood.view_memory", None, false).unwrap();
+        assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
+    }
+
+    #[test]
+    fn timeouts_are_durations() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.timeout("statement_timeout"), Some(Duration::from_secs(30)));
+        assert_eq!(settings.timeout("lock_timeout"), None);
+        settings.set("lock_timeout", Some("250ms"), true).unwrap();
+        assert_eq!(settings.timeout("lock_timeout"), Some(Duration::from_millis(250)));
+    }
+}

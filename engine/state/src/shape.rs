@@ -1,0 +1,386 @@
+//! The catalog compiled for execution: how keys are made, who refers to a table, its ownership operators.
+//!
+//! Made once per catalog version. It holds no state of rows; an edge here is a description that
+//! `ownership` evaluates over readers.
+
+use crate::locks::LockMode;
+use crate::traversal::TraversalPlan;
+use planner::catalog::{Catalog, EdgeKind, EdgeRef, ForeignKey, Index, Table};
+use planner::ownership::graph::{KeyForm, key_form};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, key};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+use storage::Store;
+
+/// A step of ownership or access, seen from the table whose rows gain holders through it.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The annotated foreign key.
+    pub reference: EdgeRef,
+    /// Which annotation.
+    pub kind: EdgeKind,
+    /// The table whose rows are owned (or accessed).
+    pub near: RelationId,
+    /// Columns of the near table that must equal `far_columns`.
+    pub near_columns: Vec<ColumnIndex>,
+    /// The near table's index over `near_columns`.
+    pub near_index: IndexId,
+    /// The table one step towards the data subject.
+    pub far: RelationId,
+    /// Columns of the far table.
+    pub far_columns: Vec<ColumnIndex>,
+    /// The far table's index over `far_columns`.
+    pub far_index: IndexId,
+}
+
+impl Edge {
+    /// Whether the foreign key stands in the near table (OWNED_BY, ACCESSED_BY).
+    pub fn along_foreign_key(&self) -> bool {
+        matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::AccessedBy)
+    }
+    /// Whether both ends are one table.
+    pub fn is_self(&self) -> bool {
+        self.near == self.far
+    }
+}
+
+/// A foreign key that refers to a table, seen from that table.
+#[derive(Clone, Debug)]
+pub struct Referrer {
+    /// The referencing table.
+    pub table: RelationId,
+    /// The foreign key.
+    pub foreign_key: ForeignKey,
+}
+
+impl Referrer {
+    /// Whether it is an edge whose near rows stand in the referencing table (OWNED_BY, ACCESSED_BY).
+    pub fn is_near_end(&self) -> bool {
+        matches!(self.foreign_key.annotation, Some(EdgeKind::OwnedBy | EdgeKind::AccessedBy))
+    }
+}
+
+/// One table, compiled.
+#[derive(Debug)]
+pub struct TableShape {
+    table: Arc<Table>,
+    /// Whether its rows live in µDBs.
+    pub personal: bool,
+    /// How row keys and index values are made.
+    pub key_form: KeyForm,
+    /// Edges through which its rows gain owners.
+    pub owner_edges: Vec<Edge>,
+    /// Edges through which its rows gain accessors.
+    pub access_edges: Vec<Edge>,
+    /// Ownership edges whose far end it is.
+    pub owner_dependents: Vec<Edge>,
+    /// Access edges whose far end it is.
+    pub access_dependents: Vec<Edge>,
+    /// Foreign keys that refer to it.
+    pub referrers: Vec<Referrer>,
+    /// Each of its rows has one owner, by one way: the row that its one edge leads to is a person or has one owner itself.
+    pub one_owner: bool,
+}
+
+/// Canonical bytes of a stored row's columns, for one who asks for the same columns again and again: whatever names a row mostly does
+/// so by its primary key.
+pub struct RowValues<'a> {
+    shape: &'a TableShape,
+    row: &'a Row,
+    /// The columns that were asked for last, and whether none of them is NULL.
+    last: Option<(&'a [ColumnIndex], bool)>,
+    value: Vec<u8>,
+}
+
+impl<'a> RowValues<'a> {
+    /// Of this row.
+    pub fn new(shape: &'a TableShape, row: &'a Row) -> Self {
+        RowValues { shape, row, last: None, value: Vec::new() }
+    }
+
+    /// See `TableShape::value_of`.
+    pub fn of(&mut self, columns: &'a [ColumnIndex]) -> Option<&[u8]> {
+        let there = match self.last {
+            Some((last, there)) if last == columns => there,
+            Some(_) | None => self.shape.value_into(columns, self.row, &mut self.value),
+        };
+        self.last = Some((columns, there));
+        there.then_some(self.value.as_slice())
+    }
+}
+
+/// A whole catalog, compiled.
+#[derive(Debug)]
+pub struct Schema {
+    catalog: Arc<Catalog>,
+    shapes: HashMap<RelationId, Arc<TableShape>>,
+    /// Personal tables, each after all tables that its owner edges (self-references apart) lead to.
+    order: Vec<RelationId>,
+    /// How all that hangs on a data subject is found, by its table.
+    traversals: BTreeMap<RelationId, OnceLock<TraversalPlan>>,
+    content_hash: OnceLock<[u8; 32]>,
+}
+
+impl Schema {
+    /// Compiles a catalog that `ownership::check` has passed.
+    pub fn new(catalog: Arc<Catalog>) -> Self {
+        let mut edges: Vec<Edge> = Vec::new();
+        let mut referrers: HashMap<RelationId, Vec<Referrer>> = HashMap::new();
+        for table in catalog.stored_tables() {
+            for foreign_key in &table.foreign_keys {
+                referrers
+                    .entry(foreign_key.target)
+                    .or_default()
+                    .push(Referrer { table: table.id, foreign_key: foreign_key.clone() });
+                edges.extend(edge_of(&catalog, table, foreign_key));
+            }
+        }
+        let owns = |edge: &&Edge| matches!(edge.kind, EdgeKind::OwnedBy | EdgeKind::Owns);
+        let mut shapes = HashMap::new();
+        for table in catalog.stored_tables() {
+            let near = edges.iter().filter(|edge| edge.near == table.id);
+            let far = edges.iter().filter(|edge| edge.far == table.id);
+            let owner_edges: Vec<Edge> = near.clone().filter(owns).cloned().collect();
+            let shape = TableShape {
+                table: table.clone(),
+                personal: table.data_subject || !owner_edges.is_empty(),
+                key_form: key_form(&catalog, table.id),
+                access_edges: near.filter(|edge| !owns(edge)).cloned().collect(),
+                owner_edges,
+                owner_dependents: far.clone().filter(owns).cloned().collect(),
+                access_dependents: far.filter(|edge| !owns(edge)).cloned().collect(),
+                referrers: referrers.remove(&table.id).unwrap_or_default(),
+                one_owner: false,
+            };
+            shapes.insert(table.id, shape);
+        }
+        let order = topological_order(&catalog, &shapes);
+        for relation in &order {
+            let one_owner = has_one_owner(&shapes[relation], &shapes);
+            shapes.entry(*relation).and_modify(|shape| shape.one_owner = one_owner);
+        }
+        let shapes = shapes.into_iter().map(|(id, shape)| (id, Arc::new(shape))).collect();
+        let subjects = catalog.stored_tables().filter(|table| table.data_subject);
+        let traversals = subjects.map(|table| (table.id, OnceLock::new())).collect();
+        Schema { catalog, shapes, order, traversals, content_hash: OnceLock::new() }
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+    /// The plan of the traversal from a data subject's row.
+    pub fn traversal(&self, subjects: RelationId) -> Option<&TraversalPlan> {
+        let (shape, plan) = (self.shapes.get(&subjects)?, self.traversals.get(&subjects)?);
+        Some(plan.get_or_init(|| TraversalPlan::new(shape, &self.shapes)))
+    }
+    /// The hash of the whole annotated schema, as it stands in the catalog.
+    pub fn content_hash(&self) -> [u8; 32] {
+        *self.content_hash.get_or_init(|| storage::content_hash(&self.catalog.encode()))
+    }
+    /// One table, compiled.
+    pub fn shape(&self, relation: RelationId) -> Option<&Arc<TableShape>> {
+        self.shapes.get(&relation)
+    }
+    /// Personal tables, subjects' side first.
+    pub fn order(&self) -> &[RelationId] {
+        &self.order
+    }
+    /// All tables.
+    pub fn shapes(&self) -> BTreeMap<RelationId, Arc<TableShape>> {
+        self.shapes.iter().map(|(id, shape)| (*id, shape.clone())).collect()
+    }
+}
+
+fn edge_of(catalog: &Catalog, table: &Table, foreign_key: &ForeignKey) -> Option<Edge> {
+    let kind = foreign_key.annotation?;
+    let target = catalog.table(foreign_key.target)?;
+    // DDL keeps foreign keys in the column order of the key they refer to: one value looks up either side.
+    let target_index = target
+        .indexes
+        .iter()
+        .find(|index| index.unique && index.columns == foreign_key.target_columns)
+        .expect("a foreign key lists the columns of a unique index of its target, in order");
+    let reference = EdgeRef { table: table.id, foreign_key: foreign_key.constraint.id };
+    let referencing_end = (table.id, foreign_key.columns.clone(), foreign_key.index);
+    let target_end = (target.id, target_index.columns.clone(), target_index.id);
+    let (near, far) = match kind {
+        EdgeKind::OwnedBy | EdgeKind::AccessedBy => (referencing_end, target_end),
+        EdgeKind::Owns | EdgeKind::Accesses => (target_end, referencing_end),
+    };
+    Some(Edge {
+        reference,
+        kind,
+        near: near.0,
+        near_columns: near.1,
+        near_index: near.2,
+        far: far.0,
+        far_columns: far.1,
+        far_index: far.2,
+    })
+}
+
+/// See `TableShape::one_owner`; known already of the tables that its edges lead to.
+fn has_one_owner(shape: &TableShape, shapes: &HashMap<RelationId, TableShape>) -> bool {
+    let [edge] = shape.owner_edges.as_slice() else { return false };
+    let from_one = shapes.get(&edge.far).is_some_and(|far| far.table.data_subject || far.one_owner);
+    from_one && edge.along_foreign_key() && !edge.is_self() && !shape.table.data_subject
+}
+
+fn topological_order(catalog: &Catalog, shapes: &HashMap<RelationId, TableShape>) -> Vec<RelationId> {
+    fn visit(
+        id: RelationId,
+        shapes: &HashMap<RelationId, TableShape>,
+        seen: &mut HashSet<RelationId>,
+        order: &mut Vec<RelationId>,
+    ) {
+        if !seen.insert(id) {
+            return;
+        }
+        let Some(shape) = shapes.get(&id) else { return };
+        for edge in shape.owner_edges.iter().filter(|edge| !edge.is_self()) {
+            visit(edge.far, shapes, seen, order);
+        }
+        if shape.personal {
+            order.push(id);
+        }
+    }
+    let (mut seen, mut order) = (HashSet::new(), Vec::new());
+    for id in catalog.relations.keys() {
+        visit(*id, shapes, &mut seen, &mut order);
+    }
+    order
+}
+
+impl TableShape {
+    /// The table's id.
+    pub fn id(&self) -> RelationId {
+        self.table.id
+    }
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+    /// All physical columns of a stored row; columns added later come from their defaults.
+    pub fn unpack(&self, row: &Row) -> Vec<Datum> {
+        let mut datums = Vec::with_capacity(self.table.columns.len());
+        self.unpack_into(row, &mut datums);
+        datums
+    }
+    /// As `unpack`, in place of what `datums` holds.
+    pub fn unpack_into(&self, row: &Row, datums: &mut Vec<Datum>) {
+        row.unpack_into(datums);
+        for column in self.table.columns.iter().skip(datums.len()) {
+            datums.push(column.missing.clone().unwrap_or(Datum::Null));
+        }
+    }
+    /// The key under which a row is stored. `hidden` is the row id of a table without primary key.
+    pub fn row_key(&self, store: &Store, datums: &[Datum], hidden: u64) -> RowKey {
+        match self.table.primary_key_columns() {
+            Some(columns) => {
+                let values: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
+                self.key_of(store, &values)
+            }
+            None => match self.key_form {
+                KeyForm::Hashed => store.hash_key(self.id(), &hidden.to_be_bytes()),
+                KeyForm::Ordered => RowKey::new(&hidden.to_be_bytes()),
+            },
+        }
+    }
+    /// The key of the row with these primary key values.
+    pub fn key_of(&self, store: &Store, primary_key: &[Datum]) -> RowKey {
+        self.key_of_value(store, &key::encode_all(primary_key))
+    }
+    /// The key of the row with this canonical primary key.
+    pub fn key_of_value(&self, store: &Store, canonical: &[u8]) -> RowKey {
+        match self.key_form {
+            KeyForm::Hashed => store.hash_key(self.id(), canonical),
+            KeyForm::Ordered => RowKey::new(canonical),
+        }
+    }
+    /// The canonical bytes under which a row stands in an index; `None` if it does not: hashed indexes leave
+    /// out rows that are NULL in all of its columns, old ones in any. The primary key has no entries: it is the row key.
+    pub fn index_value(&self, index: &Index, datums: &[Datum]) -> Option<Vec<u8>> {
+        self.entry_value(index, |bytes, column| {
+            key::encode(bytes, &datums[column]);
+            datums[column].is_null()
+        })
+    }
+
+    /// Of columns that `encode` appends, and says whether they are NULL.
+    fn entry_value(&self, index: &Index, mut encode: impl FnMut(&mut Vec<u8>, ColumnIndex) -> bool) -> Option<Vec<u8>> {
+        if self.table.primary_key == Some(index.id) {
+            return None;
+        }
+        let (mut bytes, mut nulls) = (Vec::with_capacity(index.columns.len() * 10), 0);
+        for column in &index.columns {
+            nulls += usize::from(encode(&mut bytes, *column));
+            if nulls > 0 && self.key_form == KeyForm::Hashed && (!index.nulls || nulls == index.columns.len()) {
+                return None;
+            }
+        }
+        Some(bytes)
+    }
+
+    /// The bytes by which a row stands in the order of an index or of the primary key, NULLs included.
+    pub fn order_value(&self, index: &Index, row: &Row) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(index.columns.len() * 10 + 16);
+        index.columns.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
+        bytes
+    }
+    /// As `index_value`, of a stored row.
+    pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {
+        self.entry_value(index, |bytes, column| {
+            let datum = self.datum(row, column);
+            key::encode(bytes, &datum);
+            datum.is_null()
+        })
+    }
+
+    /// One column of a stored row; a column added later comes from its default.
+    pub fn datum(&self, row: &Row, column: ColumnIndex) -> Datum {
+        row.get(column).unwrap_or_else(|| self.table.columns[column].missing.clone().unwrap_or(Datum::Null))
+    }
+    /// The canonical bytes of these columns of a stored row, in their order; `None` if one is NULL.
+    pub fn value_of(&self, columns: &[ColumnIndex], row: &Row) -> Option<Vec<u8>> {
+        let mut value = Vec::with_capacity(columns.len() * 12);
+        self.value_into(columns, row, &mut value).then_some(value)
+    }
+    /// The same in place of what `value` holds; false if one is NULL.
+    pub fn value_into(&self, columns: &[ColumnIndex], row: &Row, value: &mut Vec<u8>) -> bool {
+        value.clear();
+        columns.iter().all(|column| {
+            let datum = self.datum(row, *column);
+            key::encode(value, &datum);
+            !datum.is_null()
+        })
+    }
+    /// The datums of these columns, or `None` if one is NULL.
+    pub fn values(&self, columns: &[ColumnIndex], datums: &[Datum]) -> Option<Vec<Datum>> {
+        columns
+            .iter()
+            .map(|column| match &datums[*column] {
+                Datum::Null => None,
+                datum => Some(datum.clone()),
+            })
+            .collect()
+    }
+    /// One of the table's indexes.
+    pub fn index(&self, id: IndexId) -> &Index {
+        self.table.index(id).expect("an edge or foreign key names an index of its table")
+    }
+    /// How strongly a row is locked of which these columns change: a key that others may refer to goes only from a row that
+    /// nobody else has locked.
+    pub fn update_mode(&self, columns: &[ColumnIndex]) -> LockMode {
+        let mut keys = self.table.indexes.iter().filter(|index| index.unique);
+        if keys.any(|index| index.columns.iter().any(|column| columns.contains(column))) {
+            LockMode::Exclusive
+        } else {
+            LockMode::NoKeyUpdate
+        }
+    }
+    /// The unique index over exactly these columns, in this order.
+    pub fn unique_index(&self, columns: &[ColumnIndex]) -> Option<&Index> {
+        self.table.indexes.iter().find(|index| index.unique && index.columns == columns)
+    }
+}

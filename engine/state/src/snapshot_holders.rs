@@ -1,0 +1,167 @@
+//! Who still holds which snapshot: what an erasure waits for before it answers, and whose connections it closes.
+//!
+//! Every session is a holder. A snapshot that one of its statements, transactions, cursors or dataflows reads is
+//! held until the last reader over it is gone, on whichever thread. Never says what may be read: that a snapshot
+//! has ended is for its readers to find.
+
+use crate::locks::TransactionId;
+use crate::transaction_fate::Fate;
+use parking_lot::Mutex;
+use repr::CommitTime;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// Closes a session's connection, from another thread and without waiting.
+pub type Closer = Box<dyn Fn() + Send + Sync>;
+
+/// All sessions of a database.
+#[derive(Default)]
+pub struct Holders {
+    sessions: Mutex<Vec<Weak<Holder>>>,
+}
+
+/// One session: the times of the snapshots that it reads from and since when, one entry for each reader.
+pub struct Holder {
+    times: Mutex<Vec<(CommitTime, Instant)>>,
+    /// Its transaction's.
+    pub fate: Fate,
+    /// The session's number.
+    backend: i32,
+    closer: Mutex<Option<Closer>>,
+}
+
+/// One snapshot, held until this is dropped.
+pub struct Hold {
+    holder: Arc<Holder>,
+    time: CommitTime,
+}
+
+// How often an erasure looks at those whom it waits for.
+const POLL_MIN: Duration = Duration::from_micros(50);
+const POLL_MAX: Duration = Duration::from_millis(2);
+
+impl Holders {
+    /// A new session, by its number.
+    pub fn register(&self, backend: i32) -> Arc<Holder> {
+        let holder =
+            Arc::new(Holder { times: Mutex::default(), fate: Fate::default(), backend, closer: Mutex::default() });
+        let mut sessions = self.sessions.lock();
+        // Not at every session: they come by thousands.
+        if sessions.len() == sessions.capacity() {
+            sessions.retain(|session| session.strong_count() > 0);
+        }
+        sessions.push(Arc::downgrade(&holder));
+        holder
+    }
+
+    /// All that is held, the oldest first: by which session, of which time, and since when.
+    pub fn held(&self) -> Vec<(i32, CommitTime, Instant)> {
+        let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+        let of = |session: &Arc<Holder>| {
+            session.times.lock().iter().map(|(time, since)| (session.backend, *time, *since)).collect::<Vec<_>>()
+        };
+        let mut held: Vec<_> = sessions.iter().flat_map(of).collect();
+        held.sort_by_key(|(backend, time, since)| (*time, *since, *backend));
+        held
+    }
+
+    /// Ends a transaction, if it may be ended.
+    pub fn end_transaction(&self, transaction: TransactionId) -> bool {
+        let sessions = self.sessions.lock();
+        let mut its = sessions.iter().filter_map(Weak::upgrade).filter(|session| session.fate.is_of(transaction));
+        its.next().is_some_and(|session| session.fate.end(transaction))
+    }
+
+    /// Waits until no session but `own` holds a snapshot older than `time`, and `others_do` not either. Those that still do
+    /// after `wait` are closed, and the others are told that they are late.
+    pub fn end_older(&self, time: CommitTime, own: &Arc<Holder>, wait: Duration, others_do: impl Fn(bool) -> bool) {
+        let deadline = Instant::now() + wait;
+        let mut pause = POLL_MIN;
+        loop {
+            let sessions: Vec<_> = self.sessions.lock().iter().filter_map(Weak::upgrade).collect();
+            let older = |session: &&Arc<Holder>| !Arc::ptr_eq(session, own) && session.holds_older(time);
+            let mut older = sessions.iter().filter(older).peekable();
+            let late = Instant::now() >= deadline;
+            // In this order: what is held may be on its way to them.
+            if older.peek().is_none() & !others_do(late) {
+                return;
+            }
+            if late {
+                older.for_each(|session| session.close());
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = POLL_MAX.min(pause * 2);
+        }
+    }
+}
+
+impl Holder {
+    /// Holds the snapshot of a time.
+    pub fn hold(self: &Arc<Self>, time: CommitTime) -> Hold {
+        self.times.lock().push((time, Instant::now()));
+        Hold { holder: self.clone(), time }
+    }
+
+    /// Says how the session's connection is closed.
+    pub fn set_closer(&self, closer: Closer) {
+        *self.closer.lock() = Some(closer);
+    }
+
+    fn holds_older(&self, time: CommitTime) -> bool {
+        self.times.lock().iter().any(|(held, _)| *held < time)
+    }
+
+    fn close(&self) {
+        if let Some(close) = &*self.closer.lock() {
+            close();
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut times = self.holder.times.lock();
+        let position = times.iter().position(|(held, _)| *held == self.time).expect("what is held was noted");
+        times.swap_remove(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Holders;
+    use repr::CommitTime;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    const WAIT: Duration = Duration::from_millis(300);
+
+    #[test]
+    fn only_older_snapshots_of_others_are_waited_for_and_closed() {
+        let holders = Holders::default();
+        let (own, old, fresh) = (holders.register(1), holders.register(2), holders.register(3));
+        let closed = Arc::new(AtomicUsize::new(0));
+        for session in [&own, &old, &fresh] {
+            let closed = closed.clone();
+            session.set_closer(Box::new(move || {
+                closed.fetch_add(1, Ordering::SeqCst);
+            }));
+        }
+        let _own = own.hold(CommitTime(1));
+        let _fresh = fresh.hold(CommitTime(5));
+        let held = [old.hold(CommitTime(4)), old.hold(CommitTime(4)), old.hold(CommitTime(5))];
+        let shown: Vec<_> = holders.held().iter().map(|(backend, time, _)| (*backend, time.0)).collect();
+        assert_eq!(shown, [(1, 1), (2, 4), (2, 4), (3, 5), (2, 5)]);
+        let waiting = Instant::now();
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
+        assert!(waiting.elapsed() >= WAIT);
+        assert_eq!(closed.load(Ordering::SeqCst), 1);
+        drop(held);
+        // Whoever is waited for until the end is closed.
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
+        drop(old);
+        holders.end_older(CommitTime(5), &own, WAIT, |_| false);
+        assert_eq!(closed.load(Ordering::SeqCst), 1);
+    }
+}

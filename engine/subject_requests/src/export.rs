@@ -1,0 +1,103 @@
+//! GDPR EXPORT: the portable form of a subject's data, one self-describing document.
+//!
+//! ```text
+//! {"dogwood_export":1, "generated":…, "schema":[…],
+//! "rows":[
+//! {…},
+//! …
+//! ], "signature":…}
+//! ```
+//! The signature is over every byte before its own field, by the key in `public.key`.
+
+use crate::access::AccessRow;
+use planner::catalog::Catalog;
+use planner::parse::statement::ExportFormat;
+use repr::Jsonb;
+use repr::datetime::Zone;
+use state::{SqlError, clock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use storage::Store;
+
+/// The document's lines.
+pub fn document(
+    format: ExportFormat,
+    catalog: &Arc<Catalog>,
+    rows: impl Iterator<Item = Result<AccessRow, SqlError>> + Send + 'static,
+    store: &Store,
+) -> Box<dyn Iterator<Item = Result<String, SqlError>> + Send> {
+    let (catalog, store) = (catalog.clone(), store.clone());
+    // The schema names the tables that occur, and the signature needs every line: the rows are at hand first.
+    let rows: Vec<AccessRow> = match rows.collect() {
+        Ok(rows) => rows,
+        Err(error) => return Box::new(std::iter::once(Err(error))),
+    };
+    let generated = repr::datetime::format_timestamptz(clock::now_micros(), &Zone::utc());
+    let mut lines = match format {
+        ExportFormat::Json => json(&rows, &catalog, &generated),
+        ExportFormat::Csv => csv(&rows, &generated),
+    };
+    let signed = lines.join("\n");
+    let signature = store.sign_document(signed.as_bytes());
+    lines.push(match format {
+        ExportFormat::Json => format!("], \"signature\":\"{signature}\"}}"),
+        ExportFormat::Csv => format!("# signature,{signature}"),
+    });
+    Box::new(lines.into_iter().map(Ok))
+}
+
+fn string(text: &str) -> String {
+    Jsonb::String(text.into()).to_string()
+}
+
+fn json(rows: &[AccessRow], catalog: &Catalog, generated: &str) -> Vec<String> {
+    let tables: BTreeSet<&str> = rows.iter().map(|row| &*row.form.table).collect();
+    let schema: Vec<String> = tables
+        .into_iter()
+        .filter_map(|name| catalog.table_by_name(name))
+        .map(|table| {
+            let columns: Vec<String> = table
+                .live_columns()
+                .map(|(_, column)| {
+                    let written = column.column_type.scalar.format_type(column.column_type.modifier);
+                    format!("{{\"column\":{},\"type\":{}}}", string(&column.name), string(&written))
+                })
+                .collect();
+            format!("{{\"table\":{},\"columns\":[{}]}}", string(&table.name), columns.join(","))
+        })
+        .collect();
+    let mut lines = vec![
+        format!("{{\"dogwood_export\":1, \"generated\":{}, \"schema\":[{}],", string(generated), schema.join(",")),
+        "\"rows\":[".to_string(),
+    ];
+    for (number, row) in rows.iter().enumerate() {
+        let redacted: Vec<String> = row.form.redacted.iter().map(|name| string(name)).collect();
+        let comma = if number + 1 < rows.len() { "," } else { "" };
+        lines.push(format!(
+            "{{\"table\":{},\"relation\":\"{}\",\"path\":{},\"row\":{},\"redacted\":[{}]}}{comma}",
+            string(&row.form.table),
+            row.relation,
+            string(&row.form.path),
+            row.row,
+            redacted.join(",")
+        ));
+    }
+    lines
+}
+
+fn csv(rows: &[AccessRow], generated: &str) -> Vec<String> {
+    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut lines =
+        vec![format!("# dogwood_export,1,generated,{generated}"), "table,relation,path,row,redacted".to_string()];
+    for row in rows {
+        lines.push(format!(
+            "{},{},{},{},{}",
+            quote(&row.form.table),
+            row.relation,
+            quote(&row.form.path),
+            quote(&row.row),
+            quote(&row.form.redacted.join(","))
+        ));
+    }
+    lines
+}

@@ -1,0 +1,482 @@
+//! The commit pipeline: one stage orders all writes, a second makes them durable and publishes them.
+//!
+//! ```text
+//! connections ─▶ queue ─▶ COMMIT STAGE                          ─▶ FLUSH STAGE
+//!                          all that waits = one group               all that was written meanwhile
+//!                          per transaction, in order:               one fdatasync for all of it, beside VIEW THREAD
+//!                            validate, or derive again              destroy the keys of the erased
+//!                          one WriteBatch (no sync)                 publish the last state, answer all
+//! ```
+//! A stage is worked at by one thread at a time: by the connection of a transaction that is alone, else by the stage's
+//! own thread. The commit stage goes on while the flush stage waits for the disk: it derives against what is
+//! written, clients read what is published. After the WriteBatch nothing can refuse a transaction. A failed flush
+//! stops the server: what was acknowledged must be on disk, and a second fsync would lie.
+
+mod flush;
+mod stage;
+
+use crate::ownership::{self, Between, Derivation, orphan, placement};
+use crate::receipt::{self, Erasure};
+use arc_swap::ArcSwap;
+use flush::{Flusher, GroupChanges, Work, Written};
+use repr::{CommitTime, MicroDbId, RelationId, RowKey};
+use stage::{Stage, Worker};
+use state::SqlError;
+use state::layered::Layered;
+use state::overlay::{Overlay, Owners};
+use state::parallel::{self, HELPED_ITEMS_MIN};
+use state::published::Published;
+use state::settings::server::ServerSettings;
+use state::shape::Schema;
+use state::statistics::Statistics;
+use state::validation::RecentWrites;
+use state::view_states::Views;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use storage::audit::AuditEntry;
+use storage::{Batch, Store};
+use views::automatic::AutomaticViews;
+use views::message::{Message, ViewRequest};
+use views::results::Line;
+use views::subscription::Subscriptions;
+use views::worker::{Surroundings, ViewWorker};
+
+/// The key in storage's `meta` under which the last commit's time stands.
+pub const META_TIME: &[u8] = storage::COMMIT_TIME;
+/// The key in storage's `meta` under which the catalog stands.
+pub const META_CATALOG: &[u8] = b"catalog";
+
+const VIEW_MESSAGES_MAX: usize = 4_096;
+const GROUP_TRANSACTIONS_MAX: usize = 1_024;
+/// Larger transactions that lost a race are derived again on their own connection.
+pub const REDERIVE_ROWS_MAX: usize = 1_000;
+
+/// A transaction, placed and sealed on its connection.
+pub struct CommitRequest {
+    overlay: Arc<Overlay>,
+    prepared: Prepared,
+    reply: Reply,
+}
+
+/// Hears what became of a transaction, on the thread that knows it first; it must not wait there. Dropped unheard when
+/// the server stops.
+pub type Hear = Box<dyn FnOnce(Outcome) + Send>;
+
+/// What a transaction leaves with the pipeline.
+struct Reply {
+    hear: Hear,
+    under_way: Arc<AtomicUsize>,
+}
+
+impl Reply {
+    fn answer(self, outcome: Outcome) {
+        // Whoever hears it and comes again at once may be alone.
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        (self.hear)(outcome);
+    }
+}
+
+/// What the queue carries, in commit order.
+enum Request {
+    Commit(CommitRequest),
+    /// A view for queries is wanted, or no longer.
+    View(ViewRequest),
+}
+
+/// Owners and storage operations, valid as long as what was read stands.
+pub struct Prepared {
+    /// The published time that it was derived at.
+    pub based_on: CommitTime,
+    /// The derived owners.
+    pub derivation: Derivation,
+    /// The storage operations, receipts included.
+    pub batch: Batch,
+    /// The erasures in it.
+    pub erasures: Vec<Erasure>,
+}
+
+/// What became of a transaction.
+pub enum Outcome {
+    /// Durable and published.
+    Committed(Committed),
+    /// Refused; nothing of it remains.
+    Refused(SqlError),
+    /// It lost a race and is too large to be derived again here: derive it again and come back.
+    Again,
+}
+
+/// A transaction that stands.
+#[derive(Default)]
+pub struct Committed {
+    /// The persons erased by it.
+    pub erasures: Vec<Erasure>,
+    /// What it waited for the disk.
+    pub flushes: Flushes,
+}
+
+/// How long a commit waited for the disk; the flushes are one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flushes {
+    /// For the write-ahead log.
+    pub log: Duration,
+    /// For the keyring, where keys were destroyed.
+    pub keys: Duration,
+}
+
+/// Derives and seals a transaction against a state.
+pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
+    let new = old.clone().under(overlay.clone());
+    let derivation = ownership::derive(&Between { old, new: &new, overlay })?;
+    seal(old, overlay, derivation, based_on)
+}
+
+/// Seals a transaction whose owners are derived against a state already.
+pub fn seal(
+    old: &Layered,
+    overlay: &Arc<Overlay>,
+    derivation: Derivation,
+    based_on: CommitTime,
+) -> Result<Prepared, SqlError> {
+    let new = old.clone().under(overlay.clone());
+    let between = Between { old, new: &new, overlay };
+    orphan::check(&derivation, new.schema())?;
+    let derivation = Arc::new(derivation);
+    let mut batch = placement::build(old, &new, overlay, &derivation)?;
+    let erasures = receipt::issue(&between, &derivation, &mut batch)?;
+    let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
+    Ok(Prepared { based_on, derivation, batch, erasures })
+}
+
+/// The running pipeline.
+pub struct Pipeline {
+    commit: Arc<Stage<Committer>>,
+    flush: Arc<Stage<Flusher>>,
+    views: SyncSender<Message>,
+    /// Transactions that wait for their outcome.
+    under_way: Arc<AtomicUsize>,
+    threads: Threads,
+}
+
+/// In the order in which they end.
+struct Threads {
+    commit: Option<JoinHandle<()>>,
+    flush: Option<JoinHandle<()>>,
+    views: Option<JoinHandle<()>>,
+}
+
+impl Pipeline {
+    /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
+    pub fn start(
+        store: Store,
+        published: Arc<ArcSwap<Published>>,
+        forgotten_at: Arc<AtomicU64>,
+        views: ViewThread,
+    ) -> Pipeline {
+        let (to_views, view_messages) = sync_channel(VIEW_MESSAGES_MAX);
+        let line = Arc::new(Line::new(published.clone()));
+        let state = published.load_full();
+        let view_store = store.clone();
+        let ViewThread { statistics, settings, subscriptions, automatic } = views;
+        let flusher = Flusher {
+            store: store.clone(),
+            line: line.clone(),
+            views: to_views.clone(),
+            forgotten_at,
+            subscriptions: subscriptions.clone(),
+            statistics: statistics.clone(),
+            told: 0,
+            untold: 0,
+        };
+        let flush = Arc::new(Stage::new(flusher, GROUP_TRANSACTIONS_MAX));
+        let under_way = Arc::<AtomicUsize>::default();
+        let committer = Committer {
+            store,
+            follows: follows(&state),
+            current: state.clone(),
+            recent: RecentWrites::default(),
+            destroyed: HashSet::new(),
+            written: flush.clone(),
+            statistics: statistics.clone(),
+            under_way: under_way.clone(),
+            asked_for_views: false,
+        };
+        let commit = Arc::new(Stage::new(committer, GROUP_TRANSACTIONS_MAX));
+        let around = Surroundings { line, statistics, subscriptions, automatic, settings };
+        let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(name.into())
+                .spawn(move || stage::or_abort(body))
+                .expect("the process can start its pipeline threads")
+        };
+        let (stage, next) = (commit.clone(), flush.clone());
+        let committing = spawn("commit", Box::new(move || stage.run(|| next.rouse())));
+        let stage = flush.clone();
+        let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
+        let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
+        let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
+        Pipeline { commit, flush, views: to_views, under_way, threads }
+    }
+
+    /// Hands a transaction over and waits for its outcome.
+    pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
+        let (reply, outcome) = sync_channel(1);
+        let hear = move |outcome| {
+            // A connection that is gone does not hear its outcome; the commit stands.
+            let _heard = reply.send(outcome);
+        };
+        self.hand_over(overlay, prepared, Box::new(hear));
+        outcome.recv().map_err(|_| shutting_down())
+    }
+
+    /// Hands a transaction over.
+    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: Prepared, hear: Hear) {
+        let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
+        let reply = Reply { hear, under_way: self.under_way.clone() };
+        self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
+        if alone {
+            self.commit.help();
+            self.flush.help();
+        } else {
+            self.commit.rouse();
+        }
+    }
+
+    /// Asks for a view that no DDL makes, or drops it, at the place in the commit order that this call has.
+    /// Whether and when it can be read is published with it.
+    pub fn view(&self, request: ViewRequest) {
+        self.commit.put(Request::View(request));
+        // Who asks may hold what the view thread waits for.
+        self.commit.rouse();
+    }
+
+    /// Writes an audit record by itself, and waits until it is durable.
+    pub fn record(&self, store: &Store, schema: &Arc<Schema>, entry: &AuditEntry) -> Result<(), SqlError> {
+        let mut batch = Batch::default();
+        batch.append_audit(store, entry)?;
+        // Nothing was read: no commit that comes first can make it another.
+        let based_on = CommitTime(u64::MAX);
+        let prepared = Prepared { based_on, derivation: Derivation::default(), batch, erasures: Vec::new() };
+        match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
+            Outcome::Committed(..) => Ok(()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Again => Err(SqlError::new("XX000", "an audit record was to be derived again")),
+        }
+    }
+}
+
+/// What the view thread is started with.
+pub struct ViewThread {
+    /// Where it counts.
+    pub statistics: Arc<Statistics>,
+    /// What one view may hold stands there.
+    pub settings: Arc<ServerSettings>,
+    /// Whom it tells.
+    pub subscriptions: Arc<Subscriptions>,
+    /// Which views queries have.
+    pub automatic: Arc<AutomaticViews>,
+}
+
+/// Whether a catalog's views make the view thread follow its commits.
+fn follows(state: &Published) -> bool {
+    state.catalog().relations.values().any(|table| table.is_maintained())
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        let Threads { commit, flush, views } = &mut self.threads;
+        // A thread that panicked has aborted the process.
+        let join = |thread: &mut Option<JoinHandle<()>>| thread.take().map(JoinHandle::join);
+        self.commit.close();
+        let _committed = join(commit);
+        self.flush.close();
+        let _flushed = join(flush);
+        let _told = self.views.send(Message::Stop);
+        let _viewed = join(views);
+    }
+}
+
+struct Committer {
+    store: Store,
+    /// What is written, published or not.
+    current: Arc<Published>,
+    recent: RecentWrites,
+    destroyed: HashSet<MicroDbId>,
+    written: Arc<Stage<Flusher>>,
+    statistics: Arc<Statistics>,
+    /// See `Pipeline`.
+    under_way: Arc<AtomicUsize>,
+    /// The catalog has maintained views.
+    follows: bool,
+    /// Queries have asked for views of their own.
+    asked_for_views: bool,
+}
+
+impl Worker for Committer {
+    type Work = Request;
+
+    fn work(&mut self, requests: Vec<Request>) {
+        let mut group = Vec::new();
+        for request in requests {
+            match request {
+                Request::Commit(request) => group.push(request),
+                Request::View(request) => {
+                    self.commit(std::mem::take(&mut group));
+                    self.view(request);
+                }
+            }
+        }
+        self.commit(group);
+    }
+}
+
+impl Committer {
+    fn view(&mut self, request: ViewRequest) {
+        let state = self.current.clone();
+        let message = match request {
+            ViewRequest::Create(definition) => {
+                self.asked_for_views = true;
+                Message::Create(definition, state)
+            }
+            ViewRequest::Order(id, by) => {
+                self.asked_for_views = true;
+                Message::Order(id, by, state)
+            }
+            ViewRequest::Drop(view) => Message::Drop(view, state),
+            ViewRequest::Refill(view) => Message::Refill(view, state),
+            ViewRequest::Inspect(reply) => Message::Inspect(reply),
+        };
+        self.written.put(Work::View(message));
+    }
+
+    fn commit(&mut self, group: Vec<CommitRequest>) {
+        if group.is_empty() {
+            return;
+        }
+        let started = Instant::now();
+        let time = CommitTime(self.current.time.0 + 1);
+        let mut layer = Overlay::new(self.current.schema.clone());
+        let (mut batch, mut replies, mut destroyed) = (Batch::default(), Vec::new(), Vec::new());
+        let several = group.len() > 1;
+        let mut only = None;
+        for CommitRequest { overlay, prepared, reply } in group {
+            match self.decide(prepared, &overlay, &layer) {
+                Ok(Some(prepared)) => {
+                    self.recent.record(&prepared.derivation.writes, time);
+                    let rows = overlay.len();
+                    batch.append(prepared.batch);
+                    if several || overlay.changes_schema() {
+                        layer.absorb(&overlay, owners(&prepared.derivation));
+                    } else {
+                        only = Some(overlay);
+                    }
+                    let keys = prepared.erasures.iter().map(|erasure| erasure.microdb);
+                    self.destroyed.extend(keys.clone());
+                    destroyed.extend(keys);
+                    replies.push((reply, prepared.erasures));
+                    if rows >= HELPED_ITEMS_MIN {
+                        parallel::discard(prepared.derivation);
+                    }
+                }
+                Ok(None) => reply.answer(Outcome::Again),
+                Err(error) => reply.answer(Outcome::Refused(error)),
+            }
+        }
+        if replies.is_empty() {
+            return;
+        }
+        let schema = layer.schema().clone();
+        batch.put_commit_time(&self.store, time.0);
+        if layer.changes_schema() {
+            batch.put_meta(&self.store, META_CATALOG, &schema.catalog().encode());
+        }
+        if let Err(error) = self.store.write(batch) {
+            // Nothing of the group stands; the next one is tried anew.
+            destroyed.iter().for_each(|microdb| {
+                self.destroyed.remove(microdb);
+            });
+            let mut error = SqlError::from(error);
+            if error.code == "58030" {
+                error =
+                    error.hint("reads go on, and writes when the folder can be written again: it is opened anew then");
+            }
+            for (reply, _) in replies {
+                reply.answer(Outcome::Refused(error.clone()));
+            }
+            return;
+        }
+        // Nobody else writes to the same page meanwhile: what is done until the flush takes nothing of it.
+        if self.under_way.load(Ordering::Relaxed) == 1 {
+            self.store.begin_flush();
+        }
+        self.statistics.write.record(started.elapsed());
+        let changes_schema = layer.changes_schema();
+        let snapshot = self.store.snapshot();
+        let before = std::mem::replace(
+            &mut self.current,
+            Arc::new(Published {
+                time,
+                schema,
+                kept: snapshot.keeping(),
+                snapshot,
+                probes: Arc::default(),
+                views: Views::default(),
+            }),
+        );
+        if changes_schema {
+            // The view thread hears of the group that drops the last view, too.
+            self.follows |= follows(&self.current);
+        }
+        let followed = self.follows || self.asked_for_views;
+        let changes =
+            followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
+        self.written.put(Work::Group(Written { state: self.current.clone(), changes, destroyed, replies }));
+    }
+
+    /// The transaction as it stands after all before it: as prepared, or derived again.
+    fn decide(
+        &self,
+        prepared: Prepared,
+        overlay: &Arc<Overlay>,
+        layer: &Overlay,
+    ) -> Result<Option<Prepared>, SqlError> {
+        self.store.check_room(&prepared.batch)?;
+        if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
+            return Ok(Some(prepared));
+        }
+        let gives_to_forgotten = prepared
+            .derivation
+            .tables
+            .values()
+            .flat_map(|rows| rows.values())
+            .any(|row| row.after.is_some() && row.new.iter().any(|(owner, _)| self.destroyed.contains(owner)));
+        if gives_to_forgotten {
+            return Err(SqlError::new("DG002", "a data subject that this transaction writes for was forgotten")
+                .hint("the transaction overlapped a GDPR FORGET; nothing of it was stored"));
+        }
+        if overlay.len() > REDERIVE_ROWS_MAX {
+            return Ok(None);
+        }
+        let old = Layered::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
+        prepare(&old, overlay, self.current.time).map(Some)
+    }
+}
+
+fn owners(derivation: &Derivation) -> Vec<((RelationId, RowKey), Owners)> {
+    let mut all = Vec::new();
+    for (relation, rows) in &derivation.tables {
+        for (row_key, row) in rows {
+            let owners = if row.after.is_some() { row.new.clone() } else { Owners::new() };
+            all.push(((*relation, row_key.clone()), owners));
+        }
+    }
+    all
+}
+
+/// 57P01: what was handed over may be lost or stand.
+pub fn shutting_down() -> SqlError {
+    SqlError::new("57P01", "the server is shutting down").fatal()
+}

@@ -1,0 +1,238 @@
+//! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
+
+use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
+use crate::memory;
+use arc_swap::ArcSwap;
+use planner::catalog::Catalog;
+use repr::CommitTime;
+use state::SqlError;
+use state::account::{Accounts, Gauges};
+use state::config::Config;
+use state::locks::{LockTable, TransactionId};
+use state::published::Published;
+use state::sequence::Sequences;
+use state::settings::server::ServerSettings;
+use state::shape::Schema;
+use state::snapshot_holders::{Hold, Holder, Holders};
+use state::statistics::Statistics;
+use state::view_states::Views;
+use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use storage::{Loss, Mode, Snapshot, StorageError, Store, StoreOptions};
+use views::automatic::AutomaticViews;
+use views::message::ViewRequest;
+use views::subscription::Subscriptions;
+
+/// One open database.
+pub struct Database {
+    /// The configuration.
+    pub config: Config,
+    /// The leaves.
+    pub store: Store,
+    /// What readers start from.
+    pub published: Arc<ArcSwap<Published>>,
+    /// Who may write what.
+    pub locks: LockTable,
+    /// Counters outside transactions.
+    pub sequences: Sequences,
+    /// Which sessions read from which snapshots.
+    pub holders: Holders,
+    /// The way to durability.
+    pub pipeline: Pipeline,
+    /// What the view thread counts.
+    pub view_statistics: Arc<Statistics>,
+    /// Views that queries have earned.
+    pub automatic_views: Arc<AutomaticViews>,
+    /// Settings that all sessions share.
+    pub settings: Arc<ServerSettings>,
+    /// What their statements hold.
+    pub accounts: Arc<Accounts>,
+    /// Who watches views.
+    pub subscriptions: Arc<Subscriptions>,
+    forgotten_at: Arc<AtomicU64>,
+    transactions: AtomicU64,
+    backends: AtomicI32,
+}
+
+// Two fdatasyncs at most.
+const PUBLICATION_POLL: Duration = Duration::from_micros(50);
+
+/// Opens the leaves of a data folder.
+pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, SqlError> {
+    let mut options = StoreOptions::new(data);
+    options.mode = mode;
+    options.block_cache_bytes = config.block_cache_bytes;
+    options.cipher = config.cipher;
+    options.keep_free_bytes = config.keep_free_bytes;
+    match Store::open(&options) {
+        Ok(store) => {
+            if mode != Mode::Check {
+                tell_operator(&store);
+            }
+            Ok(store)
+        }
+        Err(StorageError::CommitsLost(loss)) => Err(lost(*loss, options)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says what the store has noticed since it was last asked, where an operator reads it.
+pub fn tell_operator(store: &Store) {
+    store.take_notices().iter().for_each(|notice| eprintln!("dogwood: {notice}"));
+}
+
+/// XX001: commits are lost; what can be read behind them, by the tables' names where the catalog can be read.
+fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
+    let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
+    if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
+        for rows in &mut loss.behind_rows {
+            rows.name = catalog.relations.get(&rows.relation).map(|table| table.name.to_string());
+        }
+    }
+    SqlError::new("XX001", loss.to_string()).hint(
+        "restore a backup; or start the server with --salvage, which reads and changes nothing, and dump what is left",
+    )
+}
+
+/// The stored catalog, empty in a new database.
+pub fn stored_catalog(snapshot: &Snapshot) -> Result<Catalog, SqlError> {
+    match snapshot.meta(META_CATALOG)? {
+        Some(bytes) => Catalog::decode(&bytes).ok_or_else(|| damaged("catalog")),
+        None => Ok(Catalog { next_id: repr::id::FIRST_USER_ID, ..Catalog::default() }),
+    }
+}
+
+/// What sessions' accounts ask; nothing of a database that has gone.
+fn gauges(database: &Weak<Database>) -> Gauges {
+    let (caches, sessions) = (database.clone(), database.clone());
+    Gauges {
+        cached: Box::new(move || caches.upgrade().map_or(0, |database| memory::cached_bytes(&database))),
+        sessions: Box::new(move || sessions.upgrade().map_or(0, |database| memory::sessions_bytes(&database))),
+    }
+}
+
+fn damaged(what: &str) -> SqlError {
+    SqlError::new("XX001", format!("the {what} in the data folder cannot be read"))
+        .hint("run \"dogwood check\" on the folder, or restore a backup")
+}
+
+impl Database {
+    /// Opens a data folder, making it if it is empty. Recovery is RocksDB's log, then the keys of every erasure.
+    pub fn open(config: Config) -> Result<Arc<Database>, SqlError> {
+        let store = open_store(&config.data, &config, config.mode)?;
+        let snapshot = store.snapshot();
+        let time = match snapshot.meta(META_TIME)? {
+            Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
+            None => 0,
+        };
+        let catalog = stored_catalog(&snapshot)?;
+        let published = Arc::new(ArcSwap::from_pointee(Published {
+            time: CommitTime(time),
+            schema: Arc::new(Schema::new(Arc::new(catalog))),
+            kept: snapshot.keeping(),
+            snapshot,
+            probes: Arc::default(),
+            views: Views::default(),
+        }));
+        let forgotten_at = Arc::new(AtomicU64::new(0));
+        let statistics = Arc::new(Statistics::default());
+        let settings = Arc::new(ServerSettings::new(
+            config.view_memory_bytes_max,
+            config.subscription_memory_bytes_max,
+            config.server_memory_bytes_max,
+        ));
+        let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
+        let automatic_views = Arc::new(AutomaticViews::default());
+        let views = ViewThread {
+            statistics: statistics.clone(),
+            settings: settings.clone(),
+            subscriptions: subscriptions.clone(),
+            automatic: automatic_views.clone(),
+        };
+        let sequences = Sequences::open(store.clone())?;
+        Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
+            accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
+            sequences,
+            pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
+            view_statistics: statistics,
+            automatic_views,
+            settings,
+            subscriptions,
+            config,
+            store,
+            published,
+            locks: LockTable::default(),
+            holders: Holders::default(),
+            forgotten_at,
+            transactions: AtomicU64::new(1),
+            backends: AtomicI32::new(1),
+        }))
+    }
+
+    /// Asks for something of the view thread.
+    pub fn ask_views(&self, request: ViewRequest) {
+        self.pipeline.view(request);
+    }
+
+    /// A number for a new transaction.
+    pub fn next_transaction(&self) -> TransactionId {
+        TransactionId(self.transactions.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A number for a new connection: PostgreSQL's backend pid.
+    pub fn next_backend(&self) -> i32 {
+        self.backends.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The published state. While keys are being destroyed it is waited for: the state before has ended.
+    pub fn latest(&self) -> Arc<Published> {
+        loop {
+            let base = self.published.load_full();
+            if self.check_not_ended(base.time).is_ok() {
+                return base;
+            }
+            std::thread::sleep(PUBLICATION_POLL);
+        }
+    }
+
+    /// The same, held for a session.
+    pub fn held(&self, holder: &Arc<Holder>) -> (Arc<Published>, Hold) {
+        loop {
+            let base = self.latest();
+            let hold = holder.hold(base.time);
+            // Looked at again once it is held: an erasure either finds the hold or is found here.
+            if self.check_not_ended(base.time).is_ok() {
+                return (base, hold);
+            }
+        }
+    }
+
+    /// The time of the last erasure: snapshots from before it have ended.
+    pub fn forgotten_at(&self) -> CommitTime {
+        CommitTime(self.forgotten_at.load(Ordering::SeqCst))
+    }
+
+    /// After an erasure: nobody but `own` reads any more what was before it, and no subscriber has still to be told of it. Who
+    /// does not let go by then is closed or cut.
+    pub fn end_older(&self, own: &Arc<Holder>, wait: Duration) {
+        let time = self.forgotten_at();
+        self.subscriptions.settle();
+        self.holders.end_older(time, own, wait, |late| self.subscriptions.owe(time, late));
+    }
+
+    /// For `QueryLimits`: whether a snapshot of this time has ended meanwhile.
+    pub fn ended_since(self: &Arc<Self>, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
+        let database = self.clone();
+        Arc::new(move || database.check_not_ended(time).err())
+    }
+
+    /// 40001 if a data subject was forgotten after `time`.
+    pub fn check_not_ended(&self, time: CommitTime) -> Result<(), SqlError> {
+        if time < self.forgotten_at() {
+            return Err(state::error::snapshot_ended());
+        }
+        Ok(())
+    }
+}

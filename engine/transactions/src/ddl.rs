@@ -1,0 +1,481 @@
+//! Definitions carried out: the planner's new catalog, and what it asks of stored rows, in the transaction.
+//!
+//! One DDL transaction at a time holds the catalog lock; every table that it touches is locked against
+//! writers. All changes go through the overlay, so DDL rolls back and commits like data.
+//!
+//! Tables whose row keys, key form or owners change are laid anew: all rows read under the old shape, the
+//! stored table dropped, all rows written under the new one. Their dependents in the ownership graph are
+//! laid anew with them.
+
+use crate::transaction::Transaction;
+use crate::writer::Writer;
+use planner::catalog::{Catalog, Table};
+use planner::parse::Statement;
+use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteValue};
+use planner::scalar::{EvalContext, Volatility};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, poll};
+use state::SqlError;
+use state::layered::Layered;
+use state::locks::{LockKey, LockMode, Patience};
+use state::notice::Notice;
+use state::reader::Reader;
+use state::shape::{Schema, TableShape};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the client hears.
+pub struct Done {
+    /// The command tag.
+    pub tag: String,
+    /// Notices.
+    pub notices: Vec<Notice>,
+}
+
+type Rows = Vec<(RowKey, Vec<Datum>)>;
+
+/// Plans and carries out one definition.
+pub fn execute(
+    transaction: &mut Transaction,
+    statement: &Statement,
+    context: EvalContext,
+    patience: &Patience,
+    restoring: bool,
+) -> Result<Done, SqlError> {
+    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    // The plan is made after the lock: the catalog cannot move on any more.
+    let old_schema = transaction.latest_view().schema().clone();
+    let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
+    let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
+    // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
+    transaction.restoring = restoring;
+    carry_out(transaction, old_schema, plan, context, patience).map(|(done, _)| done)
+}
+
+/// The end of a restore: labels take effect and rows find their places, all in one definition, with all checks.
+/// Gives the tables that were laid anew.
+pub fn end_restoring(
+    transaction: &mut Transaction,
+    context: EvalContext,
+    patience: &Patience,
+) -> Result<BTreeSet<RelationId>, SqlError> {
+    transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
+    let view = transaction.latest_view();
+    let old_schema = view.schema().clone();
+    let plan = planner::plan_restored(old_schema.catalog())?;
+    planner::ownership::check(&plan.catalog, false)?;
+    transaction.restoring = false;
+    for waiting in planner::resolve::ddl::pending_tables(&plan.catalog) {
+        if view.scan(view.shape(waiting.table)?.table())?.next().is_some() {
+            return Err(waiting.error.into());
+        }
+    }
+    drop(view);
+    carry_out(transaction, old_schema, plan, context, patience).map(|(_, laid_anew)| laid_anew)
+}
+
+fn carry_out(
+    transaction: &mut Transaction,
+    old_schema: Arc<Schema>,
+    plan: DdlPlan,
+    context: EvalContext,
+    patience: &Patience,
+) -> Result<(Done, BTreeSet<RelationId>), SqlError> {
+    let DdlPlan { mut catalog, mut effects, tag, notices } = plan;
+    begin_sequences(transaction, &mut catalog, &effects)?;
+    fill_in(&old_schema, &mut catalog, &mut effects, &context)?;
+    let new_schema = Arc::new(Schema::new(Arc::new(catalog)));
+    let laid_anew = laid_anew(&old_schema, &new_schema, &effects);
+    for relation in touched(&old_schema, &new_schema).union(&laid_anew) {
+        transaction.lock(LockKey::Table(*relation), LockMode::Exclusive, patience)?;
+    }
+    for effect in &effects {
+        if let DdlEffect::Truncate(relations) = effect {
+            // In one order, so that two of them do not wait for each other.
+            for relation in relations.iter().collect::<BTreeSet<_>>() {
+                transaction.lock(LockKey::Table(*relation), LockMode::Exclusive, patience)?;
+            }
+        }
+    }
+    let old = transaction.latest_view();
+    let mut stored: BTreeMap<RelationId, Rows> = BTreeMap::new();
+    for relation in &laid_anew {
+        stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
+    }
+    drop(old);
+    transaction.overlay_mut().set_schema(new_schema.clone());
+    let writer = Writer::new(transaction, context, patience.clone());
+    let mut change = Change { writer, old_schema, new_schema, stored };
+    for effect in &effects {
+        change.carry_out(effect)?;
+    }
+    change.lay_anew()?;
+    let notices = notices.into_iter().map(|notice| Notice {
+        severity: "NOTICE",
+        code: notice.code,
+        message: notice.message,
+        detail: notice.detail,
+        hint: None,
+    });
+    Ok((Done { tag, notices: notices.collect() }, laid_anew))
+}
+
+/// New sequences and those that are restarted begin by a new counter.
+fn begin_sequences(transaction: &Transaction, catalog: &mut Catalog, effects: &[DdlEffect]) -> Result<(), SqlError> {
+    for effect in effects {
+        let (id, first) = match effect {
+            DdlEffect::CreateSequence(id) => (id, None),
+            DdlEffect::ResetSequence { sequence, next } => (sequence, Some(*next)),
+            _ => continue,
+        };
+        if let Some(sequence) = catalog.sequences.get_mut(id) {
+            let sequence = Arc::make_mut(sequence);
+            sequence.generation = transaction.database().sequences.next_generation()?;
+            sequence.first = first;
+        }
+    }
+    Ok(())
+}
+
+/// New columns whose default is one value for all rows: the catalog holds it, and no row is written.
+fn fill_in(
+    old: &Schema,
+    catalog: &mut Catalog,
+    effects: &mut Vec<DdlEffect>,
+    context: &EvalContext,
+) -> Result<(), SqlError> {
+    let mut filled = Vec::new();
+    for effect in &*effects {
+        if let DdlEffect::RewriteTable { table: relation, columns } = effect
+            && let [RewriteColumn { column, value: RewriteValue::Default(_), .. }] = columns.as_slice()
+            && is_only_rewrite(effects, *relation, *column)
+            && let Some(before) = old.catalog().table(*relation)
+            && *column >= before.columns.len()
+            && let Some(table) = catalog.table(*relation)
+        {
+            let rewrites = planner::plan_rewrite(columns, old.catalog(), before, catalog, table)?;
+            let [rewrite] = rewrites.as_slice() else { continue };
+            if rewrite.expr.volatility() < Volatility::Volatile {
+                filled.push((*relation, *column, rewrite.expr.eval(&[], context)?));
+            }
+        }
+    }
+    for (relation, column, value) in filled {
+        effects.retain(|effect| match effect {
+            DdlEffect::RewriteTable { table, columns } => {
+                *table != relation || columns.iter().all(|rewrite| rewrite.column != column)
+            }
+            DdlEffect::ValidateNotNull { table, column: checked } => {
+                *table != relation || *checked != column || value.is_null()
+            }
+            _ => true,
+        });
+        if let Some(table) = catalog.relations.get_mut(&relation) {
+            Arc::make_mut(table).columns[column].missing = Some(value);
+        }
+    }
+    Ok(())
+}
+
+fn is_only_rewrite(effects: &[DdlEffect], relation: RelationId, column: ColumnIndex) -> bool {
+    let rewrites = |effect: &&DdlEffect| {
+        matches!(effect, DdlEffect::RewriteTable { table, columns }
+            if *table == relation && columns.iter().any(|rewrite| rewrite.column == column))
+    };
+    effects.iter().filter(rewrites).count() == 1
+}
+
+/// Tables that change, old and new.
+fn touched(old: &Schema, new: &Schema) -> BTreeSet<RelationId> {
+    let mut touched = BTreeSet::new();
+    for (relation, table) in &old.catalog().relations {
+        if new.catalog().table(*relation).is_none_or(|now| !Arc::ptr_eq(now, table)) {
+            touched.insert(*relation);
+        }
+    }
+    touched.extend(new.catalog().relations.keys().filter(|id| old.catalog().table(**id).is_none()));
+    touched
+}
+
+/// Tables that are laid anew: those whose keys or owners are made differently, and all that owe their owners to them.
+fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<RelationId> {
+    let mut open: Vec<RelationId> = Vec::new();
+    for effect in effects {
+        if let DdlEffect::Replace(relations) = effect {
+            open.extend(relations);
+        }
+    }
+    let made = |shape: &TableShape| {
+        let edges: BTreeSet<_> = shape.owner_edges.iter().map(|edge| edge.reference).collect();
+        let key = shape.table().primary_key_columns().map(<[ColumnIndex]>::to_vec);
+        (shape.key_form, shape.personal, shape.table().data_subject, key, edges)
+    };
+    for (relation, shape) in old.shapes() {
+        if new.shape(relation).is_some_and(|now| made(&shape) != made(now)) {
+            open.push(relation);
+        }
+    }
+    let mut found = BTreeSet::new();
+    while let Some(relation) = open.pop() {
+        let (Some(before), Some(after)) = (old.shape(relation), new.shape(relation)) else { continue };
+        if found.insert(relation) {
+            let dependents = before.owner_dependents.iter().chain(&after.owner_dependents);
+            open.extend(dependents.map(|edge| edge.near));
+        }
+    }
+    found
+}
+
+fn all_rows(view: &Layered, shape: &TableShape) -> Result<Rows, SqlError> {
+    view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
+}
+
+/// A row as wide as the table is now. What its last columns were before, if the change takes their old value from the catalog.
+fn widened(row: &Row, shape: &TableShape, before: Option<&Arc<Table>>) -> Vec<Datum> {
+    let mut datums = row.unpack();
+    for (index, column) in shape.table().columns.iter().enumerate().skip(datums.len()) {
+        let was = before.and_then(|before| before.columns.get(index)).and_then(|column| column.missing.clone());
+        datums.push(column.missing.clone().or(was).unwrap_or(Datum::Null));
+    }
+    datums
+}
+
+struct Change<'a> {
+    writer: Writer<'a>,
+    old_schema: Arc<Schema>,
+    new_schema: Arc<Schema>,
+    /// Rows of the tables that are laid anew, as they will be written.
+    stored: BTreeMap<RelationId, Rows>,
+}
+
+impl Change<'_> {
+    fn shape(&self, relation: RelationId) -> Result<Arc<TableShape>, SqlError> {
+        let shape = self.new_schema.shape(relation).cloned();
+        shape.ok_or_else(|| SqlError::new("42P01", format!("relation with OID {relation} does not exist")))
+    }
+
+    /// All rows of a table, as wide as it is now.
+    fn rows(&mut self, relation: RelationId) -> Result<Rows, SqlError> {
+        let shape = self.shape(relation)?;
+        if let Some(rows) = self.stored.get(&relation) {
+            return Ok(rows.iter().map(|(row_key, row)| (row_key.clone(), shape.unpack(&Row::pack(row)))).collect());
+        }
+        let old_catalog = self.old_schema.catalog().clone();
+        let before = old_catalog.table(relation);
+        let view = self.writer.transaction.latest_view();
+        view.scan(shape.table())?
+            .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
+            .collect()
+    }
+
+    fn carry_out(&mut self, effect: &DdlEffect) -> Result<(), SqlError> {
+        match effect {
+            // Nothing is stored under a new id; what is laid anew was found already, and sequences begin in the catalog.
+            DdlEffect::CreateTable(_)
+            | DdlEffect::CreateSequence(_)
+            | DdlEffect::DropSequence(_)
+            | DdlEffect::ResetSequence { .. }
+            | DdlEffect::Replace(_) => Ok(()),
+            DdlEffect::DropTable(relation) => self.drop_table(*relation),
+            DdlEffect::Truncate(relations) => relations.iter().try_for_each(|relation| self.truncate(*relation)),
+            DdlEffect::BuildIndex { table, index } => self.build_index(*table, *index),
+            DdlEffect::DropIndex { index, .. } => {
+                self.writer.transaction.overlay_mut().drop_index(*index);
+                Ok(())
+            }
+            DdlEffect::ValidateCheck { table, name, .. } => self.validate_check(*table, name),
+            DdlEffect::ValidateNotNull { table, column } => self.validate_not_null(*table, *column),
+            DdlEffect::ValidateForeignKey { table, foreign_key } => {
+                let shape = self.shape(*table)?;
+                for (_, row) in self.rows(*table)? {
+                    poll::step()?;
+                    self.writer.need_parent(&shape, *foreign_key, &row);
+                }
+                // While tables are being laid anew their rows are not there: they are looked up at the end.
+                if self.stored.is_empty() { self.writer.finish() } else { Ok(()) }
+            }
+            DdlEffect::RewriteTable { table, columns } => self.rewrite(*table, columns),
+            DdlEffect::RequireEmpty { table, error } => {
+                let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
+                    (Some(rows), _) => rows.is_empty(),
+                    (None, Some(shape)) => self.writer.transaction.latest_view().scan(shape.table())?.next().is_none(),
+                    (None, None) => true,
+                };
+                if empty { Ok(()) } else { Err(error.clone().into()) }
+            }
+        }
+    }
+
+    fn drop_table(&mut self, relation: RelationId) -> Result<(), SqlError> {
+        let Some(shape) = self.old_schema.shape(relation).cloned() else { return Ok(()) };
+        if shape.table().data_subject {
+            let database = self.writer.transaction.database();
+            let below = Layered::new(database.store.clone(), database.latest());
+            if below.schema().shape(relation).is_some() {
+                for (row_key, _) in all_rows(&below, &shape)? {
+                    self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
+                }
+            }
+        }
+        self.writer.transaction.overlay_mut().drop_table(shape.table());
+        Ok(())
+    }
+
+    fn truncate(&mut self, relation: RelationId) -> Result<(), SqlError> {
+        let shape = self.shape(relation)?;
+        if !shape.personal && shape.owner_dependents.is_empty() {
+            self.writer.transaction.overlay_mut().truncate(relation);
+            return Ok(());
+        }
+        // Owners of other rows may follow from these: they go one by one. References were the planner's matter.
+        for (row_key, _) in self.rows(relation)? {
+            self.writer.set(&shape, &row_key, None)?;
+            if shape.table().data_subject {
+                self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn build_index(&mut self, relation: RelationId, index: IndexId) -> Result<(), SqlError> {
+        let shape = self.shape(relation)?;
+        if self.stored.contains_key(&relation) || shape.table().primary_key == Some(index) {
+            return Ok(());
+        }
+        self.writer.transaction.overlay_mut().reindex(relation, index);
+        let index = shape.index(index);
+        let rows = self.rows(relation)?;
+        let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for (row_key, row) in rows {
+            poll::step()?;
+            if index.unique
+                && shape.values(&index.columns, &row).is_some()
+                && let Some(value) = shape.index_value(index, &row)
+                && !seen.insert(value)
+            {
+                return Err(duplicate(&shape, &index.name));
+            }
+            self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
+        }
+        Ok(())
+    }
+
+    fn validate_check(&mut self, relation: RelationId, name: &str) -> Result<(), SqlError> {
+        let shape = self.shape(relation)?;
+        let checks = self.writer.row_checks(&shape)?;
+        let Some((_, expression)) = checks.checks.iter().find(|(check, _)| check == name) else { return Ok(()) };
+        for (_, row) in self.rows(relation)? {
+            poll::step()?;
+            if matches!(expression.eval(&row, &self.writer.context)?, Datum::Bool(false)) {
+                let table = &shape.table().name;
+                let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
+                return Err(SqlError::new("23514", message).on(table, Some(name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_not_null(&mut self, relation: RelationId, column: ColumnIndex) -> Result<(), SqlError> {
+        let shape = self.shape(relation)?;
+        if self.rows(relation)?.iter().any(|(_, row)| row[column].is_null()) {
+            let (table, name) = (&shape.table().name, &shape.table().columns[column].name);
+            let message = format!("column \"{name}\" of relation \"{table}\" contains null values");
+            return Err(SqlError::new("23502", message).on(table, None));
+        }
+        Ok(())
+    }
+
+    fn rewrite(&mut self, relation: RelationId, columns: &[RewriteColumn]) -> Result<(), SqlError> {
+        let shape = self.shape(relation)?;
+        let old_catalog = self.old_schema.catalog().clone();
+        let old_table = old_catalog.table(relation).unwrap_or_else(|| shape.table());
+        let rewrites =
+            planner::plan_rewrite(columns, &old_catalog, old_table, self.new_schema.catalog(), shape.table())?;
+        let mut rows = self.rows(relation)?;
+        for (_, row) in &mut rows {
+            poll::step()?;
+            for over_new_row in [false, true] {
+                let seen = row.clone();
+                for rewrite in rewrites.iter().filter(|rewrite| rewrite.over_new_row == over_new_row) {
+                    row[rewrite.column] = rewrite.expr.eval(&seen, &self.writer.context)?;
+                }
+            }
+        }
+        if let Some(stored) = self.stored.get_mut(&relation) {
+            *stored = rows;
+            return Ok(());
+        }
+        // Index values are made from the rewritten rows: every entry is made anew.
+        for index in &shape.table().indexes {
+            let overlay = self.writer.transaction.overlay_mut();
+            overlay.drop_index(index.id);
+            overlay.reindex(relation, index.id);
+        }
+        for (row_key, row) in rows {
+            self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
+        }
+        Ok(())
+    }
+
+    fn lay_anew(&mut self) -> Result<(), SqlError> {
+        let stored = std::mem::take(&mut self.stored);
+        for relation in stored.keys() {
+            let old = self.old_schema.shape(*relation).cloned();
+            let overlay = self.writer.transaction.overlay_mut();
+            overlay.truncate(*relation);
+            for index in old.iter().flat_map(|shape| &shape.table().indexes) {
+                overlay.drop_index(index.id);
+            }
+        }
+        for (relation, rows) in stored {
+            let shape = self.shape(relation)?;
+            let Some(old) = self.old_schema.shape(relation).cloned() else { continue };
+            let keyed_alike = old.key_form == shape.key_form
+                && old.table().primary_key_columns() == shape.table().primary_key_columns();
+            for (old_key, row) in rows {
+                let row = shape.unpack(&Row::pack(&row));
+                let row_key = if keyed_alike { old_key.clone() } else { self.writer.new_row_key(&shape, &row)? };
+                let changes = self.writer.transaction.overlay().table(relation);
+                if changes.is_some_and(|changes| changes.rows.contains_key(&row_key)) {
+                    let index = shape.table().primary_key.map_or("", |index| &shape.index(index).name);
+                    return Err(duplicate(&shape, index));
+                }
+                self.move_subject(&shape, &old, &old_key, &row_key)?;
+                self.writer.set(&shape, &row_key, Some(Row::pack(&row)))?;
+            }
+        }
+        self.writer.finish()
+    }
+
+    fn move_subject(
+        &mut self,
+        shape: &TableShape,
+        old: &TableShape,
+        old_key: &RowKey,
+        new_key: &RowKey,
+    ) -> Result<(), SqlError> {
+        let relation = shape.id();
+        let (was, is) = (old.table().data_subject, shape.table().data_subject);
+        if was == is && (!is || old_key == new_key) {
+            return Ok(());
+        }
+        let mut microdb = None;
+        if was {
+            microdb = self.writer.transaction.latest_view().subject(relation, old_key)?;
+            self.writer.transaction.overlay_mut().set_subject(relation, old_key.clone(), None);
+        }
+        if is {
+            let microdb = match microdb {
+                Some(microdb) => microdb,
+                None => self.writer.transaction.database().store.allocate_microdb()?,
+            };
+            self.writer.transaction.overlay_mut().set_subject(relation, new_key.clone(), Some(microdb));
+        }
+        Ok(())
+    }
+}
+
+fn duplicate(shape: &TableShape, index: &str) -> SqlError {
+    SqlError::new("23505", format!("could not create unique index \"{index}\""))
+        .detail("Two rows have the same key.")
+        .on(&shape.table().name, Some(index))
+}

@@ -1,0 +1,468 @@
+//! Ownership as dataflow: changes of rows in, changes of owner sets out.
+//!
+//! One operator per annotated edge, run in topological order from the data subjects outwards. For a table R
+//! whose rows are owned through an edge by the holders H of another table,
+//!
+//! ```text
+//!   Δowners(R) = ΔR ⋈ H(after)  +  R(before) ⋈ ΔH
+//! ```
+//!
+//! with multiplicity: the stored number is that of derivations (edge and far row) that give the owner, so
+//! that losing one path is a decrement. The operators keep no state: they read the state before, and the
+//! same under the transaction's own layer, and a refused transaction leaves nothing. Self-references of a
+//! table that is not a subject's own are not counted, since mutual support would never die: what was
+//! reachable through them is derived again (`self_reference`).
+//!
+//! Reads indexes and owner sets; never writes.
+
+pub mod orphan;
+pub mod placement;
+mod self_reference;
+
+use repr::hash::HashMap;
+use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
+use state::SqlError;
+use state::layered::Layered;
+use state::overlay::{Change, Overlay, Owners};
+use state::reader::Reader;
+use state::shape::{Edge, TableShape};
+use state::validation::{Mark, Marks};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One row whose content or owners change.
+#[derive(Clone, Debug)]
+pub struct RowDelta {
+    /// The row before; equal to `after` if only its owners change.
+    pub before: Option<Row>,
+    /// The row after.
+    pub after: Option<Row>,
+    /// Owners before.
+    pub old: Owners,
+    /// Owners after; of a row that goes none.
+    pub new: Owners,
+}
+
+/// All changes of personal tables, by table and row.
+#[derive(Debug, Default)]
+pub struct Derivation {
+    /// The changes.
+    pub tables: BTreeMap<RelationId, BTreeMap<RowKey, RowDelta>>,
+    /// What was looked at.
+    pub reads: Marks,
+    /// What a commit of this changes.
+    pub writes: Marks,
+}
+
+/// The two states between which owners are derived.
+pub struct Between<'a> {
+    /// Before the transaction (under earlier ones of the group).
+    pub old: &'a Layered,
+    /// The same under the transaction's overlay.
+    pub new: &'a Layered,
+    /// The transaction's overlay.
+    pub overlay: &'a Overlay,
+}
+
+/// Derives the owners of every row that a transaction changes or affects.
+pub fn derive(between: &Between<'_>) -> Result<Derivation, SqlError> {
+    let mut derivation = Derivation::default();
+    derivation.reads.note(&Mark::Catalog);
+    for relation in between.new.schema().clone().order() {
+        let shape = between.new.shape(*relation)?.clone();
+        TableDerivation { between, shape, deltas: Vec::new() }.run(&mut derivation)?;
+    }
+    note_writes(between, &mut derivation)?;
+    Ok(derivation)
+}
+
+struct TableDerivation<'a> {
+    between: &'a Between<'a>,
+    shape: Arc<TableShape>,
+    /// Row, owner, and a change of its number of derivations; in any order, those of one edge mostly in that of the rows.
+    deltas: Vec<(Cow<'a, RowKey>, MicroDbId, i64)>,
+}
+
+/// Owners and changes of their numbers of derivations, in any order; an owner may stand more than once.
+type Deltas = Vec<(MicroDbId, i64)>;
+
+/// A far row's part in an edge: the value that it is met by, and who holds it.
+struct Held {
+    value: Option<Vec<u8>>,
+    /// None twice.
+    holders: Vec<MicroDbId>,
+}
+
+impl<'a> TableDerivation<'a> {
+    fn run(mut self, derivation: &mut Derivation) -> Result<(), SqlError> {
+        let relation = self.shape.id();
+        let between = self.between;
+        let changes = between.overlay.table(relation);
+        let shape = self.shape.clone();
+        let counted = |edge: &&Edge| !edge.is_self() || shape.table().data_subject;
+        for edge in shape.owner_edges.iter().filter(counted) {
+            // Many rows meet the same few holders.
+            let mut met: HashMap<Vec<u8>, Vec<MicroDbId>> = HashMap::default();
+            for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
+                // Who a row that goes is left with, nobody asks.
+                if change.after.is_some() {
+                    self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
+                }
+            }
+            self.holders_against_rows(edge, derivation)?;
+        }
+        if shape.table().data_subject {
+            for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
+                if change.after.is_none() {
+                    continue;
+                }
+                if change.before.is_some()
+                    && let Some(own) = between.old.subject(relation, row_key)?
+                {
+                    self.add(Cow::Borrowed(row_key), own, -1);
+                }
+                if let Some(own) = between.new.subject(relation, row_key)? {
+                    self.add(Cow::Borrowed(row_key), own, 1);
+                }
+            }
+        }
+        let mut rows = self.apply_deltas(derivation)?;
+        if shape.owner_edges.iter().any(Edge::is_self) && !shape.table().data_subject {
+            self_reference::derive(between, &shape, &mut rows, derivation)?;
+        }
+        for (row_key, row) in &mut rows {
+            if row.before.is_none() && row.after.is_none() {
+                let stored = between.new.get(shape.table(), row_key)?;
+                row.before.clone_from(&stored);
+                row.after = stored;
+            }
+        }
+        rows.retain(|_, row| row.before.is_some() || row.after.is_some());
+        if !rows.is_empty() {
+            derivation.tables.insert(relation, rows);
+        }
+        Ok(())
+    }
+
+    fn apply_deltas(&mut self, derivation: &mut Derivation) -> Result<BTreeMap<RowKey, RowDelta>, SqlError> {
+        let mut deltas = std::mem::take(&mut self.deltas);
+        deltas.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let mut deltas = deltas.into_iter().peekable();
+        let changes = self.between.overlay.table(self.shape.id());
+        let mut changes = changes.into_iter().flat_map(|changes| &changes.rows).peekable();
+        // Both are in the order of the rows, and so is what comes of them.
+        let mut rows: Vec<(RowKey, RowDelta)> = Vec::with_capacity(changes.size_hint().0.max(deltas.len()));
+        loop {
+            let row_key = match (changes.peek(), deltas.peek()) {
+                (None, None) => break,
+                (Some((changed, _)), None) => Cow::Borrowed(*changed),
+                (None, Some((derived, ..))) => derived.clone(),
+                (Some((changed, _)), Some((derived, ..))) if *changed <= derived.as_ref() => Cow::Borrowed(*changed),
+                (Some(_), Some((derived, ..))) => derived.clone(),
+            };
+            let change = changes.next_if(|(changed, _)| *changed == row_key.as_ref()).map(|(_, change)| change);
+            let mut of_row = Deltas::new();
+            while let Some((_, owner, delta)) = deltas.next_if(|(derived, ..)| *derived == row_key) {
+                of_row.push((owner, delta));
+            }
+            if let Some(row) = self.row_delta(&row_key, change, merged(of_row), derivation)? {
+                rows.push((row_key.into_owned(), row));
+            }
+        }
+        Ok(rows.into_iter().collect())
+    }
+
+    /// A row's change by its own content, if that changed, and by what changes its owners.
+    fn row_delta(
+        &self,
+        row_key: &RowKey,
+        change: Option<&Change>,
+        deltas: Deltas,
+        derivation: &mut Derivation,
+    ) -> Result<Option<RowDelta>, SqlError> {
+        poll::step()?;
+        let unchanged = deltas.iter().all(|(_, delta)| *delta == 0);
+        let mut row = match change {
+            // A row that the transaction both made and removed was never there.
+            Some(change) if change.before.is_some() || change.after.is_some() => {
+                let old = if change.before.is_some() { self.old_owners(row_key, derivation)? } else { Owners::new() };
+                let new = if change.after.is_some() { old.clone() } else { Owners::new() };
+                RowDelta { before: change.before.clone(), after: change.after.clone(), old, new }
+            }
+            Some(_) | None if unchanged => return Ok(None),
+            Some(_) | None => {
+                let old = self.old_owners(row_key, derivation)?;
+                RowDelta { before: None, after: None, new: old.clone(), old }
+            }
+        };
+        let goes = row.before.is_some() && row.after.is_none();
+        if !unchanged && !goes {
+            row.new = self.apply(&row.new, deltas)?;
+        }
+        Ok(Some(row))
+    }
+
+    /// ΔR ⋈ H(after), for one changed row.
+    fn row_against_holders(
+        &mut self,
+        edge: &Edge,
+        row_key: &'a RowKey,
+        before: &Option<Row>,
+        after: &Option<Row>,
+        met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
+        derivation: &mut Derivation,
+    ) -> Result<(), SqlError> {
+        poll::step()?;
+        let value = |row: &Option<Row>| row.as_ref().and_then(|row| near_value(&self.shape, edge, row));
+        let (before, after) = (value(before), value(after));
+        if before == after {
+            return Ok(());
+        }
+        for (value, sign) in [(before, -1), (after, 1)] {
+            let Some(value) = value else { continue };
+            if let Some(holder) = known_holder(self.between, edge, &value, &mut derivation.reads) {
+                self.add(Cow::Borrowed(row_key), holder, sign);
+                continue;
+            }
+            if !met.contains_key(&value) {
+                let mut holding = Vec::new();
+                for far_key in far_keys(self.between.new, edge, &value, &mut derivation.reads)? {
+                    holding.extend(holders(self.between, edge.far, &far_key, derivation)?);
+                }
+                met.insert(value.clone(), holding);
+            }
+            for holder in &met[&value] {
+                self.add(Cow::Borrowed(row_key), *holder, sign);
+            }
+        }
+        Ok(())
+    }
+
+    /// R(before) ⋈ ΔH
+    fn holders_against_rows(&mut self, edge: &Edge, derivation: &mut Derivation) -> Result<(), SqlError> {
+        if self.between.overlay.table(self.shape.id()).is_some_and(|changes| changes.truncated) {
+            return Ok(());
+        }
+        let changes = self.between.overlay.table(self.shape.id()).map(|changes| &changes.rows);
+        // Who a row that goes is left with, nobody asks.
+        let goes =
+            |row_key: &RowKey| changes.and_then(|rows| rows.get(row_key)).is_some_and(|change| change.after.is_none());
+        let by_primary_key = self.between.new.shape(edge.far)?.table().primary_key == Some(edge.far_index);
+        for (old, new) in
+            far_changes(self.between, edge)?.into_iter().chain(derived_changes(self.between, edge, derivation)?)
+        {
+            // No stored row can refer to a primary key that was not there: integrity spares the look-up. Another
+            // unique value may have passed from row to row.
+            if old.value.is_none() && edge.along_foreign_key() && by_primary_key {
+                continue;
+            }
+            let deltas = |holders: Vec<MicroDbId>, sign| holders.into_iter().map(move |holder| (holder, sign));
+            let by_value: Vec<(Vec<u8>, Deltas)> = match (old.value, new.value) {
+                (Some(old_value), Some(new_value)) if old_value == new_value => {
+                    vec![(old_value, merged(deltas(old.holders, -1).chain(deltas(new.holders, 1)).collect()))]
+                }
+                (old_value, new_value) => {
+                    let old_part = old_value.map(|value| (value, deltas(old.holders, -1).collect()));
+                    let new_part = new_value.map(|value| (value, deltas(new.holders, 1).collect()));
+                    old_part.into_iter().chain(new_part).collect()
+                }
+            };
+            for (value, deltas) in by_value {
+                if deltas.iter().all(|(_, delta)| *delta == 0) {
+                    continue;
+                }
+                poll::step()?;
+                let near_keys = near_keys(self.between.old, &self.shape, edge, &value, &mut derivation.reads)?;
+                for row_key in near_keys.into_iter().filter(|row_key| !goes(row_key)) {
+                    for (holder, delta) in &deltas {
+                        self.add(Cow::Owned(row_key.clone()), *holder, *delta);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, row_key: Cow<'a, RowKey>, owner: MicroDbId, delta: i64) {
+        self.deltas.push((row_key, owner, delta));
+    }
+
+    fn old_owners(&self, row_key: &RowKey, derivation: &mut Derivation) -> Result<Owners, SqlError> {
+        let relation = self.shape.id();
+        derivation.reads.note(&Mark::Owners(relation, row_key));
+        if self.between.overlay.table(relation).is_some_and(|changes| changes.truncated) {
+            return Ok(Owners::new());
+        }
+        self.between.old.owners_of(relation, row_key)
+    }
+
+    fn apply(&self, owners: &Owners, deltas: Deltas) -> Result<Owners, SqlError> {
+        let before = owners.iter().map(|(owner, count)| (*owner, i64::from(*count)));
+        let counts = merged(before.chain(deltas).collect());
+        let mut result = Owners::with_capacity(counts.len());
+        for (owner, count) in counts {
+            let count = u32::try_from(count).map_err(|_| {
+                SqlError::new("XX001", format!("owners of table \"{}\" do not add up", self.shape.table().name))
+                    .hint("stop the server and run \"dogwood check\"")
+            })?;
+            // An owner by self-reference alone stands with 0; whether it still does is derived there.
+            if count > 0 || owners.contains(&(owner, 0)) {
+                result.push((owner, count));
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// One entry an owner, in their order.
+fn merged(mut deltas: Deltas) -> Deltas {
+    deltas.sort_by_key(|(owner, _)| *owner);
+    deltas.dedup_by(|(later, delta), (owner, sum)| {
+        let same = later == owner;
+        if same {
+            *sum += *delta;
+        }
+        same
+    });
+    deltas
+}
+
+/// What a near row is met by. Values of an edge travel as canonical bytes in the order of the edge's columns.
+pub fn near_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> {
+    shape.value_of(&edge.near_columns, row)
+}
+
+/// What a far row is met by.
+pub fn far_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> {
+    shape.value_of(&edge.far_columns, row)
+}
+
+/// Keys of the far rows that a value meets.
+pub fn far_keys(reader: &Layered, edge: &Edge, value: &[u8], reads: &mut Marks) -> Result<Vec<RowKey>, SqlError> {
+    reads.note(&Mark::Index(edge.far_index, value));
+    let shape = reader.shape(edge.far)?.clone();
+    reader.keys_by_value(&shape, edge.far_index, value)
+}
+
+/// Keys of the near rows that a value meets.
+pub fn near_keys(
+    reader: &Layered,
+    shape: &TableShape,
+    edge: &Edge,
+    value: &[u8],
+    reads: &mut Marks,
+) -> Result<Vec<RowKey>, SqlError> {
+    reads.note(&Mark::Index(edge.near_index, value));
+    reader.keys_by_value(shape, edge.near_index, value)
+}
+
+/// The data subject that a value refers to by a foreign key, where the transaction has found and locked it already. Noted as if
+/// it were looked up.
+fn known_holder(between: &Between<'_>, edge: &Edge, value: &[u8], reads: &mut Marks) -> Option<MicroDbId> {
+    if !edge.along_foreign_key() {
+        return None;
+    }
+    let (far_key, holder) = between.old.known()?.parent(edge.reference.foreign_key, value)?;
+    let holder = holder?;
+    let far_changes = between.overlay.table(edge.far);
+    if far_changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(far_key))
+        || between.overlay.subject(edge.far, far_key).is_some()
+    {
+        return None;
+    }
+    reads.note(&Mark::Index(edge.far_index, value));
+    reads.note(&Mark::Subject(edge.far, far_key));
+    Some(holder)
+}
+
+/// Who holds a far row after the transaction: a subject's row itself, another row's owners.
+fn holders(
+    between: &Between<'_>,
+    relation: RelationId,
+    row_key: &RowKey,
+    derivation: &mut Derivation,
+) -> Result<Vec<MicroDbId>, SqlError> {
+    if between.new.shape(relation)?.table().data_subject {
+        derivation.reads.note(&Mark::Subject(relation, row_key));
+        return Ok(between.new.subject(relation, row_key)?.into_iter().collect());
+    }
+    if let Some(row) = derivation.tables.get(&relation).and_then(|rows| rows.get(row_key)) {
+        return Ok(row.new.iter().map(|(owner, _)| *owner).collect());
+    }
+    derivation.reads.note(&Mark::Owners(relation, row_key));
+    Ok(between.old.owners_of(relation, row_key)?.into_iter().map(|(owner, _)| owner).collect())
+}
+
+/// ΔH where the far table is of data subjects: their rows, each held by itself alone.
+fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, SqlError> {
+    let far = between.new.shape(edge.far)?.clone();
+    let mut changes = Vec::new();
+    if !far.table().data_subject {
+        return Ok(changes);
+    }
+    for (row_key, change) in between.overlay.table(edge.far).into_iter().flat_map(|changes| &changes.rows) {
+        let held = |row: &Option<Row>, reader: &Layered| -> Result<Held, SqlError> {
+            let value = row.as_ref().and_then(|row| far_value(&far, edge, row));
+            let holders = if row.is_some() { reader.subject(edge.far, row_key)? } else { None };
+            Ok(Held { value, holders: holders.into_iter().collect() })
+        };
+        changes.push((held(&change.before, between.old)?, held(&change.after, between.new)?));
+    }
+    Ok(changes)
+}
+
+/// ΔH of any other far table: rows whose content or owners were found to change before.
+fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) -> Result<Vec<(Held, Held)>, SqlError> {
+    let far = between.new.shape(edge.far)?;
+    if far.table().data_subject {
+        return Ok(Vec::new());
+    }
+    let rows = derivation.tables.get(&edge.far).into_iter().flat_map(BTreeMap::values);
+    Ok(rows
+        .map(|row| {
+            let held = |version: &Option<Row>, owners: &Owners| Held {
+                value: version.as_ref().and_then(|row| far_value(far, edge, row)),
+                holders: owners.iter().map(|(owner, _)| *owner).collect(),
+            };
+            (held(&row.before, &row.old), held(&row.after, &row.new))
+        })
+        .collect())
+}
+
+/// Marks for whatever another transaction's derivation may have read of what this one changes.
+fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(), SqlError> {
+    let mut writes = Marks::default();
+    for (relation, rows) in &derivation.tables {
+        let shape = between.new.shape(*relation)?;
+        for (row_key, row) in rows {
+            if row.before.is_some() != row.after.is_some() || row.old != row.new {
+                writes.note(&Mark::Owners(*relation, row_key));
+            }
+            for edge in &shape.owner_edges {
+                note_value(&mut writes, edge.near_index, &edge.near_columns, shape, row);
+            }
+            for edge in &shape.owner_dependents {
+                note_value(&mut writes, edge.far_index, &edge.far_columns, shape, row);
+            }
+        }
+    }
+    for ((relation, row_key), _) in between.overlay.subjects() {
+        writes.note(&Mark::Subject(*relation, row_key));
+    }
+    if between.overlay.changes_schema() {
+        writes.note(&Mark::Catalog);
+    }
+    derivation.writes = writes;
+    Ok(())
+}
+
+fn note_value(writes: &mut Marks, index: IndexId, columns: &[ColumnIndex], shape: &TableShape, row: &RowDelta) {
+    let value = |version: &Option<Row>| version.as_ref().and_then(|row| shape.value_of(columns, row));
+    let (before, after) = (value(&row.before), value(&row.after));
+    if before != after {
+        for value in [before, after].into_iter().flatten() {
+            writes.note(&Mark::Index(index, &value));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Receipts: the signed word that a person's rows and key are gone, in the commit that makes it true.
+
+use crate::ownership::{Between, Derivation};
+use repr::{MicroDbId, RelationId, RowKey};
+use state::reader::Reader;
+use state::{SqlError, clock};
+use std::collections::{BTreeMap, BTreeSet};
+use storage::Batch;
+use storage::audit::{AuditEntry, AuditOperation, Receipt, ReceiptRequest, ReceiptTable};
+
+/// What an erasure does to one table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableCounts {
+    /// Rows erased.
+    pub deleted: u64,
+    /// Survivors with a blanked column.
+    pub anonymized: u64,
+    /// Survivors that lost this subject's copy.
+    pub disowned: u64,
+}
+
+/// The outcome, by table name.
+pub type Counts = BTreeMap<String, TableCounts>;
+
+/// A person's erasure: whose key dies, what is said of it, and what it did.
+pub struct Erasure {
+    /// The µDB.
+    pub microdb: MicroDbId,
+    /// The signed word.
+    pub receipt: Receipt,
+    /// By table.
+    pub counts: Counts,
+}
+
+/// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
+pub fn issue(between: &Between<'_>, derivation: &Derivation, batch: &mut Batch) -> Result<Vec<Erasure>, SqlError> {
+    let mut receipts = Vec::new();
+    let store = between.new.store();
+    for (microdb, relation, row_key) in removed(between)? {
+        let counts = counts(between, derivation, microdb);
+        let time_us = clock::now_micros();
+        let tables = counts.iter().map(|(table, counts)| ReceiptTable {
+            table: table.clone(),
+            deleted: counts.deleted,
+            anonymized: counts.anonymized,
+            disowned: counts.disowned,
+        });
+        // What the erasure was planned by: the annotated schema, as it stands in the catalog.
+        let plan = between.new.schema().content_hash();
+        let receipt = store.sign_receipt(&ReceiptRequest { time_us, subject: microdb, tables: tables.collect(), plan });
+        let entry = AuditEntry {
+            time_us,
+            commit: between.new.time(),
+            actor: 0,
+            role: 0,
+            purpose: None,
+            operation: AuditOperation::Forget,
+            statement: [0; 8],
+            tables: derivation.tables.keys().copied().collect(),
+            subjects: vec![microdb],
+            rows: counts.values().map(|table| table.deleted + table.anonymized).sum(),
+            payload: None,
+        };
+        batch.append_receipt(store, &receipt, &entry)?;
+        batch.put_meta(store, &forgotten_key(relation, row_key), receipt.id_text().as_bytes());
+        receipts.push(Erasure { microdb, receipt, counts });
+    }
+    Ok(receipts)
+}
+
+/// Where the last receipt of a key stands: by its keyed hash, which names no one.
+pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
+    [b"forgotten/".as_slice(), &relation.0.to_be_bytes(), row_key.bytes()].concat()
+}
+
+/// The id that `forgotten_key` leads to.
+pub fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
+    let mut id = [0; 16];
+    if text.len() != 2 * id.len() {
+        return None;
+    }
+    for (byte, digits) in id.iter_mut().zip(text.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(id)
+}
+
+/// µDBs that no subject's row has any more, and the rows that had them.
+fn removed<'a>(between: &Between<'a>) -> Result<Vec<(MicroDbId, RelationId, &'a RowKey)>, SqlError> {
+    let kept: BTreeSet<MicroDbId> = between.overlay.subjects().filter_map(|(_, now)| *now).collect();
+    let mut removed = Vec::new();
+    for ((relation, row_key), now) in between.overlay.subjects() {
+        // Another person may stand under the same key by now.
+        if let Some(microdb) = between.old.subject(*relation, row_key)?
+            && *now != Some(microdb)
+            && !kept.contains(&microdb)
+        {
+            removed.push((microdb, *relation, row_key));
+        }
+    }
+    Ok(removed)
+}
+
+/// Counts rows by what became of them.
+pub fn counts(between: &Between<'_>, derivation: &Derivation, subject: MicroDbId) -> Counts {
+    let mut by_relation: BTreeMap<RelationId, TableCounts> = BTreeMap::new();
+    for (relation, changes) in between.overlay.tables() {
+        let counts = by_relation.entry(relation).or_default();
+        for change in changes.rows.values() {
+            match (&change.before, &change.after) {
+                (Some(_), None) => counts.deleted += 1,
+                (Some(before), Some(after)) if before != after => counts.anonymized += 1,
+                (Some(_) | None, Some(_)) | (None, None) => {}
+            }
+        }
+    }
+    for (relation, rows) in &derivation.tables {
+        let counts = by_relation.entry(*relation).or_default();
+        for row in rows.values() {
+            let had = row.old.iter().any(|(owner, _)| *owner == subject);
+            let has = row.new.iter().any(|(owner, _)| *owner == subject);
+            counts.disowned += u64::from(had && !has && row.after.is_some());
+        }
+    }
+    let mut all = Counts::new();
+    for (relation, counts) in by_relation {
+        if counts != TableCounts::default()
+            && let Some(shape) = between.new.schema().shape(relation)
+        {
+            let of_name = all.entry(shape.table().name.clone()).or_default();
+            of_name.deleted += counts.deleted;
+            of_name.anonymized += counts.anonymized;
+            of_name.disowned += counts.disowned;
+        }
+    }
+    all
+}

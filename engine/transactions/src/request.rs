@@ -1,0 +1,33 @@
+//! The audit record of an erasure request that found no one: of which table, and whose the key once was.
+//!
+//! An erasure that takes place is recorded with its receipt, in its own commit. Never holds the key that was asked
+//! for: it may be a name.
+
+use crate::receipt;
+use repr::{RelationId, RowKey};
+use state::layered::Layered;
+use state::reader::Reader;
+use state::{SqlError, clock};
+use storage::audit::{AuditEntry, AuditOperation};
+
+/// What is recorded.
+pub fn unknown(view: &Layered, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
+    let snapshot = view.store().snapshot();
+    let forgotten = match snapshot.meta(&receipt::forgotten_key(table, row_key))? {
+        Some(id) => receipt::id_of_text(&id).map(|id| snapshot.receipt(&id)).transpose()?.flatten(),
+        None => None,
+    };
+    Ok(AuditEntry {
+        time_us: clock::now_micros(),
+        commit: view.time(),
+        actor: 0,
+        role: 0,
+        purpose: None,
+        operation: AuditOperation::Forget,
+        statement: [0; 8],
+        tables: vec![table],
+        subjects: forgotten.map(|receipt| receipt.microdb).into_iter().collect(),
+        rows: 0,
+        payload: None,
+    })
+}

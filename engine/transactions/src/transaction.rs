@@ -1,0 +1,516 @@
+//! A transaction on its connection: snapshot, overlay, savepoints, locks, deferred checks.
+//!
+//! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
+//! but through a reader, and reaches the commit thread once, at COMMIT.
+
+use crate::commit::{self, Committed, Outcome, Prepared};
+use crate::database::Database;
+use crate::modes::{Isolation, Modes};
+use crate::ownership::Derivation;
+use crate::writer::foreign_key::{self, DeferredCheck};
+use planner::catalog::ConstraintName;
+use repr::{CommitTime, poll};
+use state::SqlError;
+use state::layered::Layered;
+use state::locks::{Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
+use state::overlay::{Mark, Overlay};
+use state::ownership_hints::{KeptParents, Known, OwnersSeen};
+use state::parallel::{self, HELPED_ITEMS_MIN};
+use state::published::Published;
+use state::read_memo::Recall;
+use state::reader::Reader;
+use state::snapshot_holders::{Hold, Holder};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Savepoint {
+    name: String,
+    mark: Mark,
+    locks: LockMark,
+    modes: Modes,
+    deferred: usize,
+    constraint_modes: usize,
+    cursors: usize,
+}
+
+/// REPEATABLE READ's snapshot.
+enum OneSnapshot {
+    /// Taken by the first statement.
+    Open,
+    Taken(Arc<Published>, Arc<Hold>),
+    /// A data subject was forgotten since it was taken: no statement is answered any more.
+    Ended,
+}
+
+/// Owners derived for a transaction's changes, and from what.
+pub struct Derived {
+    /// The state without them.
+    pub old: Layered,
+    /// The changes.
+    pub overlay: Arc<Overlay>,
+    /// The owners.
+    pub derivation: Derivation,
+}
+
+/// See `Transaction::keep_reads`.
+struct Recalling {
+    recall: Arc<Recall>,
+    /// What was committed when that was asked for last.
+    view: Option<Arc<Layered>>,
+}
+
+/// A transaction under way.
+pub struct Transaction {
+    database: Arc<Database>,
+    id: TransactionId,
+    /// How it was begun.
+    pub modes: Modes,
+    overlay: Arc<Overlay>,
+    snapshot: OneSnapshot,
+    /// A statement has taken a snapshot.
+    has_looked: bool,
+    /// Kept by a statement that is the transaction's last.
+    derived: Option<Derived>,
+    /// What was read of what is committed, while that is kept.
+    recalling: Option<Recalling>,
+    /// Whose copies the rows were read from that it has changed.
+    owners_seen: Arc<OwnersSeen>,
+    /// What COMMIT hands over, if it was prepared and is waited for.
+    prepared: Option<Prepared>,
+    /// The session that it is of.
+    holder: Arc<Holder>,
+    savepoints: Vec<Savepoint>,
+    /// Names of the cursors that it has declared, in order; some may be closed.
+    pub cursors: Vec<String>,
+    /// Constraint checks put off to COMMIT; while there are savepoints, those that were done early too: what is rolled back
+    /// may have been what they needed.
+    pub deferred: Vec<DeferredCheck>,
+    /// Referenced rows that it keeps from going.
+    pub parents: KeptParents,
+    /// What SET CONSTRAINTS said, in order: names (`None` is ALL), deferred or not.
+    pub constraint_modes: Vec<(Option<Vec<String>>, bool)>,
+    /// Its last definition was made while `dogwood.restoring` was on: the graph may be incomplete at COMMIT.
+    pub restoring: bool,
+    /// `now()`: microseconds since 2000-01-01.
+    pub started_at: i64,
+    /// When it began, for `transaction_timeout`.
+    pub began: Instant,
+}
+
+// An erasure leaves whoever holds a lock so long to end by itself, once it has waited for as long as it should.
+const INSISTENCE: Duration = Duration::from_millis(20);
+// A derivation that loses against others is repeated; its rows being locked, it wins in the end.
+const PREPARE_ATTEMPTS_MAX: usize = 100;
+
+impl Transaction {
+    /// Begins one.
+    pub fn begin(database: &Arc<Database>, holder: &Arc<Holder>, modes: Modes, now: i64) -> Transaction {
+        let schema = database.published.load().schema.clone();
+        let id = database.next_transaction();
+        holder.fate.begin(id);
+        Transaction {
+            id,
+            database: database.clone(),
+            modes,
+            overlay: Arc::new(Overlay::new(schema)),
+            derived: None,
+            recalling: None,
+            owners_seen: Arc::default(),
+            prepared: None,
+            snapshot: OneSnapshot::Open,
+            has_looked: false,
+            holder: holder.clone(),
+            savepoints: Vec::new(),
+            cursors: Vec::new(),
+            deferred: Vec::new(),
+            parents: KeptParents::default(),
+            constraint_modes: Vec::new(),
+            restoring: false,
+            started_at: now,
+            began: Instant::now(),
+        }
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+    /// Its id, for locks.
+    pub fn id(&self) -> TransactionId {
+        self.id
+    }
+    /// Its changes.
+    pub fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+    /// Its changes, shared.
+    pub fn shared_overlay(&self) -> Arc<Overlay> {
+        self.overlay.clone()
+    }
+    /// Its changes, to add to. Copies them if a reader still holds them.
+    pub fn overlay_mut(&mut self) -> &mut Overlay {
+        Arc::make_mut(&mut self.overlay)
+    }
+    /// Whether a statement has taken a snapshot, or anything was written.
+    pub fn has_begun(&self) -> bool {
+        self.has_looked || !self.overlay.is_empty()
+    }
+
+    /// Keeps owners that were derived for the changes as they are now, for COMMIT.
+    pub fn keep_derived(&mut self, derived: Derived) {
+        self.derived = Some(derived);
+    }
+
+    /// The owners of the changes as they are now, if they were kept.
+    pub fn take_derived(&mut self) -> Option<Derived> {
+        self.derived.take().filter(|derived| Arc::ptr_eq(&derived.overlay, &self.overlay))
+    }
+
+    /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
+    /// since a REPEATABLE READ snapshot was taken.
+    pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
+        self.check_not_ended()?;
+        self.release_ended();
+        self.has_looked = true;
+        let (base, hold) = match (&self.snapshot, self.modes.isolation) {
+            (OneSnapshot::Ended, _) => return Err(state::error::snapshot_ended()),
+            (OneSnapshot::Taken(base, hold), _) => (base.clone(), hold.clone()),
+            (OneSnapshot::Open, isolation) => {
+                let (base, hold) = self.database.held(&self.holder);
+                let hold = Arc::new(hold);
+                if isolation == Isolation::RepeatableRead {
+                    self.snapshot = OneSnapshot::Taken(base.clone(), hold.clone());
+                }
+                (base, hold)
+            }
+        };
+        Ok(self.over(base).held(hold))
+    }
+
+    /// Lets go of a snapshot that has ended.
+    pub fn release_ended(&mut self) {
+        if let OneSnapshot::Taken(base, _) = &self.snapshot
+            && self.database.check_not_ended(base.time).is_err()
+        {
+            self.snapshot = OneSnapshot::Ended;
+        }
+    }
+
+    /// As `statement_view`, for a statement that changes the rows that it looks up.
+    pub fn changing_view(&mut self) -> Result<Layered, SqlError> {
+        Ok(self.statement_view()?.noting(self.owners_seen.clone()))
+    }
+
+    /// What is committed now, under its own changes: what constraints are checked against.
+    pub fn latest_view(&mut self) -> Layered {
+        let base = self.database.latest();
+        self.over(base)
+    }
+
+    /// What is committed now, without its own changes.
+    pub fn committed_view(&mut self) -> Layered {
+        let base = self.database.latest();
+        self.below(base)
+    }
+
+    /// Keeps what is read of what is committed, as long as nothing else is committed, for a statement that asks again and
+    /// again; until `forget_reads`.
+    pub fn keep_reads(&mut self) {
+        let recall = Arc::new(Recall::new(self.database.latest().time));
+        self.recalling = Some(Recalling { recall, view: None });
+    }
+
+    /// See `keep_reads`.
+    pub fn forget_reads(&mut self) {
+        self.recalling = None;
+    }
+
+    /// As `committed_view`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
+    pub fn committed_again(&mut self) -> Arc<Layered> {
+        let base = self.database.latest();
+        if let Some(Recalling { view: Some(view), .. }) = &self.recalling
+            && view.is_over(&base)
+        {
+            return view.clone();
+        }
+        let view = Arc::new(self.below(base));
+        if let Some(recalling) = &mut self.recalling {
+            recalling.view = Some(view.clone());
+        }
+        view
+    }
+
+    fn over(&mut self, base: Arc<Published>) -> Layered {
+        if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
+            Arc::make_mut(&mut self.overlay).follow(&base.schema);
+        }
+        self.below(base).under(self.overlay.clone())
+    }
+
+    fn below(&mut self, base: Arc<Published>) -> Layered {
+        let time = base.time;
+        let view = Layered::new(self.database.store.clone(), base).keeping();
+        let Some(Recalling { recall, .. }) = &mut self.recalling else { return view };
+        if recall.time() != time {
+            *recall = Arc::new(Recall::new(time));
+        }
+        view.recalling(recall.clone())
+    }
+
+    /// 40001 if an erasure has ended the transaction.
+    pub fn check_not_ended(&self) -> Result<(), SqlError> {
+        if self.holder.fate.is_ended(self.id) { Err(state::error::transaction_ended()) } else { Ok(()) }
+    }
+
+    /// For `QueryLimits`: whether it has ended, or a snapshot of this time.
+    pub fn ended_since(&self, time: CommitTime) -> Arc<dyn Fn() -> Option<SqlError> + Send + Sync> {
+        let (database, holder, id) = (self.database.clone(), self.holder.clone(), self.id);
+        Arc::new(move || {
+            let ended = || holder.fate.is_ended(id).then(state::error::transaction_ended);
+            database.check_not_ended(time).err().or_else(ended)
+        })
+    }
+
+    /// No erasure ends it from here on: it is one, or what it does now is to be finished first.
+    pub fn shield(&self) {
+        self.holder.fate.shield(self.id);
+    }
+
+    /// See `shield`.
+    pub fn unshield(&self) {
+        self.holder.fate.open(self.id);
+    }
+
+    /// Takes a lock until the transaction ends.
+    pub fn lock(&self, key: LockKey, mode: LockMode, patience: &Patience) -> Result<Granted, SqlError> {
+        self.check_not_ended()?;
+        poll::step()?;
+        let ended = || match &self.snapshot {
+            OneSnapshot::Taken(base, _) => self.database.check_not_ended(base.time).err(),
+            OneSnapshot::Open | OneSnapshot::Ended => None,
+        };
+        let ended = || self.check_not_ended().err().or_else(ended);
+        let locks = &self.database.locks;
+        let Some(insists_from) = patience.insists_from else {
+            return locks.lock(self.id, key, mode, patience, &ended);
+        };
+        let until = patience.timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            let round = insists_from.saturating_duration_since(Instant::now()).max(INSISTENCE);
+            let round = until.map_or(round, |until| round.min(until.saturating_duration_since(Instant::now())));
+            let round = Patience { timeout: Some(round), ..patience.clone() };
+            match locks.lock(self.id, key.clone(), mode, &round, &ended) {
+                Err(error) if error.code == "55P03" && until.is_none_or(|until| Instant::now() < until) => {}
+                outcome => return outcome,
+            }
+            for holder in locks.holders_against(self.id, &key, mode) {
+                // It cannot be committed any more, whatever it does.
+                if self.database.holders.end_transaction(holder) {
+                    locks.release(holder);
+                }
+            }
+        }
+    }
+
+    /// Where the overlay stands, to undo a statement.
+    pub fn mark(&self) -> Mark {
+        self.overlay.mark()
+    }
+    /// Takes back all changes since the mark.
+    pub fn roll_back_to(&mut self, mark: Mark) {
+        Arc::make_mut(&mut self.overlay).roll_back(mark);
+    }
+
+    /// SAVEPOINT
+    pub fn savepoint(&mut self, name: String) {
+        self.savepoints.push(Savepoint {
+            name,
+            mark: self.overlay.mark(),
+            locks: self.database.locks.mark(self.id),
+            modes: self.modes,
+            deferred: self.deferred.len(),
+            constraint_modes: self.constraint_modes.len(),
+            cursors: self.cursors.len(),
+        });
+    }
+    /// RELEASE SAVEPOINT. The savepoint's place among those that there were.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<usize, SqlError> {
+        let position = self.find_savepoint(name)?;
+        self.savepoints.truncate(position);
+        Ok(position)
+    }
+    /// A statement has failed: what was locked since the last savepoint is free, for nothing that was done under it stays.
+    pub fn fail(&mut self) {
+        let locks = self.savepoints.last().map_or_else(LockMark::default, |savepoint| savepoint.locks);
+        self.release_since(locks);
+    }
+
+    fn release_since(&mut self, locks: LockMark) {
+        self.database.locks.release_since(self.id, locks);
+        // What was found under these locks may go or change hands.
+        self.parents = KeptParents::default();
+        self.owners_seen = Arc::default();
+    }
+
+    /// ROLLBACK TO SAVEPOINT. Its place among the savepoints, and the cursors declared since, which go with it.
+    pub fn roll_back_to_savepoint(&mut self, name: &str) -> Result<(usize, Vec<String>), SqlError> {
+        let position = self.find_savepoint(name)?;
+        let Savepoint { mark, locks, modes, deferred, constraint_modes, cursors, .. } = self.savepoints[position];
+        self.roll_back_to(mark);
+        self.release_since(locks);
+        self.modes = modes;
+        self.deferred.truncate(deferred);
+        self.constraint_modes.truncate(constraint_modes);
+        self.savepoints.truncate(position + 1);
+        Ok((position, self.cursors.split_off(cursors)))
+    }
+    /// Whether there are savepoints to go back to.
+    pub fn has_savepoints(&self) -> bool {
+        !self.savepoints.is_empty()
+    }
+    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        self.savepoints
+            .iter()
+            .rposition(|savepoint| savepoint.name == name)
+            .ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
+    }
+
+    /// Whether a DEFERRABLE constraint waits for COMMIT.
+    pub fn is_deferred(&self, constraint: &ConstraintName) -> bool {
+        if !constraint.deferrable {
+            return false;
+        }
+        let named = |names: &Option<Vec<String>>| names.as_ref().is_none_or(|names| names.contains(&constraint.name));
+        let said = self.constraint_modes.iter().rev().find(|(names, _)| named(names));
+        said.map_or(constraint.initially_deferred, |(_, deferred)| *deferred)
+    }
+
+    /// COMMIT: deferred checks, owners, one commit. Locks are freed whatever comes of it. Who cancels it, or is out of time,
+    /// before the pipeline takes over has changed nothing (57014); afterwards it ends, and says what it did.
+    pub fn commit(mut self, patience: &Patience) -> Result<Committed, SqlError> {
+        // Who commits lets go of its locks soon by itself.
+        self.shield();
+        let mut prepared = self.prepared.take();
+        if prepared.is_none() && !self.is_to_be_committed(patience)? {
+            return Ok(Committed::default());
+        }
+        for _ in 0..PREPARE_ATTEMPTS_MAX {
+            let prepared = match prepared.take() {
+                Some(prepared) => prepared,
+                None => match self.prepare()? {
+                    Some(prepared) => prepared,
+                    None => continue,
+                },
+            };
+            patience.check()?;
+            if !self.holder.fate.hand_over(self.id) {
+                return Err(state::error::transaction_ended());
+            }
+            // Whatever ends a statement comes too late from here on: only the outcome is to be told.
+            let _alone = poll::alone();
+            match self.database.pipeline.commit(self.overlay.clone(), prepared)? {
+                Outcome::Committed(committed) => return Ok(committed),
+                Outcome::Refused(error) => return Err(error),
+                Outcome::Again => {}
+            }
+        }
+        Err(kept_changing())
+    }
+
+    /// The first half of COMMIT, if the other half can be left to the pipeline: nothing but the client waits for it. Else
+    /// it is kept for `commit`, as far as it was done.
+    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<Prepared>, SqlError> {
+        if self.overlay.changes_schema()
+            || self.overlay.len() > commit::REDERIVE_ROWS_MAX
+            || !self.is_to_be_committed(patience)?
+        {
+            return Ok(None);
+        }
+        self.prepared = self.prepare()?;
+        patience.check()?;
+        let prepared = self.prepared.take_if(|prepared| prepared.erasures.is_empty());
+        if prepared.is_some() && !self.holder.fate.hand_over(self.id) {
+            return Err(state::error::transaction_ended());
+        }
+        Ok(prepared)
+    }
+
+    /// The other half. Locks are freed before `hear` is called, whatever came of it.
+    pub fn hand_over(self, prepared: Prepared, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+        let (database, overlay) = (self.database.clone(), self.overlay.clone());
+        let hear = move |outcome| {
+            // Not before the client is told: nobody waits for this memory.
+            let _changes = self.overlay.clone();
+            drop(self);
+            hear(match outcome {
+                Outcome::Committed(committed) => Ok(committed),
+                Outcome::Refused(error) => Err(error),
+                Outcome::Again => Err(kept_changing()),
+            });
+        };
+        database.pipeline.hand_over(overlay, prepared, Box::new(hear));
+    }
+
+    /// Whether there is something to commit; its deferred checks are done then.
+    fn is_to_be_committed(&mut self, patience: &Patience) -> Result<bool, SqlError> {
+        self.check_not_ended()?;
+        self.release_ended();
+        if self.overlay.is_empty() {
+            return Ok(false);
+        }
+        if let OneSnapshot::Ended = self.snapshot {
+            // What it writes may have been read from the person who is forgotten.
+            return Err(state::error::snapshot_ended());
+        }
+        if self.overlay.changes_schema() {
+            planner::ownership::check(self.overlay.catalog(), self.restoring)?;
+        }
+        foreign_key::check_deferred(self, patience, None)?;
+        Ok(true)
+    }
+
+    /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.
+    fn prepare(&mut self) -> Result<Option<Prepared>, SqlError> {
+        // What is derived stands as long as what it was derived from; that is validated like all else.
+        let (time, prepared) = match self.take_derived() {
+            Some(Derived { mut old, derivation, .. }) => {
+                let (time, prepared) = (old.time(), commit::seal(&old, &self.overlay, derivation, old.time()));
+                if self.overlay.len() >= HELPED_ITEMS_MIN {
+                    parallel::discard(old.take_recall());
+                }
+                (time, prepared)
+            }
+            None => {
+                let base = self.database.latest();
+                // Of no use to a second attempt: what it says may have changed.
+                let known = Known::take(&self.owners_seen, &mut self.parents);
+                let (mut time, mut old) = (base.time, Layered::new(self.database.store.clone(), base));
+                if let Some(since) = known.since()
+                    && !self.overlay.changes_schema()
+                {
+                    time = time.min(since);
+                    old = old.knowing(Arc::new(known));
+                }
+                (time, commit::prepare(&old, &self.overlay, time))
+            }
+        };
+        match prepared {
+            Err(error) if error.code == "40001" && self.database.check_not_ended(time).is_err() => Ok(None),
+            prepared => prepared.map(Some),
+        }
+    }
+}
+
+fn kept_changing() -> SqlError {
+    SqlError::new("40001", "could not commit: the owners of its rows kept changing").hint("retry the transaction")
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.holder.fate.leave(self.id);
+        self.database.locks.release(self.id);
+        if self.overlay.len() >= HELPED_ITEMS_MIN {
+            parallel::discard(self.overlay.clone());
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Changes of rows on the connection: what INSERT, UPDATE, DELETE, cascades and erasure are made of.
+//!
+//! Every change locks, keeps keys unique, and queues the foreign-key checks and actions that follow. Reads go
+//! through the transaction's readers; writes go to its overlay, never to storage.
+
+pub mod dml;
+pub mod foreign_key;
+pub mod unique;
+
+use crate::transaction::Transaction;
+use foreign_key::{DeferredCheck, KeyGone, ParentNeeded};
+use planner::plan::RowChecks;
+use planner::scalar::EvalContext;
+use repr::hash::HashMap;
+use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
+use state::SqlError;
+use state::layered::Layered;
+use state::locks::{LockKey, LockMode, Patience};
+use state::reader::Reader;
+use state::shape::TableShape;
+use std::sync::Arc;
+use unique::UniqueCheck;
+
+/// One statement's writing.
+pub struct Writer<'a> {
+    /// The transaction.
+    pub transaction: &'a mut Transaction,
+    /// For expressions.
+    pub context: EvalContext,
+    /// How long to wait for locks.
+    pub patience: Patience,
+    unique: Vec<UniqueCheck>,
+    parents: Vec<ParentNeeded>,
+    gone: Vec<KeyGone>,
+    /// Keys that are gone, and that nothing may refer to once all referential actions have been taken.
+    unreferenced: Vec<KeyGone>,
+    row_checks: HashMap<RelationId, Arc<RowChecks>>,
+}
+
+/// A row before and after.
+pub struct RowUpdate {
+    /// Its key.
+    pub row_key: RowKey,
+    /// Its columns before.
+    pub before: Vec<Datum>,
+    /// Its columns after, completed.
+    pub after: Vec<Datum>,
+}
+
+const CASCADE_DEPTH_MAX: usize = 1_000;
+/// Of a table whose columns have never changed.
+const SCHEMA_VERSION_FIRST: u32 = 1;
+
+impl<'a> Writer<'a> {
+    /// For one statement.
+    pub fn new(transaction: &'a mut Transaction, context: EvalContext, patience: Patience) -> Self {
+        Writer {
+            transaction,
+            context,
+            patience,
+            unique: Vec::new(),
+            parents: Vec::new(),
+            gone: Vec::new(),
+            unreferenced: Vec::new(),
+            row_checks: HashMap::default(),
+        }
+    }
+
+    /// A table of the transaction's catalog, compiled.
+    pub fn shape(&mut self, relation: RelationId) -> Result<Arc<TableShape>, SqlError> {
+        self.transaction.latest_view().shape(relation).cloned()
+    }
+
+    /// Locks a table against DDL, as every write does.
+    pub fn lock_table(&mut self, relation: RelationId) -> Result<(), SqlError> {
+        self.transaction.lock(LockKey::Table(relation), LockMode::Shared, &self.patience)?;
+        Ok(())
+    }
+
+    /// Completes a row: generated columns, then NOT NULL and CHECK. `before` is there for updates: a NULL that
+    /// an erasure left in a NOT NULL column may stay.
+    pub fn complete(
+        &self,
+        shape: &TableShape,
+        checks: &RowChecks,
+        row: &mut [Datum],
+        before: Option<&[Datum]>,
+    ) -> Result<(), SqlError> {
+        poll::step()?;
+        let table = shape.table();
+        for (column, expression) in &checks.generated {
+            row[*column] = expression.eval(row, &self.context)?;
+        }
+        for column in &checks.not_null {
+            let left_alone = before.is_some_and(|before| matches!(before[*column], Datum::Null));
+            if matches!(row[*column], Datum::Null) && !left_alone {
+                let name = &table.columns[*column].name;
+                let message = format!(
+                    "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
+                    table.name
+                );
+                let mut error = SqlError::new("23502", message).on(&table.name, None);
+                error.object.column = Some(name.clone());
+                return Err(error);
+            }
+        }
+        for (name, expression) in &checks.checks {
+            if matches!(expression.eval(row, &self.context)?, Datum::Bool(false)) {
+                let message = format!("new row for relation \"{}\" violates check constraint \"{name}\"", table.name);
+                return Err(SqlError::new("23514", message).on(&table.name, Some(name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores new rows, already completed, in their order. 23505 if a key is taken.
+    pub fn insert_rows<R: AsRef<[Datum]>>(
+        &mut self,
+        shape: &Arc<TableShape>,
+        rows: &[R],
+    ) -> Result<Vec<RowKey>, SqlError> {
+        if let Some(reason) = &shape.table().pending
+            && self.context.environment.setting("dogwood.restoring").as_deref() != Some("on")
+        {
+            let message = format!("table \"{}\" cannot take rows yet", shape.table().name);
+            return Err(SqlError::new("DG004", message).detail(reason.clone()).hint(
+                "complete the annotations of its schema first, or SET dogwood.restoring = on while rows are loaded",
+            ));
+        }
+        let relation = shape.id();
+        let mut row_keys = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row_key = self.new_row_key(shape, row.as_ref())?;
+            self.transaction.lock(LockKey::Row(relation, row_key.clone()), LockMode::Exclusive, &self.patience)?;
+            row_keys.push(row_key);
+        }
+        // All are locked: what is committed under these keys stands still from here on.
+        let database = self.transaction.database();
+        let below = Layered::new(database.store.clone(), database.latest());
+        let mut stored = below.stored_rows(relation);
+        for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
+            if let Some(index) = shape.table().primary_key {
+                let changes = self.transaction.overlay().table(relation);
+                let taken = match changes.and_then(|changes| changes.rows.get(row_key)) {
+                    Some(change) => change.after.is_some(),
+                    None => !changes.is_some_and(|changes| changes.truncated) && stored.contains(row_key)?,
+                };
+                if taken {
+                    return Err(unique::violation(shape, index, row));
+                }
+            }
+            self.claim_unique(shape, row_key, None, row)?;
+            self.transaction.overlay_mut().set(shape, row_key.clone(), None, Some(Row::pack(row)));
+            if shape.table().data_subject {
+                let microdb = self.transaction.database().store.allocate_microdb()?;
+                self.transaction.overlay_mut().set_subject(relation, row_key.clone(), Some(microdb));
+            }
+            self.need_parents(shape, None, row);
+        }
+        Ok(row_keys)
+    }
+
+    /// The key for a new row.
+    pub fn new_row_key(&mut self, shape: &TableShape, row: &[Datum]) -> Result<RowKey, SqlError> {
+        let database = self.transaction.database();
+        let hidden = if shape.table().primary_key.is_none() { database.sequences.next_row_id()? } else { 0 };
+        Ok(shape.row_key(&database.store, row, hidden))
+    }
+
+    /// Puts a row under a key that must be free, with its other unique keys.
+    fn place_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
+        self.transaction.lock(LockKey::Row(shape.id(), row_key.clone()), LockMode::Exclusive, &self.patience)?;
+        if let Some(index) = shape.table().primary_key
+            && self.transaction.latest_view().exists(shape, row_key)?
+        {
+            return Err(unique::violation(shape, index, row));
+        }
+        self.claim_unique(shape, row_key, None, row)?;
+        self.set(shape, row_key, Some(Row::pack(row)))
+    }
+
+    /// Changes rows, locked and completed. New keys may be those that other rows of the same statement leave.
+    pub fn update_rows(&mut self, shape: &Arc<TableShape>, updates: &[RowUpdate]) -> Result<(), SqlError> {
+        let relation = shape.id();
+        let mut moving = Vec::new();
+        for update in updates {
+            self.need_parents(shape, Some(&update.before), &update.after);
+            self.key_gone(shape, &update.before, Some(&update.after));
+            let new_key = match shape.table().primary_key {
+                Some(_) => shape.row_key(&self.transaction.database().store, &update.after, 0),
+                None => update.row_key.clone(),
+            };
+            if new_key == update.row_key {
+                self.claim_unique(shape, &new_key, Some(&update.before), &update.after)?;
+                self.replace(shape, &new_key, &update.before, Some(Row::pack(&update.after)))?;
+                continue;
+            }
+            let subject = if shape.table().data_subject {
+                self.transaction.latest_view().subject(relation, &update.row_key)?
+            } else {
+                None
+            };
+            self.replace(shape, &update.row_key, &update.before, None)?;
+            if subject.is_some() {
+                self.transaction.overlay_mut().set_subject(relation, update.row_key.clone(), None);
+            }
+            moving.push((new_key, &update.after, subject));
+        }
+        for (new_key, after, subject) in moving {
+            self.place_row(shape, &new_key, after)?;
+            if subject.is_some() {
+                // The person stays the same: µDB and key follow the row to its new key.
+                self.transaction.overlay_mut().set_subject(relation, new_key, subject);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a locked row.
+    pub fn delete_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
+        self.set(shape, row_key, None)?;
+        if shape.table().data_subject {
+            self.transaction.overlay_mut().set_subject(shape.id(), row_key.clone(), None);
+        }
+        self.key_gone(shape, row, None);
+        Ok(())
+    }
+
+    /// Writes a row's new version to the overlay.
+    pub fn set(&mut self, shape: &TableShape, row_key: &RowKey, row: Option<Row>) -> Result<(), SqlError> {
+        poll::step()?;
+        let relation = shape.id();
+        let changes = self.transaction.overlay().table(relation);
+        let known = changes.is_some_and(|changes| changes.truncated || changes.rows.contains_key(row_key));
+        let before = if known {
+            None
+        } else {
+            let below = self.transaction.committed_view();
+            // A table that this transaction made has nothing below.
+            match below.schema().shape(relation) {
+                Some(_) => below.get(shape.table(), row_key)?,
+                None => None,
+            }
+        };
+        self.transaction.overlay_mut().set(shape, row_key.clone(), before, row);
+        Ok(())
+    }
+
+    /// As `set`, of a locked row whose newest version is at hand.
+    fn replace(
+        &mut self,
+        shape: &TableShape,
+        row_key: &RowKey,
+        newest: &[Datum],
+        row: Option<Row>,
+    ) -> Result<(), SqlError> {
+        let overlay = self.transaction.overlay();
+        let untouched =
+            overlay.table(shape.id()).is_none_or(|changes| !changes.truncated && !changes.rows.contains_key(row_key));
+        // A row that was stored with fewer columns is not the same bytes again.
+        if untouched && !overlay.changes_schema() && shape.table().schema_version == SCHEMA_VERSION_FIRST {
+            self.transaction.overlay_mut().set(shape, row_key.clone(), Some(Row::pack(newest)), row);
+            return Ok(());
+        }
+        self.set(shape, row_key, row)
+    }
+
+    /// Locks an existing row and gives its newest version; `None` if it is gone.
+    pub fn lock_row(
+        &mut self,
+        shape: &TableShape,
+        row_key: &RowKey,
+        mode: LockMode,
+    ) -> Result<Option<Vec<Datum>>, SqlError> {
+        let key = LockKey::Row(shape.id(), row_key.clone());
+        self.transaction.lock(key, mode, &self.patience)?;
+        let newest = self.transaction.latest_view().get(shape.table(), row_key)?;
+        Ok(newest.map(|row| shape.unpack(&row)))
+    }
+
+    /// NOT NULL, CHECK and generated columns of a table that the statement's plan does not name (cascades, DDL).
+    pub fn row_checks(&mut self, shape: &TableShape) -> Result<Arc<RowChecks>, SqlError> {
+        if let Some(checks) = self.row_checks.get(&shape.id()) {
+            return Ok(checks.clone());
+        }
+        let catalog = self.transaction.latest_view().catalog().clone();
+        let checks = Arc::new(planner::plan_row_checks(&catalog, shape.table())?);
+        self.row_checks.insert(shape.id(), checks.clone());
+        Ok(checks)
+    }
+
+    /// The end of the statement: referential actions until nothing is left, then unique keys and parents.
+    pub fn finish(&mut self) -> Result<(), SqlError> {
+        for _ in 0..CASCADE_DEPTH_MAX {
+            let gone = std::mem::take(&mut self.gone);
+            if gone.is_empty() {
+                return self.check();
+            }
+            gone.into_iter().try_for_each(|key| foreign_key::act(self, key))?;
+        }
+        Err(SqlError::new("54001", "referential actions nest too deeply"))
+    }
+
+    /// What must hold once every referential action has been taken: of the rows that are left, and no others.
+    fn check(&mut self) -> Result<(), SqlError> {
+        for key in std::mem::take(&mut self.unreferenced) {
+            foreign_key::require_no_referrer(self.transaction, &self.patience, &key)?;
+        }
+        for check in std::mem::take(&mut self.unique) {
+            unique::check(self.transaction, &check, &self.patience)?;
+        }
+        for parent in std::mem::take(&mut self.parents) {
+            foreign_key::require_parent(self.transaction, &self.patience, &parent)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for one foreign key's parent at the end of the statement (a constraint added to a filled table).
+    pub fn need_parent(&mut self, shape: &Arc<TableShape>, constraint: Id, row: &[Datum]) {
+        let mut keys = shape.table().foreign_keys.iter().enumerate();
+        let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
+        if let Some(values) = shape.values(&key.columns, row) {
+            self.parents.push(ParentNeeded::new(shape, position, values));
+        }
+    }
+
+    fn need_parents(&mut self, shape: &Arc<TableShape>, before: Option<&[Datum]>, after: &[Datum]) {
+        for (position, foreign_key) in shape.table().foreign_keys.iter().enumerate() {
+            let unchanged =
+                before.is_some_and(|before| foreign_key.columns.iter().all(|column| before[*column] == after[*column]));
+            if unchanged {
+                continue;
+            }
+            let Some(values) = shape.values(&foreign_key.columns, after) else { continue };
+            let needed = ParentNeeded::new(shape, position, values);
+            if self.transaction.is_deferred(&foreign_key.constraint) {
+                self.transaction.deferred.push(DeferredCheck::Parent(needed));
+            } else {
+                self.parents.push(needed);
+            }
+        }
+    }
+
+    fn key_gone(&mut self, shape: &Arc<TableShape>, before: &[Datum], after: Option<&[Datum]>) {
+        for referrer in &shape.referrers {
+            let columns = &referrer.foreign_key.target_columns;
+            let Some(old) = shape.values(columns, before) else { continue };
+            let new = after.map(|after| columns.iter().map(|column| after[*column].clone()).collect::<Vec<_>>());
+            if new.as_ref() != Some(&old) {
+                self.gone.push(KeyGone { target: shape.id(), referrer: referrer.clone(), old, new });
+            }
+        }
+    }
+
+    fn claim_unique(
+        &mut self,
+        shape: &Arc<TableShape>,
+        row_key: &RowKey,
+        before: Option<&[Datum]>,
+        after: &[Datum],
+    ) -> Result<(), SqlError> {
+        for index in shape.table().indexes.iter().filter(|index| index.unique) {
+            if shape.values(&index.columns, after).is_none() {
+                continue;
+            }
+            // The primary key has no index value: its key is locked as the row.
+            let Some(value) = shape.index_value(index, after) else { continue };
+            if before.is_some_and(|before| shape.index_value(index, before).as_ref() == Some(&value)) {
+                continue;
+            }
+            self.claim_value(shape, index.id, value, row_key, after)?;
+        }
+        Ok(())
+    }
+
+    fn claim_value(
+        &mut self,
+        shape: &Arc<TableShape>,
+        index: IndexId,
+        value: Vec<u8>,
+        row_key: &RowKey,
+        row: &[Datum],
+    ) -> Result<(), SqlError> {
+        self.transaction.lock(LockKey::Unique(index, value.clone()), LockMode::Exclusive, &self.patience)?;
+        let check = UniqueCheck {
+            shape: shape.clone(),
+            index,
+            value,
+            row_key: row_key.clone(),
+            violation: unique::violation(shape, index, row),
+        };
+        let constraint = shape.index(index).constraint.as_ref();
+        if constraint.is_some_and(|constraint| self.transaction.is_deferred(constraint)) {
+            self.transaction.deferred.push(DeferredCheck::Unique(check));
+        } else {
+            self.unique.push(check);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,461 @@
+//! INSERT, UPDATE and DELETE: from a write plan to rows of the overlay, and what RETURNING gives.
+//!
+//! Rows are computed over the statement's snapshot, locked, and looked at again: if another transaction
+//! changed one meanwhile, READ COMMITTED computes the statement anew over a fresh snapshot (nothing was
+//! written yet, the locks stay), REPEATABLE READ gives 40001.
+
+use crate::modes::Isolation;
+use crate::writer::{RowUpdate, Writer};
+use operators::one_shot::profile::Profile;
+use operators::one_shot::{self, QueryLimits, SystemRows};
+use planner::catalog::Catalog;
+use planner::plan::{
+    Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
+};
+use planner::scalar::{EvalContext, ScalarExpr};
+use repr::hash::HashSet;
+use repr::{ColumnIndex, Datum, Row, RowKey};
+use state::SqlError;
+use state::layered::Layered;
+use state::locks::{Granted, LockKey, LockMode};
+use state::reader::Reader;
+use state::shape::TableShape;
+use std::sync::Arc;
+
+/// What a write did.
+#[derive(Default)]
+pub struct Written {
+    /// Logical rows, for the command tag.
+    pub rows: usize,
+    /// RETURNING's rows.
+    pub returned: Vec<Vec<Datum>>,
+}
+
+// Rows that are locked and looked for together.
+const INSERT_ROWS_MAX: usize = 1_000;
+// A statement that keeps losing its rows to others gives up rather than spin.
+const ATTEMPTS_MAX: usize = 1_000;
+
+/// What the queries in a write are computed with.
+pub struct Evaluation<'e> {
+    /// The bounds of the statement.
+    pub limits: &'e QueryLimits,
+    /// The rows of catalog relations, at one catalog.
+    pub system: &'e dyn Fn(&Arc<Catalog>, &EvalContext) -> Arc<dyn SystemRows>,
+    /// What counts the operators of the source, under EXPLAIN ANALYZE.
+    pub profile: Option<&'e Arc<Profile>>,
+}
+
+/// Runs one write, its constraints and referential actions included.
+pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
+    // What is computed beside rows at hand does not see what the statement does.
+    let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_view()?) };
+    let look = before.map(|view| Look { view, evaluation });
+    let mut written = match plan {
+        WritePlan::Insert(insert) => {
+            let view = writer.transaction.statement_view()?;
+            let rows = run(&insert.source, view, writer, &writer.context, evaluation)?;
+            insert_looking(writer, insert, rows, look.as_ref())?
+        }
+        WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
+        WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
+    };
+    if let Some(returning) = plan.returning().filter(|returning| returning.beside.is_some()) {
+        let rows = std::mem::take(&mut written.returned);
+        for row in appended(writer, returning.beside.as_ref(), look.as_ref(), rows)? {
+            written.returned.push(returned_row(writer, returning, &row)?);
+        }
+    }
+    writer.finish()?;
+    Ok(written)
+}
+
+/// How a write looks into other tables for rows that it has at hand.
+struct Look<'l> {
+    /// The statement's snapshot.
+    view: Layered,
+    evaluation: &'l Evaluation<'l>,
+}
+
+/// Rows with what is computed beside them.
+fn appended(
+    writer: &Writer<'_>,
+    beside: Option<&Beside>,
+    look: Option<&Look<'_>>,
+    mut rows: Vec<Vec<Datum>>,
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let (Some(Beside { number, query }), Some(Look { view, evaluation })) = (beside, look) else { return Ok(rows) };
+    let mut context = writer.context.clone();
+    context.given = context.given.with(*number, rows.clone());
+    // What is measured are the operators of the source.
+    let evaluation = Evaluation { profile: None, ..**evaluation };
+    let columns = run(query, view.clone(), writer, &context, &evaluation)?;
+    if columns.len() != rows.len() {
+        return Err(SqlError::new("XX000", "a query beside rows does not give a row for each"));
+    }
+    rows.iter_mut().zip(columns).for_each(|(row, columns)| row.extend(columns));
+    Ok(rows)
+}
+
+/// The same for one row.
+fn appended_to(
+    writer: &Writer<'_>,
+    beside: Option<&Beside>,
+    look: Option<&Look<'_>>,
+    row: Vec<Datum>,
+) -> Result<Vec<Datum>, SqlError> {
+    match beside {
+        None => Ok(row),
+        Some(_) => Ok(appended(writer, beside, look, vec![row])?.swap_remove(0)),
+    }
+}
+
+fn run(
+    source: &Arc<Query>,
+    view: Layered,
+    writer: &Writer<'_>,
+    context: &EvalContext,
+    evaluation: &Evaluation<'_>,
+) -> Result<Vec<Vec<Datum>>, SqlError> {
+    let database = writer.transaction.database();
+    // Of this snapshot: a statement that waited for locks is computed anew over a later one.
+    let limits = QueryLimits { ended: database.ended_since(view.time()), ..evaluation.limits.clone() };
+    let system = (evaluation.system)(view.catalog(), context);
+    let profile = evaluation.profile.cloned();
+    one_shot::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
+}
+
+/// Inserts computed rows (INSERT's source, or a chunk of COPY).
+pub fn insert_rows(
+    writer: &mut Writer<'_>,
+    plan: &InsertPlan,
+    rows: impl IntoIterator<Item = Vec<Datum>>,
+) -> Result<Written, SqlError> {
+    insert_looking(writer, plan, rows, None)
+}
+
+fn insert_looking(
+    writer: &mut Writer<'_>,
+    plan: &InsertPlan,
+    rows: impl IntoIterator<Item = Vec<Datum>>,
+    look: Option<&Look<'_>>,
+) -> Result<Written, SqlError> {
+    writer.lock_table(plan.table)?;
+    let shape = writer.shape(plan.table)?;
+    let mut rows = rows.into_iter();
+    if plan.on_conflict.is_some() {
+        return insert_or_update(writer, &shape, plan, rows, look);
+    }
+    let mut written = Written::default();
+    loop {
+        let (mut chunk, mut failed) = (Vec::new(), None);
+        for mut row in rows.by_ref().take(INSERT_ROWS_MAX) {
+            match writer.complete(&shape, &plan.checks, &mut row, None) {
+                Ok(()) => chunk.push(row),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        if chunk.is_empty() && failed.is_none() {
+            return Ok(written);
+        }
+        // What is wrong with the rows before is said first.
+        writer.insert_rows(&shape, &chunk)?;
+        written.rows += chunk.len();
+        for row in &chunk {
+            returning(writer, plan.returning.as_ref(), row, &mut written.returned)?;
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+}
+
+/// ON CONFLICT: row by row, for each may meet the one before.
+fn insert_or_update(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    plan: &InsertPlan,
+    rows: impl Iterator<Item = Vec<Datum>>,
+    look: Option<&Look<'_>>,
+) -> Result<Written, SqlError> {
+    let mut written = Written::default();
+    let mut touched: HashSet<RowKey> = HashSet::default();
+    for mut row in rows {
+        writer.complete(shape, &plan.checks, &mut row, None)?;
+        if let Some(on_conflict) = &plan.on_conflict
+            && let Some(row_key) = conflicting(writer, shape, on_conflict, &row)?
+        {
+            require_seen(writer, shape, on_conflict, &row_key)?;
+            let conflict = Conflict { on_conflict, row_key: &row_key, excluded: &row };
+            if let Some(row) = on_conflict_update(writer, shape, plan, &conflict, &mut touched, look)? {
+                written.rows += 1;
+                returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+            }
+            continue;
+        }
+        touched.extend(writer.insert_rows(shape, std::slice::from_ref(&row))?);
+        written.rows += 1;
+        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+fn returning(
+    writer: &Writer<'_>,
+    returning: Option<&Returning>,
+    row: &[Datum],
+    returned: &mut Vec<Vec<Datum>>,
+) -> Result<(), SqlError> {
+    if let Some(returning) = returning {
+        // Where more is to be computed beside the rows, that is done once for all of them.
+        returned.push(match &returning.beside {
+            Some(_) => row.to_vec(),
+            None => returned_row(writer, returning, row)?,
+        });
+    }
+    Ok(())
+}
+
+fn returned_row(writer: &Writer<'_>, returning: &Returning, row: &[Datum]) -> Result<Vec<Datum>, SqlError> {
+    Ok(returning.exprs.iter().map(|expr| expr.eval(row, &writer.context)).collect::<Result<_, _>>()?)
+}
+
+/// The existing row that stands in the way of a new one, by the arbiter indexes. Its key is locked from here on.
+fn conflicting(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    on_conflict: &OnConflict,
+    row: &[Datum],
+) -> Result<Option<RowKey>, SqlError> {
+    let arbiters = shape
+        .table()
+        .indexes
+        .iter()
+        .filter(|index| index.unique)
+        .filter(|index| on_conflict.arbiters.is_empty() || on_conflict.arbiters.contains(&index.id));
+    // A row that is there is locked as what follows needs it: others go on referring to it.
+    let mode = match &on_conflict.action {
+        ConflictAction::Nothing => LockMode::KeyShare,
+        ConflictAction::Update { assignments, .. } => {
+            shape.update_mode(&assignments.iter().map(|(column, _)| *column).collect::<Vec<_>>())
+        }
+    };
+    for index in arbiters {
+        if shape.table().primary_key == Some(index.id) {
+            let row_key = shape.row_key(&writer.transaction.database().store, row, 0);
+            for mode in [mode, LockMode::Exclusive] {
+                let there = writer.transaction.latest_view().exists(shape, &row_key)?;
+                if !there && mode != LockMode::Exclusive {
+                    // Nothing to lock in any other way than for the new row.
+                    continue;
+                }
+                let key = LockKey::Row(shape.id(), row_key.clone());
+                writer.transaction.lock(key, mode, &writer.patience)?;
+                if writer.transaction.latest_view().exists(shape, &row_key)? {
+                    return Ok(Some(row_key));
+                }
+            }
+            continue;
+        }
+        if shape.values(&index.columns, row).is_none() {
+            continue;
+        }
+        let Some(value) = shape.index_value(index, row) else { continue };
+        let key = LockKey::Unique(index.id, value.clone());
+        writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)?;
+        let found = writer.transaction.latest_view().keys_by_value(shape, index.id, &value)?;
+        if let Some(row_key) = found.into_iter().next() {
+            return Ok(Some(row_key));
+        }
+    }
+    Ok(None)
+}
+
+/// 40001 in REPEATABLE READ where the row in the way is none that the transaction's snapshot shows, or is to be changed and
+/// has changed since.
+fn require_seen(
+    writer: &mut Writer<'_>,
+    shape: &TableShape,
+    on_conflict: &OnConflict,
+    row_key: &RowKey,
+) -> Result<(), SqlError> {
+    if writer.transaction.modes.isolation != Isolation::RepeatableRead {
+        return Ok(());
+    }
+    let seen = writer.transaction.statement_view()?.get(shape.table(), row_key)?;
+    let stands = match &on_conflict.action {
+        ConflictAction::Nothing => seen.is_some(),
+        ConflictAction::Update { .. } => seen == writer.transaction.latest_view().get(shape.table(), row_key)?,
+    };
+    if stands { Ok(()) } else { Err(concurrent_update()) }
+}
+
+fn concurrent_update() -> SqlError {
+    SqlError::new("40001", "could not serialize access due to concurrent update").hint("retry the transaction")
+}
+
+/// A new row, and the one in its way.
+struct Conflict<'p> {
+    on_conflict: &'p OnConflict,
+    row_key: &'p RowKey,
+    excluded: &'p [Datum],
+}
+
+fn on_conflict_update(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    plan: &InsertPlan,
+    conflict: &Conflict<'_>,
+    touched: &mut HashSet<RowKey>,
+    look: Option<&Look<'_>>,
+) -> Result<Option<Vec<Datum>>, SqlError> {
+    let Conflict { on_conflict, row_key, excluded } = conflict;
+    let ConflictAction::Update { beside, assignments, beside_condition, condition } = &on_conflict.action else {
+        return Ok(None);
+    };
+    if !touched.insert((*row_key).clone()) {
+        return Err(SqlError::new("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time").hint(
+            "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+        ));
+    }
+    let columns: Vec<ColumnIndex> = assignments.iter().map(|(column, _)| *column).collect();
+    let mode = shape.update_mode(&columns);
+    let Some(before) = writer.lock_row(shape, row_key, mode)? else { return Ok(None) };
+    let mut both = before.clone();
+    both.extend_from_slice(excluded);
+    if let Some(condition) = condition {
+        let tested = appended_to(writer, beside_condition.as_ref(), look, both.clone())?;
+        if !condition.holds(&tested, &writer.context)? {
+            return Ok(None);
+        }
+    }
+    let both = appended_to(writer, beside.as_ref(), look, both)?;
+    let mut after = before.clone();
+    for (column, expr) in assignments {
+        after[*column] = expr.eval(&both, &writer.context)?;
+    }
+    writer.complete(shape, &plan.checks, &mut after, Some(&before))?;
+    let update = RowUpdate { row_key: (*row_key).clone(), before, after };
+    writer.update_rows(shape, std::slice::from_ref(&update))?;
+    Ok(Some(update.after))
+}
+
+fn execute_update(
+    writer: &mut Writer<'_>,
+    plan: &UpdatePlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
+    let shape = writer.shape(plan.table)?;
+    let width = shape.table().columns.len();
+    // A key that is assigned what it was stays as it is.
+    let keys: Vec<&(ColumnIndex, ScalarExpr)> = plan
+        .assignments
+        .iter()
+        .filter(|(column, _)| shape.update_mode(std::slice::from_ref(column)) == LockMode::Exclusive)
+        .collect();
+    let context = writer.context.clone();
+    let mode = |source: &[Datum]| -> Result<LockMode, SqlError> {
+        for (column, expr) in &keys {
+            if expr.eval(source, &context)? != source[*column] {
+                return Ok(LockMode::Exclusive);
+            }
+        }
+        Ok(LockMode::NoKeyUpdate)
+    };
+    let targets = target_rows(writer, &shape, &plan.source, evaluation, &mode)?;
+    let mut updates = Vec::with_capacity(targets.len());
+    let mut rests = Vec::new();
+    for (row_key, mut source) in targets {
+        let mut after = source[..width].to_vec();
+        for (column, expr) in &plan.assignments {
+            after[*column] = expr.eval(&source, &writer.context)?;
+        }
+        writer.complete(&shape, &plan.checks, &mut after, Some(&source[..width]))?;
+        if plan.returning.is_some() {
+            rests.push(source.split_off(width));
+        }
+        source.truncate(width);
+        updates.push(RowUpdate { row_key, before: source, after });
+    }
+    writer.update_rows(&shape, &updates)?;
+    let mut written = Written { rows: updates.len(), returned: Vec::new() };
+    for (update, rest) in updates.into_iter().zip(rests) {
+        let mut row = update.after;
+        row.extend(rest);
+        returning(writer, plan.returning.as_ref(), &row, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+fn execute_delete(
+    writer: &mut Writer<'_>,
+    plan: &DeletePlan,
+    evaluation: &Evaluation<'_>,
+) -> Result<Written, SqlError> {
+    let shape = writer.shape(plan.table)?;
+    let width = shape.table().columns.len();
+    let targets = target_rows(writer, &shape, &plan.source, evaluation, &|_| Ok(LockMode::Exclusive))?;
+    let mut written = Written { rows: targets.len(), returned: Vec::new() };
+    for (row_key, source) in targets {
+        writer.delete_row(&shape, &row_key, &source[..width])?;
+        returning(writer, plan.returning.as_ref(), &source, &mut written.returned)?;
+    }
+    Ok(written)
+}
+
+/// The rows that an UPDATE or DELETE is about, each once, locked as what is done to them needs it, and current.
+fn target_rows(
+    writer: &mut Writer<'_>,
+    shape: &Arc<TableShape>,
+    source: &Arc<Query>,
+    evaluation: &Evaluation<'_>,
+    mode: &dyn Fn(&[Datum]) -> Result<LockMode, SqlError>,
+) -> Result<Vec<(RowKey, Vec<Datum>)>, SqlError> {
+    writer.lock_table(shape.id())?;
+    let width = shape.table().columns.len();
+    for _ in 0..ATTEMPTS_MAX {
+        let view = writer.transaction.changing_view()?;
+        let seen_at = view.time();
+        let rows = run(source, view, writer, &writer.context, evaluation)?;
+        let alone = rows.len() == 1;
+        let mut seen: HashSet<RowKey> = HashSet::default();
+        let mut targets = Vec::with_capacity(rows.len());
+        for row in rows {
+            let Datum::Bytea(key) = &row[width] else {
+                return Err(SqlError::new("XX000", "a write's source does not give row keys"));
+            };
+            let row_key = RowKey::new(key);
+            if alone || seen.insert(row_key.clone()) {
+                targets.push((row_key, row));
+            }
+        }
+        // One order for all writers: fewer deadlocks.
+        let mut order: Vec<&(RowKey, Vec<Datum>)> = targets.iter().collect();
+        order.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut waited = false;
+        for (row_key, row) in order {
+            let key = LockKey::Row(shape.id(), row_key.clone());
+            waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
+        }
+        let latest = writer.transaction.latest_view();
+        if !waited && latest.time() == seen_at {
+            return Ok(targets);
+        }
+        let mut changed = false;
+        for (row_key, row) in &targets {
+            let now = latest.get(shape.table(), row_key)?;
+            changed |= now.is_none_or(|now| Row::pack(&shape.unpack(&now)) != Row::pack(&row[..width]));
+        }
+        // A row that was waited for may also have begun to match: only a fresh snapshot tells.
+        if !changed {
+            return Ok(targets);
+        }
+        if writer.transaction.modes.isolation == Isolation::RepeatableRead {
+            return Err(concurrent_update());
+        }
+    }
+    Err(SqlError::new("40001", "could not lock the rows: they kept changing").hint("retry the transaction"))
+}

@@ -1,0 +1,82 @@
+//! Unique keys: a value is locked when it is claimed and looked up when the statement (or transaction) ends.
+
+use crate::transaction::Transaction;
+use repr::text::{self, TextContext};
+use repr::{ColumnIndex, Datum, IndexId, RelationId, RowKey};
+use state::SqlError;
+use state::locks::{Granted, LockKey, LockMode, Patience};
+use state::shape::TableShape;
+use std::sync::Arc;
+
+/// A claim to be verified.
+pub struct UniqueCheck {
+    /// The table.
+    pub shape: Arc<TableShape>,
+    /// The unique index.
+    pub index: IndexId,
+    /// The claimed value, canonical.
+    pub value: Vec<u8>,
+    /// Who claims it.
+    pub row_key: RowKey,
+    /// What is said if another row has it.
+    pub violation: SqlError,
+}
+
+/// 23505 if another row has the value and keeps it: whoever is about to take it away is waited for. The claim itself may be
+/// gone again by now.
+pub fn check(transaction: &mut Transaction, check: &UniqueCheck, patience: &Patience) -> Result<(), SqlError> {
+    loop {
+        let mut keys = transaction.latest_view().keys_by_value(&check.shape, check.index, &check.value)?;
+        if keys.len() < 2 || !keys.contains(&check.row_key) {
+            return Ok(());
+        }
+        keys.retain(|key| *key != check.row_key);
+        if !stood_in_the_way(transaction, check.shape.id(), keys, patience)? {
+            return Err(check.violation.clone());
+        }
+    }
+}
+
+/// Whether one of these rows was being changed by somebody else, who has been waited for: it may stand elsewhere now.
+pub fn stood_in_the_way(
+    transaction: &mut Transaction,
+    table: RelationId,
+    keys: Vec<RowKey>,
+    patience: &Patience,
+) -> Result<bool, SqlError> {
+    let mut waited = false;
+    for key in keys {
+        let granted = transaction.lock(LockKey::Row(table, key), LockMode::KeyShare, patience)?;
+        waited |= granted == Granted::AfterWait;
+    }
+    Ok(waited)
+}
+
+/// PostgreSQL's words for a taken key.
+pub fn violation(shape: &TableShape, index: IndexId, row: &[Datum]) -> SqlError {
+    let table = shape.table();
+    let index = shape.index(index);
+    let name = index.constraint.as_ref().map_or(&index.name, |constraint| &constraint.name);
+    SqlError::new("23505", format!("duplicate key value violates unique constraint \"{name}\""))
+        .detail(format!("{} already exists.", key_text(shape, &index.columns, row)))
+        .on(&table.name, Some(name))
+}
+
+/// `Key (a, b)=(1, x)`, of values that the client itself sent.
+pub fn key_text(shape: &TableShape, columns: &[ColumnIndex], row: &[Datum]) -> String {
+    let values: Vec<Datum> = columns.iter().map(|column| row[*column].clone()).collect();
+    values_text(shape, columns, &values)
+}
+
+/// The same, of the values alone.
+pub fn values_text(shape: &TableShape, columns: &[ColumnIndex], values: &[Datum]) -> String {
+    let context = TextContext::default();
+    let columns: Vec<_> = columns.iter().map(|column| &shape.table().columns[*column]).collect();
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let texts: Vec<String> = columns
+        .iter()
+        .zip(values)
+        .map(|(column, value)| text::format(value, &column.column_type.scalar, &context))
+        .collect();
+    format!("Key ({})=({})", names.join(", "), texts.join(", "))
+}

@@ -1,0 +1,71 @@
+//! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
+
+use crate::dataflow::ViewDataflow;
+use arrangements::log::Held;
+use arrangements::meter::Arranged;
+use planner::catalog::Catalog;
+use planner::explain::plan_operators;
+use repr::RelationId;
+use std::time::Duration;
+
+/// One operator of one view.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// The view.
+    pub view: RelationId,
+    /// Its number, unique among all views.
+    pub operator: usize,
+    /// What the dataflow calls it.
+    pub name: String,
+    /// The line of the view's plan that it renders.
+    pub renders: String,
+    /// Which line that is; none for what stands between the plan and the published rows.
+    pub line: Option<usize>,
+    /// Time in it since the view was made.
+    pub elapsed: Duration,
+    /// How often it ran.
+    pub invocations: u64,
+    /// What it holds, if it is an arrangement.
+    pub arranged: Option<Arranged>,
+}
+
+impl ViewDataflow {
+    /// All operators, in the order in which they were made.
+    pub fn inspect(&self, catalog: &Catalog) -> Vec<Inspected> {
+        let lines = plan_operators(&self.definition.plan, catalog);
+        let plans = self.rendered.plans();
+        let held = self.logs.arrangements.within(self.operators.clone());
+        let logged = self.logs.operators.within(self.operators.clone());
+        logged
+            .into_iter()
+            .map(|(operator, logged)| {
+                let plans = plans.iter().filter(|plan| plan.operators.contains(&operator));
+                let innermost = plans.min_by_key(|plan| plan.operators.len()).map(|plan| plan.node);
+                let line = innermost.and_then(|node| lines.iter().position(|line| line.node == Some(node)));
+                let renders = line.map_or_else(|| "the view's rows".to_string(), |line| lines[line].text.clone());
+                let held = held.iter().find(|(held, _)| *held == operator).map(|(_, held)| *held);
+                Inspected {
+                    view: self.definition.id,
+                    operator,
+                    name: logged.name,
+                    renders,
+                    line,
+                    elapsed: logged.elapsed,
+                    invocations: logged.invocations,
+                    arranged: self
+                        .published(operator)
+                        .or_else(|| self.meter.arrangement(operator))
+                        .or_else(|| held.map(|held| self.estimated(held))),
+                }
+            })
+            .collect()
+    }
+
+    fn estimated(&self, held: Held) -> Arranged {
+        Arranged {
+            updates: held.records(),
+            batches: usize::try_from(held.batches).unwrap_or(0),
+            bytes: self.meter.bytes(held.records()),
+        }
+    }
+}

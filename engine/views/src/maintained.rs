@@ -1,0 +1,124 @@
+//! A view as the view thread keeps it: its dataflow, how far it is, and what it was made over.
+
+use crate::bound::Bound;
+use crate::dataflow::{ArrangedBy, Definition, ViewDataflow};
+use crate::hydrate::Hydration;
+use operators::render::recursive::recurses;
+use planner::catalog::{Catalog, Table};
+use repr::{CommitTime, RelationId};
+use state::SqlError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A view that is left behind by commits more often is given up.
+const LEFT_BEHIND_EVERY: Duration = Duration::from_secs(600);
+
+/// A view and how far it is.
+pub struct Maintained {
+    /// None while it waits, or after it failed.
+    pub flow: Option<ViewDataflow>,
+    /// How far it is.
+    pub progress: Progress,
+    /// The tables and views that it reads, as they were when it was made.
+    pub sources: Vec<Arc<Table>>,
+    /// Not a catalog's, but made for queries.
+    pub automatic: bool,
+    /// The state that it is hydrated from has all up to here.
+    pub since: CommitTime,
+    /// When a commit took it too long, and it was filled anew.
+    pub left_behind: Option<Instant>,
+}
+
+/// What a group need not look for among all views.
+pub struct Overview {
+    /// By relation, the views that read it.
+    pub readers: BTreeMap<RelationId, Vec<RelationId>>,
+    /// Views that wait for others.
+    pub waiting: Vec<RelationId>,
+    /// Views that are being filled.
+    pub hydrating: Vec<RelationId>,
+    /// Of views that join others, or join tables with them, all views below.
+    pub joined: BTreeMap<RelationId, Vec<RelationId>>,
+}
+
+impl Overview {
+    /// Of these views.
+    pub fn of(views: &BTreeMap<RelationId, Maintained>) -> Overview {
+        let mut overview =
+            Overview { readers: BTreeMap::new(), waiting: Vec::new(), hydrating: Vec::new(), joined: BTreeMap::new() };
+        let mut below: BTreeMap<RelationId, BTreeSet<RelationId>> = BTreeMap::new();
+        for (id, view) in views {
+            // Views read views of lower ids only.
+            let read_views = view.reads().filter(|read| views.contains_key(read));
+            let under: BTreeSet<RelationId> =
+                read_views.flat_map(|read| below.get(&read).into_iter().flatten().copied().chain([read])).collect();
+            if view.reads().count() > 1 && !under.is_empty() {
+                overview.joined.insert(*id, under.iter().copied().collect());
+            }
+            below.insert(*id, under);
+            view.reads().for_each(|read| overview.readers.entry(read).or_default().push(*id));
+            match view.progress {
+                Progress::Waiting => overview.waiting.push(*id),
+                Progress::Hydrating(_) => overview.hydrating.push(*id),
+                Progress::Ready | Progress::Failed => {}
+            }
+        }
+        overview
+    }
+}
+
+/// How far a view is.
+pub enum Progress {
+    /// For views that it reads.
+    Waiting,
+    /// From its tables.
+    Hydrating(Box<Hydration>),
+    /// It follows every group.
+    Ready,
+    /// It gave up.
+    Failed,
+}
+
+impl Maintained {
+    /// Not begun.
+    pub fn new(sources: Vec<Arc<Table>>, automatic: bool, since: CommitTime) -> Self {
+        Maintained { flow: None, progress: Progress::Waiting, sources, automatic, since, left_behind: None }
+    }
+
+    /// Whether it is filled anew rather than given up if a commit takes it too long. A recursion that comes to no end would
+    /// not come to one then.
+    pub fn may_be_left_behind(&mut self) -> bool {
+        let again = self.left_behind.is_some_and(|last| last.elapsed() < LEFT_BEHIND_EVERY);
+        let recurses = self.flow.as_ref().is_some_and(|flow| recurses(&flow.definition.plan));
+        let may = !again && !recurses;
+        if may {
+            self.left_behind = Some(Instant::now());
+        }
+        may
+    }
+
+    /// Whether it has lost too many of the rows that it holds of a key: then it will hold more, when it has been filled anew.
+    pub fn widens(&mut self) -> bool {
+        let Some(flow) = self.flow.as_mut().filter(|flow| flow.is_short()) else { return false };
+        flow.definition.bound = flow.definition.bound.map(Bound::wider);
+        true
+    }
+
+    /// The tables and views that it reads; none after it failed.
+    pub fn reads(&self) -> impl Iterator<Item = RelationId> {
+        self.flow.iter().flat_map(|flow| flow.reads.iter().copied())
+    }
+}
+
+/// A materialized view's definition, planned.
+pub fn definition(table: &Table, catalog: &Arc<Catalog>) -> Result<Definition, SqlError> {
+    let planned = planner::plan_view(catalog, table.id)?;
+    let arrangements = table
+        .indexes
+        .iter()
+        .map(|index| ArrangedBy { index: index.id, key: index.columns.clone(), order: planned.order.clone() })
+        .collect();
+    let plan = Arc::new(planned.plan);
+    Ok(Definition { id: table.id, name: table.name.clone(), plan, arrangements, bound: None, planned_over: Vec::new() })
+}

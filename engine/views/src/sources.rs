@@ -1,0 +1,92 @@
+//! What lies below a view: whether DDL has made it another, and which of its rows a commit group changed.
+//!
+//! Read by the view thread before it feeds a group. Never looks at a dataflow.
+
+use differential_dataflow::consolidation::consolidate;
+use planner::catalog::Table;
+use repr::{RelationId, Row};
+use state::overlay::Overlay;
+use state::reader::Reader;
+use std::sync::Arc;
+
+/// What became of a relation since a view was made over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceChange {
+    /// Nothing that matters.
+    None,
+    /// It has all that it had, and more indexes.
+    MoreIndexes,
+    /// Other columns or keys, fewer indexes; or it is gone.
+    Other,
+}
+
+impl SourceChange {
+    /// A view's own indexes are arrangements, which are made with it.
+    pub fn of_itself(self) -> Self {
+        if self == SourceChange::None { self } else { SourceChange::Other }
+    }
+}
+
+/// Compares a relation as it was with what it is.
+pub fn change(then: &Arc<Table>, now: Option<&Arc<Table>>) -> SourceChange {
+    let Some(now) = now else { return SourceChange::Other };
+    if Arc::ptr_eq(then, now) {
+        return SourceChange::None;
+    }
+    let columns = |table: &Table| {
+        table.columns.iter().map(|column| (column.column_type.clone(), column.dropped)).collect::<Vec<_>>()
+    };
+    let indexes =
+        |table: &Table| table.indexes.iter().map(|index| (index.id, index.columns.clone())).collect::<Vec<_>>();
+    let other = then.schema_version != now.schema_version
+        || then.view != now.view
+        || columns(then) != columns(now)
+        || then.primary_key != now.primary_key;
+    let (had, has) = (indexes(then), indexes(now));
+    if other || !had.iter().all(|index| has.contains(index)) {
+        SourceChange::Other
+    } else if had.len() < has.len() {
+        SourceChange::MoreIndexes
+    } else {
+        SourceChange::None
+    }
+}
+
+/// Whether groups truncate a table.
+pub fn is_truncated(layers: &[Arc<Overlay>], relation: RelationId) -> bool {
+    layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
+}
+
+/// The changed rows of a table; none if TRUNCATE took more than are taken back one by one.
+pub fn table_changes(
+    before: &dyn Reader,
+    layers: &[Arc<Overlay>],
+    relation: RelationId,
+    truncated_rows_max: usize,
+) -> Option<Vec<(Row, isize)>> {
+    let mut rows = Vec::new();
+    for changes in layers.iter().filter_map(|layer| layer.table(relation)) {
+        if changes.truncated {
+            rows.clear();
+            let table = before.catalog().table(relation)?;
+            for row in before.scan(table).ok()? {
+                // What cannot be read here cannot be filled either, which tells why.
+                rows.push((row.ok()?.1, -1));
+                if rows.len() > truncated_rows_max {
+                    return None;
+                }
+            }
+            rows.extend(changes.rows.values().filter_map(|change| change.after.clone()).map(|row| (row, 1)));
+            continue;
+        }
+        for change in changes.rows.values().filter(|change| change.before != change.after) {
+            rows.extend(change.before.iter().map(|row| (row.clone(), -1)));
+            rows.extend(change.after.iter().map(|row| (row.clone(), 1)));
+        }
+    }
+    // A row that several groups changed counts as what became of it.
+    if layers.len() > 1 {
+        consolidate(&mut rows);
+    }
+    Some(rows)
+}

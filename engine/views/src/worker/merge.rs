@@ -1,0 +1,48 @@
+//! What the view thread does while no commit comes and nothing is to be filled: views' batches become fewer.
+
+use crate::maintained::Progress;
+use crate::worker::ViewWorker;
+use arrangements::merging::{Extent, Merged};
+use state::view_states::Stage;
+use std::time::Duration;
+
+/// So long no commit has come before anything is merged.
+pub(super) const AFTER: Duration = Duration::from_millis(20);
+
+/// A view that may have something to merge.
+#[derive(Clone, Copy)]
+pub(super) struct Unmerged {
+    extent: Extent,
+    /// Something was merged that its readers do not have.
+    some: bool,
+}
+
+impl Unmerged {
+    /// What more came is merged as it comes.
+    pub(super) const AFTER_A_GROUP: Unmerged = Unmerged { extent: Extent::UnderWay, some: false };
+    /// Nothing more may come.
+    pub(super) const AFTER_FILLING: Unmerged = Unmerged { extent: Extent::All, some: false };
+}
+
+impl ViewWorker {
+    /// A slice of the merging that one view needs. Its readers get what has become of it once that is done.
+    pub(super) fn merge(&mut self) {
+        let Some(mut first) = self.unmerged.first_entry() else { return };
+        let id = *first.key();
+        let view = self.views.get_mut(&id).filter(|view| matches!(view.progress, Progress::Ready));
+        let Some(flow) = view.and_then(|view| view.flow.as_mut()) else {
+            first.remove();
+            return;
+        };
+        let unmerged = first.get_mut();
+        let Merged { some, more } = self.merging.some(&mut self.worker, unmerged.extent, || flow.consider_merging());
+        unmerged.some |= some;
+        if more {
+            return;
+        }
+        if first.remove().some {
+            self.current.set(id, flow.state(Stage::Ready));
+            self.republish();
+        }
+    }
+}
