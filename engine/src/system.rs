@@ -2,7 +2,7 @@
 
 pub mod inspection;
 
-use operators::one_shot::{FoundRows, NumberRange, SystemRows};
+use operators::once::{FoundRows, NumberRange, SystemRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
 use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS};

@@ -6,7 +6,7 @@
 mod memory;
 
 use memory::{COUNT, Memory, SUM, aggregate, column, context, index_id, limits, query};
-use operators::one_shot::run;
+use operators::query::run;
 use planner::names::Names;
 use planner::plan::{Access, Finishing, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};

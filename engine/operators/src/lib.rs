@@ -1,10 +1,42 @@
-//! The operators: what a plan's nodes do, driven by a dataflow or pulled on the caller's thread.
+//! The operators: one file for each, with what it means, and its two forms beside each other.
 //!
 //! ```text
-//! render      plans as dataflows, of one-shots and of views      timely and differential
-//! one_shot    plans that run once                                chains of iterators, or a dataflow of their own
+//!           once: rows at one time, pulled on the caller's thread          kept: changes over times, in a dataflow
+//!
+//! drivers   query ─▶ open ─▶ … ─▶ finish                                   render, over what delta feeds
+//! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
+//!
+//! leaves    get leaf                                                       delta
+//! rows      mfp members table_function lookup_join                        the same, delta::derived
+//! bags      bags join                                                      the same
+//! groups    reduce top_k window                                           the same, over groups and ordered_groups
+//! loops     recursion                                                     the same
+//! measured  profile                                                       rendered
 //! ```
-//! Reads through `state::reader` only, writes nothing, and knows no session.
+//! Both forms give the same rows; kernels that both need stand in the operator's file. Nothing here reads but through
+//! `state::reader`, writes, or knows a session.
 
-pub mod one_shot;
+pub mod bags;
+pub mod context;
+pub mod delta;
+pub mod finish;
+pub mod get;
+pub mod groups;
+pub mod join;
+pub mod leaf;
+pub mod lookup_join;
+pub mod members;
+pub mod mfp;
+pub mod once;
+pub mod open;
+pub mod ordered_groups;
+pub mod plan;
+pub mod profile;
+pub mod query;
+pub mod recursion;
+pub mod reduce;
 pub mod render;
+pub mod rendered;
+pub mod table_function;
+pub mod top_k;
+pub mod window;

@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::session::statement::{self, CachedPlan};
 use crate::session::utility::{text_columns, text_rows};
 use crate::session::view_choice::{Asking, OwnView, is_lookup};
-use operators::render::children;
+use operators::plan::children;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
 use planner::explain::{ViewRead, query_operators, view_read, write_operators};

@@ -9,7 +9,7 @@
 //! waited for may take long, and a FORGET waits for old ones. In REPEATABLE READ a row that has changed is 40001.
 
 use crate::session::Session;
-use operators::render::top_k;
+use operators::top_k;
 use planner::hir::{LockStrength, LockWait};
 use planner::plan::Query;
 use planner::scalar::table_func::GivenRows;

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::session::statement::CachedPlan;
 use crate::session::view_choice::Automatic;
-use operators::render::children;
+use operators::plan::children;
 use planner::Planned;
 use planner::catalog::{Catalog, Index, Table};
 use planner::explain::report::OrderedIndex;

@@ -7,7 +7,8 @@ use crate::session::cursor::Cursor;
 use crate::session::prepared::{ResultColumns, differ, result_changed};
 use crate::session::view_choice::Automatic;
 use crate::system::Catalogs;
-use operators::one_shot::{self, SystemRows};
+use operators::once::SystemRows;
+use operators::query;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
@@ -279,7 +280,7 @@ impl Session {
         let view = if self.auto_views() { view } else { view.without_orders() };
         let limits = self.limits(view.time());
         let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        one_shot::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
+        query::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
     }
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {

@@ -14,8 +14,7 @@
 use crate::protocol::CancelFlag;
 use crate::session::Session;
 use crate::session::view_choice::with_tables_below;
-use operators::one_shot;
-use operators::one_shot::QueryLimits;
+use operators::query;
 use planner::SubscribePlan;
 use planner::hir::OutputColumn;
 use planner::lift::Lifted;
@@ -26,6 +25,7 @@ use repr::row::RowIter;
 use repr::{CommitTime, Datum, RelationId, Row, key, poll};
 use state::SqlError;
 use state::account::Account;
+use state::interrupt::QueryLimits;
 use state::layered::Layered;
 use state::published::Published;
 use state::snapshot_holders::Hold;
@@ -139,7 +139,7 @@ impl Looked {
             account: Account::new(Arc::default(), Some(Instant::now() + LOOK), LOOK_BYTES_MAX),
             ended: Arc::new(move || database.check_not_ended(time).err()),
         };
-        for row in one_shot::run(self.query.clone(), reader, self.context.clone(), limits)? {
+        for row in query::run(self.query.clone(), reader, self.context.clone(), limits)? {
             *copies.entry(key::encode_all(&row?)).or_default() -= 1;
         }
         // What evaluates here and not in the view fails there.

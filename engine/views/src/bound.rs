@@ -9,7 +9,7 @@
 //! then the view is short of rows and has to be filled anew, with more to spare.
 
 use arrangements::shared::{ViewBatch, for_key, named_rows};
-use operators::render::top_k::{limit, offset};
+use operators::top_k::{limit, offset};
 use planner::lift::Lifted;
 use planner::scalar::EvalContext;
 use state::view_states::ViewState;

@@ -19,11 +19,11 @@ use arrangements::ordered_row::{OrderedRow, group_key};
 use arrangements::shared::{ViewBatch, ViewBuilder, ViewSpine};
 use differential_dataflow::operators::arrange::TraceAgent;
 use differential_dataflow::trace::{BatchReader, TraceReader};
-use operators::one_shot::QueryLimits;
-use operators::render::context::{Bundle, Context, Follow, NodeId};
-use operators::render::delta::{self, Feed};
-use operators::render::rendered::{OperatorLog, Rendered};
-use operators::render::{children, render};
+use operators::context::{Bundle, Context, Follow, NodeId};
+use operators::delta::{self, Feed};
+use operators::plan::children;
+use operators::render::render;
+use operators::rendered::{OperatorLog, Rendered};
 use planner::catalog::{Catalog, Table};
 use planner::delta::{Entry, Pipeline, pipelines};
 use planner::plan::Plan;
@@ -31,8 +31,8 @@ use planner::scalar::{EvalContext, Order};
 use repr::{IndexId, RelationId, Row, ValueError};
 use state::SqlError;
 use state::account::Account;
+use state::interrupt::QueryLimits;
 use state::interrupt::{Ticker, Watch};
-use state::reader::Reader;
 use state::time_budget::Patience;
 use state::view_states::{Arrangement, Stage, ViewState};
 use std::cell::{Cell, RefCell};
@@ -172,9 +172,6 @@ impl ViewDataflow {
                 scope,
                 sources: HashMap::new(),
                 locals: BTreeMap::new(),
-                readers: Rc::new(|_, _| -> Arc<dyn Reader> {
-                    unreachable!("a maintained plan has no lookup outside its chains")
-                }),
                 eval,
                 watch: watch.clone(),
                 meter: meter.clone(),

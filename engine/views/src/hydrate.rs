@@ -4,7 +4,7 @@
 //! state. Commit groups that come meanwhile wait in a backlog and are applied after the last row.
 
 use crate::cached_reader::Remembered;
-use operators::render::delta::{Chunk, Feed, Group};
+use operators::delta::{Chunk, Feed, Group};
 use planner::delta::{Entry, Pipeline};
 use repr::RelationId;
 use state::SqlError;

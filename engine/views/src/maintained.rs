@@ -3,7 +3,7 @@
 use crate::bound::Bound;
 use crate::dataflow::{ArrangedBy, Definition, ViewDataflow};
 use crate::hydrate::Hydration;
-use operators::render::recursive::recurses;
+use operators::plan::recurses;
 use planner::catalog::{Catalog, Table};
 use repr::{CommitTime, RelationId};
 use state::SqlError;

@@ -1,7 +1,7 @@
 //! Answering a query from a view's published batches: keys in, finished rows out, on the caller's thread.
 
 use arrangements::ordered_row::encode_order;
-use operators::render::top_k::{limit, offset};
+use operators::top_k::{limit, offset};
 use planner::lift::{Absent, KeyValues, Lifted};
 use planner::scalar::EvalContext;
 use repr::row::RowIter;

@@ -16,8 +16,8 @@ use arrangements::merging::{Extent, Merging};
 use arrangements::ordered_row::group_key;
 use memory::{DIVIDE, LESS, Memory, Random, call, column, context, filter, limits, literal, query};
 use naive::{Naive, bag};
-use operators::render::delta::{Feed, Group};
-use operators::render::rendered::OperatorLog;
+use operators::delta::{Feed, Group};
+use operators::rendered::OperatorLog;
 use planner::catalog::Catalog;
 use planner::delta::pipelines;
 use planner::names::Names;
@@ -390,7 +390,7 @@ fn a_row_that_fails_is_counted_until_it_goes() {
         if zeros == 0 {
             let finished = query(plan.clone(), 2);
             let memory = view.tables.memory();
-            let rows = operators::one_shot::run(Arc::new(finished), memory, context(Vec::new()), limits());
+            let rows = operators::query::run(Arc::new(finished), memory, context(Vec::new()), limits());
             let rows: Vec<_> = rows.and_then(Iterator::collect).expect("no row fails");
             assert_eq!(bag(&view.rows(0)), bag(&rows));
         }

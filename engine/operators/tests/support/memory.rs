@@ -1,6 +1,5 @@
 //! A `Reader` over rows in memory, an environment without a session, and functions to build plans with.
 
-use operators::one_shot::QueryLimits;
 use planner::catalog::{Catalog, Column, Index, Table};
 use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
@@ -12,6 +11,7 @@ use repr::{
 };
 use state::SqlError;
 use state::account::Account;
+use state::interrupt::QueryLimits;
 use state::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -148,7 +148,7 @@ impl Naive<'_> {
             }
             Plan::Join { left, right, left_key, right_key, null_safe, kind, range: _, mfp } => {
                 let right_rows = self.rows(right, locals);
-                let width = operators::render::arity(right);
+                let width = operators::plan::arity(right);
                 let matches = |left: &[Datum], right: &[Datum]| {
                     left_key.iter().zip(right_key).all(|(left_key, right_key)| {
                         let left = left_key.eval(left, &self.eval).unwrap();

@@ -210,7 +210,7 @@ fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>)
     let table =
         Plan::Get { relation, access: Access::Scan, with_key: false, names: Names::default(), mfp: Mfp::identity(3) };
     let (other, _) = plan(random, depth - 1, locals);
-    let other_width = operators::render::arity(&other);
+    let other_width = operators::plan::arity(&other);
     let input = Plan::Join {
         left: Box::new(table),
         right: Box::new(other),

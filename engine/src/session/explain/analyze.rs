@@ -8,7 +8,7 @@ use crate::session::explain::one_shot;
 use crate::session::statement::CachedPlan;
 use crate::session::view_choice::OwnView;
 use crate::system::inspection::inspect;
-use operators::one_shot::profile::Profile;
+use operators::profile::Profile;
 use planner::Planned;
 use planner::explain::report::{Actual, Operator, Report};
 use planner::plan::Query;
@@ -81,7 +81,6 @@ impl Session {
             count += 1;
         }
         let all = started.elapsed();
-        profile.wait();
         self.fill(report, &profile);
         set(report.operators.first_mut(), actual(count, timing.then_some((first, all))));
         Ok(all)

@@ -6,8 +6,9 @@
 
 use crate::modes::Isolation;
 use crate::writer::{RowUpdate, Writer};
-use operators::one_shot::profile::Profile;
-use operators::one_shot::{self, QueryLimits, SystemRows};
+use operators::once::SystemRows;
+use operators::profile::Profile;
+use operators::query;
 use planner::catalog::Catalog;
 use planner::plan::{
     Beside, ConflictAction, DeletePlan, InsertPlan, OnConflict, Query, Returning, UpdatePlan, WritePlan,
@@ -16,6 +17,7 @@ use planner::scalar::{EvalContext, ScalarExpr};
 use repr::hash::HashSet;
 use repr::{ColumnIndex, Datum, Row, RowKey};
 use state::SqlError;
+use state::interrupt::QueryLimits;
 use state::layered::Layered;
 use state::locks::{Granted, LockKey, LockMode};
 use state::reader::Reader;
@@ -122,7 +124,7 @@ fn run(
     let limits = QueryLimits { ended: database.ended_since(view.time()), ..evaluation.limits.clone() };
     let system = (evaluation.system)(view.catalog(), context);
     let profile = evaluation.profile.cloned();
-    one_shot::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
+    query::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
 }
 
 /// Inserts computed rows (INSERT's source, or a chunk of COPY).

@@ -5,7 +5,7 @@ use crate::maintained::{Maintained, Progress};
 use crate::subscription::Deltas;
 use crate::worker::ViewWorker;
 use crate::worker::merge::Unmerged;
-use operators::render::delta::Feed;
+use operators::delta::Feed;
 use repr::RelationId;
 use state::SqlError;
 use state::view_states::{Stage, ViewState};

@@ -1,0 +1,317 @@
+//! Half-joins at work: what a commit group changes in a chain of lookups, as an operator of a dataflow.
+//!
+//! ```text
+//! Feed (a group, or rows to hydrate with) ──▶ DeltaJoin ──▶ rows, errors         planned by `planner::delta`
+//!                                              │ reads the leaves before and after the group
+//! ```
+//!
+//! Rows go through a pipeline one by one, depth first: nothing is collected on the way. A row that fails
+//! becomes an error with the row's difference, so that the error goes when the row goes. Keeps no state but what it has
+//! found and not given yet: see `slices`.
+
+mod changed;
+pub mod derived;
+mod run;
+mod slices;
+
+use crate::context::{Bundle, Context};
+use crate::leaf::Leaf;
+use crate::lookup_join::{evaluate, holds};
+use crate::render::RenderTime;
+use changed::ChangedRows;
+use differential_dataflow::AsCollection;
+use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};
+use planner::plan::MatchKind;
+use planner::scalar::EvalContext;
+use repr::{Datum, RelationId, Row, ValueError, key};
+use run::Run;
+use slices::{SLICE_ROWS, Slices};
+use state::SqlError;
+use state::interrupt::Watch;
+use state::reader::Reader;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::Pipeline as Local;
+use timely::dataflow::operators::generic::OutputBuilder;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::progress::operate::FrontierInterest;
+
+/// What a commit group did, as views see it.
+pub struct Group {
+    /// The state before it.
+    pub before: Arc<dyn Reader>,
+    /// The state after it.
+    pub after: Arc<dyn Reader>,
+    /// The changed rows of each table and view, as they are stored.
+    pub changes: BTreeMap<RelationId, Arc<Vec<(Row, isize)>>>,
+}
+
+/// What enters a view's dataflow.
+#[derive(Clone)]
+pub enum Feed {
+    /// A commit group.
+    Group(Arc<Group>),
+    /// Rows of a table that one pipeline of one chain starts from, as they are stored, and where all else is read.
+    Rows(Arc<Chunk>),
+}
+
+impl Feed {
+    /// How many rows it brings.
+    pub fn rows(&self) -> usize {
+        match self {
+            Feed::Group(group) => group.changes.values().map(|rows| rows.len()).sum(),
+            Feed::Rows(chunk) => chunk.rows.len(),
+        }
+    }
+}
+
+/// Rows to hydrate with.
+pub struct Chunk {
+    /// Which chain of the view.
+    pub chain: usize,
+    /// Which of its pipelines.
+    pub pipeline: usize,
+    /// The rows; none stands for a pipeline's constants.
+    pub rows: Vec<Row>,
+    /// The state that is hydrated from.
+    pub reader: Arc<dyn Reader>,
+}
+
+/// Rows and errors with their differences, in the order they came.
+#[derive(Default)]
+pub struct Changes {
+    /// Rows.
+    pub oks: Vec<(Row, isize)>,
+    /// Errors.
+    pub errs: Vec<(ValueError, isize)>,
+    /// Bytes of the rows.
+    bytes: usize,
+}
+
+/// A chain being followed.
+struct DeltaJoin {
+    pipelines: Vec<Pipeline>,
+    follower: Follower,
+}
+
+/// What rows are evaluated with on their way.
+struct Follower {
+    eval: EvalContext,
+    watch: Arc<Watch>,
+}
+
+impl DeltaJoin {
+    /// What the group changes.
+    fn group(&self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
+        for pipeline in &self.pipelines {
+            match &pipeline.entry {
+                Entry::Constant(_) => {}
+                Entry::Rows { relation, mfp } => {
+                    let Some(changed) = group.changes.get(relation) else { continue };
+                    let mut run = self.follower.run(group.after.as_ref(), changes);
+                    run.changed_rows(*relation, changed, mfp, &pipeline.steps)?;
+                }
+                Entry::Match { seeds, join } => {
+                    let Some(changed) = group.changes.get(&join.relation) else { continue };
+                    self.matches(group, changed, (seeds, join), &pipeline.steps, changes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What rows bring that are fed while hydrating.
+    fn chunk(&self, chunk: &Chunk, changes: &mut Changes) -> Result<(), SqlError> {
+        let Some(pipeline) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
+        let mut run = self.follower.run(chunk.reader.as_ref(), changes);
+        match &pipeline.entry {
+            Entry::Constant(rows) => {
+                for row in rows {
+                    run.steps(&mut row.unpack(), 1, &pipeline.steps)?;
+                }
+                Ok(())
+            }
+            Entry::Rows { relation, mfp } => {
+                run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)
+            }
+            // The left side's own pipelines bring the matches along.
+            Entry::Match { .. } => Ok(()),
+        }
+    }
+
+    /// Left rows whose matches may have changed: what comes of them after, minus what came of them before.
+    fn matches(
+        &self,
+        group: &Group,
+        changed: &[(Row, isize)],
+        (seeds, join): (&[Seed], &JoinStep),
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
+        let changed = ChangedRows::read(group, join, changed)?;
+        if changed.keys.is_empty() {
+            return Ok(());
+        }
+        let mut left = Changes::default();
+        self.follower.run(group.before.as_ref(), &mut left).seeds(seeds, &changed.keys)?;
+        self.follower.matches(group, &changed, &left.oks, join, steps, changes)
+    }
+}
+
+impl Follower {
+    fn run<'r>(&'r self, reader: &'r dyn Reader, changes: &'r mut Changes) -> Run<'r> {
+        Run::new(reader, &self.eval, &self.watch, changes)
+    }
+
+    /// What comes of left rows after, minus what came of them before.
+    fn matches(
+        &self,
+        group: &Group,
+        changed: &ChangedRows,
+        left: &[(Row, isize)],
+        join: &JoinStep,
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
+        if matches!(join.kind, MatchKind::Semi | MatchKind::Anti) && !join.condition.is_empty() {
+            return left.iter().try_for_each(|(row, diff)| self.compare(group, (row, *diff), join, steps, changes));
+        }
+        let mut run = self.run(group.after.as_ref(), changes);
+        left.iter().try_for_each(|(row, diff)| self.matched(group, changed, (row, *diff), join, steps, &mut run))
+    }
+
+    /// What changes for a left row: the matches that came and went, and what there is of it when there is none. A row
+    /// has as many as it likes; only those that changed are looked at.
+    fn matched(
+        &self,
+        group: &Group,
+        changed: &ChangedRows,
+        (row, diff): (&Row, isize),
+        join: &JoinStep,
+        steps: &[Step],
+        run: &mut Run<'_>,
+    ) -> Result<(), SqlError> {
+        let left = row.unpack();
+        // A key that cannot be computed is an error in both states.
+        let Ok(values) = evaluate(&join.key, &left, &self.eval) else { return Ok(()) };
+        let Some(found) = changed.rows.get(&key::encode_all(&values)) else { return Ok(()) };
+        let mut may_decide = matches!(join.kind, MatchKind::Semi | MatchKind::Anti);
+        if !may_decide {
+            for (right, times) in found {
+                may_decide |= run.pair(&left, right, diff * times, join, steps)?;
+            }
+        }
+        if join.kind == MatchKind::Inner || !may_decide {
+            return Ok(());
+        }
+        let matched = |reader: &dyn Reader| {
+            let leaf = Leaf::open(reader.catalog(), join.relation, Some(join.lookup))?;
+            if join.condition.is_empty() {
+                return leaf.any(reader, &values);
+            }
+            let found = leaf.find(reader, &values)?;
+            Ok(found.iter().any(|(_, right)| {
+                let mut pair = left.clone();
+                leaf.append(right, &mut pair);
+                // A match that fails is an error by itself, and a match.
+                holds(&join.condition, &pair, &self.eval).unwrap_or(true)
+            }))
+        };
+        let by_match = isize::from(matched(group.after.as_ref())?) - isize::from(matched(group.before.as_ref())?);
+        match join.kind {
+            _ if by_match == 0 => Ok(()),
+            MatchKind::Inner => Ok(()),
+            MatchKind::Semi => run.filtered(&mut left.clone(), diff * by_match, &join.mfp, steps),
+            MatchKind::Anti => run.filtered(&mut left.clone(), -diff * by_match, &join.mfp, steps),
+            MatchKind::Left => {
+                let arity = Leaf::open(group.after.catalog(), join.relation, Some(join.lookup))?.arity();
+                let mut padded = left;
+                padded.resize(padded.len() + arity, Datum::Null);
+                run.filtered(&mut padded, -diff * by_match, &join.mfp, steps)
+            }
+        }
+    }
+
+    /// The same by asking both states.
+    fn compare(
+        &self,
+        group: &Group,
+        (row, diff): (&Row, isize),
+        join: &JoinStep,
+        steps: &[Step],
+        changes: &mut Changes,
+    ) -> Result<(), SqlError> {
+        self.run(group.after.as_ref(), changes).join(&mut row.unpack(), diff, join, steps)?;
+        let mut before = Changes::default();
+        self.run(group.before.as_ref(), &mut before).join(&mut row.unpack(), -diff, join, &[])?;
+        changes.errs.append(&mut before.errs);
+        // What came before goes on through lookups that read the state after, as its counterpart does.
+        for (row, diff) in before.oks {
+            self.run(group.after.as_ref(), changes).steps(&mut row.unpack(), diff, steps)?;
+        }
+        Ok(())
+    }
+}
+
+/// Renders a chain over what is fed.
+pub fn render<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    feeds: Stream<'s, T, Vec<Feed>>,
+    chain: usize,
+    pipelines: Vec<Pipeline>,
+) -> Bundle<'s, T> {
+    let watch = context.watch.clone();
+    let follower = Follower { eval: context.eval.clone(), watch: watch.clone() };
+    let delta = DeltaJoin { pipelines, follower };
+    let mut builder = OperatorBuilder::new("DeltaJoin".to_owned(), context.scope);
+    let activator = context.scope.activator_for(builder.operator_info().address);
+    let mut input = builder.new_input(feeds, Local);
+    builder.set_notify_for(0, FrontierInterest::Never);
+    let (oks_output, oks) = builder.new_output::<Vec<(Row, T, isize)>>();
+    let (errs_output, errs) = builder.new_output::<Vec<(ValueError, T, isize)>>();
+    let mut oks_output = OutputBuilder::from(oks_output);
+    let mut errs_output = OutputBuilder::from(errs_output);
+    builder.build(move |_| {
+        let mut slices = Slices::new(activator, watch.clone());
+        move |_frontiers| {
+            let mut oks_handle = oks_output.activate();
+            let mut errs_handle = errs_output.activate();
+            let joined = watch.join();
+            input.for_each(|capability, feeds| {
+                let mut changes = Changes::default();
+                for feed in feeds.drain(..) {
+                    let done = match &feed {
+                        Feed::Group(group) => delta.group(group, &mut changes),
+                        Feed::Rows(chunk) if chunk.chain == chain => delta.chunk(chunk, &mut changes),
+                        Feed::Rows(_) => Ok(()),
+                    };
+                    if let Err(error) = done {
+                        watch.fail(error);
+                        return;
+                    }
+                }
+                if changes.oks.len() + changes.errs.len() > SLICE_ROWS {
+                    slices.push(changes, [capability.retain(0), capability.retain(1)]);
+                    return;
+                }
+                let time = capability.time();
+                let mut rows: Vec<_> = changes.oks.into_iter().map(|(row, diff)| (row, time.clone(), diff)).collect();
+                if !rows.is_empty() {
+                    oks_handle.session(&capability).give_container(&mut rows);
+                }
+                let mut errors: Vec<_> =
+                    changes.errs.into_iter().map(|(error, diff)| (error, time.clone(), diff)).collect();
+                if !errors.is_empty() {
+                    errs_handle.session(&capability).give_container(&mut errors);
+                }
+            });
+            drop(joined);
+            slices.give(
+                |capability, rows| oks_handle.session(capability).give_container(rows),
+                |capability, errors| errs_handle.session(capability).give_container(errors),
+            );
+        }
+    });
+    Bundle { oks: oks.as_collection(), errs: Some(errs.as_collection()) }
+}

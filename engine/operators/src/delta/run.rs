@@ -1,0 +1,334 @@
+//! Rows on their way through a pipeline, over one state.
+
+use crate::context::RowFailure;
+use crate::delta::Changes;
+use crate::leaf::Leaf;
+use crate::lookup_join::{LookupJoin, evaluate, holds};
+use crate::table_function::FunctionRows;
+use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
+use planner::plan::{Lookup, MatchKind};
+use planner::scalar::{EvalContext, Mfp};
+use repr::{Datum, RelationId, Row, RowKey, key, poll};
+use state::SqlError;
+use state::interrupt::{Ticker, Watch};
+use state::reader::Reader;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// Rows on their way through one pipeline, over one state.
+pub(super) struct Run<'r> {
+    reader: &'r dyn Reader,
+    eval: &'r EvalContext,
+    watch: &'r Watch,
+    ticker: Ticker,
+    found: Found,
+    pub(super) changes: &'r mut Changes,
+}
+
+/// What each join found last, by its place in memory: rows that come one after another often ask for the same.
+#[derive(Default)]
+struct Found(Vec<LastFound>);
+
+struct LastFound {
+    join: *const JoinStep,
+    key: Vec<u8>,
+    rows: Rc<[(RowKey, Row)]>,
+}
+
+impl Found {
+    /// The rows that `join` looks up by these values.
+    fn rows(
+        &mut self,
+        reader: &dyn Reader,
+        join: &JoinStep,
+        leaf: &Leaf,
+        values: &[Datum],
+    ) -> Result<Rc<[(RowKey, Row)]>, SqlError> {
+        let key = key::encode_all(values);
+        let known = self.0.iter().position(|last| std::ptr::eq(last.join, join));
+        if let Some(last) = known.map(|position| &self.0[position])
+            && last.key == key
+        {
+            return Ok(last.rows.clone());
+        }
+        let rows: Rc<[(RowKey, Row)]> = leaf.find(reader, values)?.into();
+        let last = LastFound { join, key, rows: rows.clone() };
+        match known {
+            Some(position) => self.0[position] = last,
+            None => self.0.push(last),
+        }
+        Ok(rows)
+    }
+}
+
+impl<'r> Run<'r> {
+    /// Over a state.
+    pub(super) fn new(
+        reader: &'r dyn Reader,
+        eval: &'r EvalContext,
+        watch: &'r Watch,
+        changes: &'r mut Changes,
+    ) -> Self {
+        Run { reader, eval, watch, ticker: Ticker::default(), found: Found::default(), changes }
+    }
+
+    /// Over the same state, with what comes of it kept apart.
+    fn beside<'s>(&self, changes: &'s mut Changes) -> Run<'s>
+    where
+        'r: 's,
+    {
+        Run::new(self.reader, self.eval, self.watch, changes)
+    }
+
+    /// Stored rows of a table, through `mfp` and on.
+    pub(super) fn table_rows<'a>(
+        &mut self,
+        relation: RelationId,
+        rows: impl Iterator<Item = (&'a Row, isize)>,
+        mfp: &Mfp,
+        steps: &[Step],
+    ) -> Result<(), SqlError> {
+        let leaf = Leaf::open(self.reader.catalog(), relation, None)?;
+        let mut datums = Vec::new();
+        for (row, diff) in rows {
+            datums.clear();
+            leaf.append(row, &mut datums);
+            self.filtered(&mut datums, diff, mfp, steps)?;
+        }
+        Ok(())
+    }
+
+    /// Changed rows of a table: those that `mfp` makes alike go on together, or not at all.
+    pub(super) fn changed_rows(
+        &mut self,
+        relation: RelationId,
+        rows: &[(Row, isize)],
+        mfp: &Mfp,
+        steps: &[Step],
+    ) -> Result<(), SqlError> {
+        if steps.is_empty() || rows.iter().all(|(_, diff)| *diff > 0) {
+            return self.table_rows(relation, rows.iter().map(|(row, diff)| (row, *diff)), mfp, steps);
+        }
+        let mut passed = Changes::default();
+        let mut run = self.beside(&mut passed);
+        run.table_rows(relation, rows.iter().map(|(row, diff)| (row, *diff)), mfp, &[])?;
+        self.changes.errs.append(&mut passed.errs);
+        let mut sums: HashMap<Row, isize> = HashMap::with_capacity(passed.oks.len());
+        for (row, diff) in passed.oks {
+            *sums.entry(row).or_default() += diff;
+        }
+        for (row, diff) in sums {
+            if diff != 0 {
+                self.steps(&mut row.unpack(), diff, steps)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn filtered(
+        &mut self,
+        row: &mut Vec<Datum>,
+        diff: isize,
+        mfp: &Mfp,
+        steps: &[Step],
+    ) -> Result<(), SqlError> {
+        match mfp.evaluate(row, self.eval) {
+            Ok(true) => self.steps(row, diff, steps),
+            Ok(false) => Ok(()),
+            Err(error) => {
+                self.changes.errs.push((error, diff));
+                Ok(())
+            }
+        }
+    }
+
+    /// A row through what is left of its way. `row` is used up.
+    pub(super) fn steps(&mut self, row: &mut Vec<Datum>, diff: isize, steps: &[Step]) -> Result<(), SqlError> {
+        self.ticker.tick(self.watch)?;
+        let Some((step, rest)) = steps.split_first() else {
+            let row = Row::pack(row.iter());
+            let row_bytes = row.bytes().len();
+            self.changes.bytes += row_bytes + size_of::<(Row, isize)>();
+            self.changes.oks.push((row, diff));
+            // What one feed brings is held here before the arrangements hear of it.
+            return Ok(poll::bytes(row_bytes)?);
+        };
+        match step {
+            Step::Mfp(mfp) => self.filtered(row, diff, mfp, rest),
+            Step::Negate => self.steps(row, -diff, rest),
+            Step::Join(join) => self.join(row, diff, join, rest),
+            Step::Functions { functions, ordinality } => {
+                let mut rows = match FunctionRows::call(functions, *ordinality, row, self.eval) {
+                    Ok(rows) => rows,
+                    Err(error) => {
+                        self.changes.errs.push((error, diff));
+                        return Ok(());
+                    }
+                };
+                loop {
+                    let mut extended = row.clone();
+                    match rows.append(&mut extended) {
+                        Ok(true) => self.steps(&mut extended, diff, rest)?,
+                        Ok(false) => return Ok(()),
+                        Err(error) => {
+                            self.changes.errs.push((error, diff));
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A row through a lookup join.
+    pub(super) fn join(
+        &mut self,
+        row: &mut Vec<Datum>,
+        diff: isize,
+        join: &JoinStep,
+        rest: &[Step],
+    ) -> Result<(), SqlError> {
+        let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(join.lookup))?;
+        let values = match evaluate(&join.key, row, self.eval) {
+            Ok(values) => values,
+            Err(error) => {
+                self.changes.errs.push((error, diff));
+                return Ok(());
+            }
+        };
+        match join.kind {
+            MatchKind::Inner | MatchKind::Left => {
+                let mut matched = false;
+                let mut right = Vec::with_capacity(leaf.arity());
+                for (_, found) in self.found.rows(self.reader, join, &leaf, &values)?.iter() {
+                    right.clear();
+                    leaf.append(found, &mut right);
+                    matched |= self.pair(row, &right, diff, join, rest)?;
+                }
+                if matched || join.kind == MatchKind::Inner {
+                    return Ok(());
+                }
+                row.resize(row.len() + leaf.arity(), Datum::Null);
+                self.filtered(row, diff, &join.mfp, rest)
+            }
+            MatchKind::Semi | MatchKind::Anti => {
+                let lookup = LookupJoin {
+                    key: &join.key,
+                    kind: join.kind,
+                    condition: &join.condition,
+                    with_key: false,
+                    mfp: &join.mfp,
+                };
+                let any = if join.condition.is_empty() {
+                    leaf.any(self.reader, &values)?
+                } else {
+                    match lookup.any(&leaf, &leaf.find(self.reader, &values)?, row, self.eval) {
+                        Ok(any) => any,
+                        Err(RowFailure::Environment(error)) => return Err(error),
+                        Err(RowFailure::Value(error)) => {
+                            self.changes.errs.push((error, diff));
+                            return Ok(());
+                        }
+                    }
+                };
+                if any == (join.kind == MatchKind::Semi) {
+                    self.filtered(row, diff, &join.mfp, rest)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A left row with a right row of its key. Whether they match; a pair that fails is an error by itself, and a match.
+    pub(super) fn pair(
+        &mut self,
+        left: &[Datum],
+        right: &[Datum],
+        diff: isize,
+        join: &JoinStep,
+        rest: &[Step],
+    ) -> Result<bool, SqlError> {
+        let mut pair = [left, right].concat();
+        match holds(&join.condition, &pair, self.eval) {
+            Ok(true) => self.filtered(&mut pair, diff, &join.mfp, rest)?,
+            Ok(false) => return Ok(false),
+            Err(error) => self.changes.errs.push((error, diff)),
+        }
+        Ok(true)
+    }
+
+    /// The rows that seeds find by the values.
+    pub(super) fn seeds(&mut self, seeds: &[Seed], values: &[Vec<Datum>]) -> Result<(), SqlError> {
+        for seed in seeds {
+            match &seed.start {
+                SeedStart::Constant(rows) => {
+                    for row in rows {
+                        self.steps(&mut row.unpack(), 1, &seed.steps)?;
+                    }
+                }
+                SeedStart::Rows { relation, lookup, key, mfp } => {
+                    let leaf = Leaf::open(self.reader.catalog(), *relation, Some(*lookup))?;
+                    for key in distinct(values, key) {
+                        for (_, row) in leaf.find(self.reader, &key)? {
+                            let mut datums = Vec::new();
+                            leaf.append(&row, &mut datums);
+                            self.filtered(&mut datums, 1, mfp, &seed.steps)?;
+                        }
+                    }
+                }
+                SeedStart::Through { lookup, key, seeds: inner, join } => {
+                    self.through(values, (*lookup, key), inner, join, &seed.steps)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a join that its right side's rows with these values take part in.
+    fn through(
+        &mut self,
+        values: &[Vec<Datum>],
+        (lookup, key): (Lookup, &[usize]),
+        seeds: &[Seed],
+        join: &JoinStep,
+        steps: &[Step],
+    ) -> Result<(), SqlError> {
+        let leaf = Leaf::open(self.reader.catalog(), join.relation, Some(lookup))?;
+        let columns = lookup_columns(leaf.table(), join.lookup).unwrap_or_default();
+        let mut found: HashMap<Vec<u8>, Vec<Vec<Datum>>> = HashMap::new();
+        let mut wanted = Vec::new();
+        for key in distinct(values, key) {
+            for (_, row) in leaf.find(self.reader, &key)? {
+                let mut datums = Vec::new();
+                leaf.append(&row, &mut datums);
+                let by: Vec<Datum> = columns.iter().map(|column| datums[*column].clone()).collect();
+                if by.iter().any(Datum::is_null) {
+                    continue;
+                }
+                let rows = found.entry(key::encode_all(&by)).or_default();
+                if rows.is_empty() {
+                    wanted.push(by);
+                }
+                rows.push(datums);
+            }
+        }
+        let mut left = Changes::default();
+        let mut run = self.beside(&mut left);
+        run.seeds(seeds, &wanted)?;
+        for (row, diff) in left.oks {
+            let row = row.unpack();
+            let Ok(by) = evaluate(&join.key, &row, self.eval) else { continue };
+            for right in found.get(&key::encode_all(&by)).into_iter().flatten() {
+                self.pair(&row, right, diff, join, steps)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// These parts of the values, each combination once.
+fn distinct(values: &[Vec<Datum>], parts: &[usize]) -> Vec<Vec<Datum>> {
+    let mut seen = BTreeSet::new();
+    let chosen = values.iter().map(|value| parts.iter().map(|part| value[*part].clone()).collect::<Vec<_>>());
+    chosen.filter(|value| !value.iter().any(Datum::is_null) && seen.insert(key::encode_all(value))).collect()
+}

@@ -1,0 +1,262 @@
+//! Rows chosen within groups by order: the first ones (`TopK`), or the only one (`AtMostOne`).
+//!
+//! ```text
+//! once    without groups and order the first that come; else each group's first rows so far, and no others, are held
+//! kept    the order is in the arranged bytes: see `OrderedRow`
+//! ```
+//! Ties fall by the row's bytes.
+
+use crate::context::{Bundle, Context};
+use crate::once::{OneShot, Pull};
+use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::render::RenderTime;
+use arrangements::arrangement::{FlatBytes, metered};
+use arrangements::key_columns::Told;
+use arrangements::ordered_row::{OrderedRow, group_key};
+use planner::scalar::{EvalContext, Order, ScalarExpr};
+use repr::hash::HashSet;
+use repr::{Datum, Row, ValueError, poll};
+use state::SqlError;
+use state::interrupt::Ticker;
+use std::collections::btree_map::IntoValues;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::rc::Rc;
+
+/// The first rows that come, once, after some.
+pub struct FirstRows<'p> {
+    input: Box<dyn Pull + 'p>,
+    skip: usize,
+    left: Option<usize>,
+}
+
+impl<'p> FirstRows<'p> {
+    /// As many as LIMIT says, after as many as OFFSET says.
+    pub fn new(
+        input: Box<dyn Pull + 'p>,
+        limit_expression: Option<&ScalarExpr>,
+        offset_expression: Option<&ScalarExpr>,
+        shot: &OneShot,
+    ) -> Result<Self, SqlError> {
+        let (skip, left) = (offset(offset_expression, &shot.eval)?, limit(limit_expression, &shot.eval)?);
+        Ok(FirstRows { input, skip, left })
+    }
+}
+
+impl Pull for FirstRows<'_> {
+    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        if self.left == Some(0) {
+            return Ok(false);
+        }
+        while self.skip > 0 {
+            if !self.input.next(row)? {
+                return Ok(false);
+            }
+            self.skip -= 1;
+        }
+        self.left = self.left.map(|left| left - 1);
+        self.input.next(row)
+    }
+}
+
+/// The first rows of each group, once: in the order of the groups' keys.
+pub struct TopKRows<'p> {
+    first: FirstRows<'p>,
+    keys: &'p [usize],
+    order: &'p [Order],
+    groups: Option<IntoValues<Vec<u8>, BinaryHeap<Row>>>,
+    /// What is left of the group at hand.
+    group: std::vec::IntoIter<Row>,
+    shot: OneShot,
+}
+
+impl<'p> TopKRows<'p> {
+    /// As many of each group as there are to be in all, by an order.
+    pub fn new(first: FirstRows<'p>, keys: &'p [usize], order: &'p [Order], shot: &OneShot) -> Self {
+        TopKRows { first, keys, order, groups: None, group: Vec::new().into_iter(), shot: shot.clone() }
+    }
+
+    fn groups(&mut self) -> Result<BTreeMap<Vec<u8>, BinaryHeap<Row>>, SqlError> {
+        let mut groups: BTreeMap<Vec<u8>, BinaryHeap<Row>> = BTreeMap::new();
+        let kept_max = self.first.left.map_or(usize::MAX, |left| left.saturating_add(self.first.skip));
+        if self.first.left == Some(0) {
+            return Ok(groups);
+        }
+        let (mut ticker, mut datums) = (Ticker::default(), Vec::new());
+        while self.first.input.next(&mut datums)? {
+            ticker.tick(&self.shot.watch)?;
+            let group = groups.entry(group_key(self.keys, &datums)).or_default();
+            let row = OrderedRow::make(self.order, &datums, &Row::pack(&datums));
+            if group.len() < kept_max {
+                poll::bytes(row.bytes().len())?;
+                group.push(row);
+            } else if let Some(mut last) = group.peek_mut()
+                && row < *last
+            {
+                *last = row;
+            }
+        }
+        Ok(groups)
+    }
+
+    fn advance(&mut self) -> Result<Option<Row>, SqlError> {
+        if self.groups.is_none() {
+            self.groups = Some(self.groups()?.into_values());
+        }
+        loop {
+            if let Some(row) = self.group.next() {
+                return Ok(Some(Row::copy_from(OrderedRow::row(row.bytes()))));
+            }
+            let Some(group) = self.groups.as_mut().and_then(Iterator::next) else { return Ok(None) };
+            let mut rows = group.into_vec();
+            poll::sort_by(&mut rows, Row::cmp)?;
+            rows.drain(..self.first.skip.min(rows.len()));
+            self.group = rows.into_iter();
+        }
+    }
+}
+
+impl Iterator for TopKRows<'_> {
+    type Item = Result<Row, SqlError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
+    }
+}
+
+/// The only row of each group, once. 21000 at a second one.
+pub struct AtMostOneRows<'p> {
+    input: Box<dyn Pull + 'p>,
+    keys: &'p [usize],
+    /// Groups that have given their row.
+    given: HashSet<Vec<u8>>,
+}
+
+impl<'p> AtMostOneRows<'p> {
+    /// Of these groups; of all rows if there are no keys.
+    pub fn new(input: Box<dyn Pull + 'p>, keys: &'p [usize]) -> Self {
+        AtMostOneRows { input, keys, given: HashSet::default() }
+    }
+}
+
+impl Pull for AtMostOneRows<'_> {
+    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
+        if self.keys.is_empty() {
+            if !self.given.is_empty() || !self.input.next(row)? {
+                return Ok(false);
+            }
+            self.given.insert(Vec::new());
+            // Nobody wants it unless it is the only one.
+            return if self.input.next(&mut Vec::new())? { Err(more_than_one_row().into()) } else { Ok(true) };
+        }
+        if !self.input.next(row)? {
+            return Ok(false);
+        }
+        let key = group_key(self.keys, row);
+        poll::bytes(key.len())?;
+        if self.given.insert(key) { Ok(true) } else { Err(more_than_one_row().into()) }
+    }
+}
+
+/// The value of a LIMIT; none if it is absent or NULL. 2201W if negative.
+pub fn limit(expression: Option<&ScalarExpr>, eval: &EvalContext) -> Result<Option<usize>, ValueError> {
+    count(expression, eval, "2201W", "LIMIT")
+}
+
+/// The value of an OFFSET. 2201X if negative.
+pub fn offset(expression: Option<&ScalarExpr>, eval: &EvalContext) -> Result<usize, ValueError> {
+    Ok(count(expression, eval, "2201X", "OFFSET")?.unwrap_or(0))
+}
+
+fn count(
+    expression: Option<&ScalarExpr>,
+    eval: &EvalContext,
+    code: &'static str,
+    clause: &str,
+) -> Result<Option<usize>, ValueError> {
+    let Some(expression) = expression else { return Ok(None) };
+    let value = expression.eval(&[], eval)?;
+    if value.is_null() {
+        return Ok(None);
+    }
+    let value = value.as_i64().ok_or_else(|| ValueError::new("XX000", format!("{clause} is not an integer")))?;
+    usize::try_from(value).map(Some).map_err(|_| ValueError::new(code, format!("{clause} must not be negative")))
+}
+
+/// What a scalar subquery that gave several rows is told.
+pub fn more_than_one_row() -> ValueError {
+    ValueError::new("21000", "more than one row returned by a subquery used as an expression")
+}
+
+/// Renders a `TopK`.
+pub fn render<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    keys: &[usize],
+    order: &[Order],
+    limit_expression: Option<&ScalarExpr>,
+    offset_expression: Option<&ScalarExpr>,
+) -> Result<Bundle<'s, T>, SqlError> {
+    let limit = limit(limit_expression, &context.eval)?;
+    let offset = offset(offset_expression, &context.eval)?;
+    // The rows of a group are all alike in what makes its key.
+    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).cloned().collect();
+    let (keys, meter) = (keys.to_vec(), context.meter.clone());
+    let mut datums = Vec::new();
+    let told = Rc::new(Told::new(keys.clone()));
+    let tells = told.clone();
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
+            row.unpack_into(&mut datums);
+            let ordered = OrderedRow::make(&order, &datums, &tells.value(&datums, row));
+            updates.push((metered(&meter, group_key(&keys, &datums), ordered), time, diff));
+        }
+    };
+    let watch = context.watch.clone();
+    let mut ticker = Ticker::default();
+    let grouping = Grouping { name: "TopK", keyed, phantom: None };
+    let mut bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
+        if ticker.stops(&watch) {
+            return;
+        }
+        let (mut skip, mut left) = (offset, limit.unwrap_or(usize::MAX));
+        while left > 0
+            && let Some((bytes, diff)) = rows.next()
+        {
+            // A negative count is a transient of incremental input; such a row is not there.
+            let copies = usize::try_from(diff).unwrap_or(0);
+            let skipped = copies.min(skip);
+            skip -= skipped;
+            let taken = (copies - skipped).min(left);
+            left -= taken;
+            if taken > 0 {
+                let row = told.row(key, OrderedRow::parts(bytes).1);
+                output.push((Ok(row), taken.cast_signed()));
+            }
+        }
+    });
+    bundle.errs = input.errs;
+    Ok(bundle)
+}
+
+/// Renders an `AtMostOne`.
+pub fn render_at_most_one<'s, T: RenderTime>(
+    context: &Context<'s, T>,
+    input: Bundle<'s, T>,
+    keys: &[usize],
+) -> Bundle<'s, T> {
+    let (keys, meter) = (keys.to_vec(), context.meter.clone());
+    let mut datums = Vec::new();
+    let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
+        for (row, time, diff) in rows.drain(..) {
+            row.unpack_into(&mut datums);
+            updates.push((metered(&meter, group_key(&keys, &datums), row), time, diff));
+        }
+    };
+    let grouping = Grouping { name: "AtMostOne", keyed, phantom: None };
+    reduce_in_order(context, input.oks, grouping, |_key, rows, output| match (rows.next(), rows.next()) {
+        (None, _) => {}
+        (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),
+        _ => output.push((Err(more_than_one_row()), 1)),
+    })
+    .with_errs(input.errs)
+}
