@@ -7,6 +7,7 @@ pub mod check;
 mod engine;
 mod housekeeping;
 pub mod protocol;
+mod response;
 pub mod session;
 mod system;
 mod templates;

@@ -3,9 +3,10 @@
 //! Station on the trip: `wire` above, the planner and the transaction below. One session is used by one
 //! thread; everything here blocks.
 
-mod async_commit;
+pub mod async_commit;
 mod client;
 pub mod copy;
+mod copy_in;
 mod create_as;
 pub mod cursor;
 pub mod env;
@@ -13,23 +14,26 @@ mod explain;
 mod gdpr;
 mod locking;
 mod ordered_indexes;
-pub mod prepared;
+pub mod plan;
+mod prepared;
+pub mod result_columns;
 mod statement;
-mod statement_shapes;
+pub mod statement_shapes;
+pub mod statements;
 mod subscribe;
+pub mod subscribed;
 mod transaction_modes;
 mod utility;
 mod view_choice;
 mod view_filling;
 
-use crate::protocol::{CancelFlag, Notice, Prepared, Response, TransactionStatus};
+use crate::response::{Response, TransactionStatus};
 use crate::templates::Templates;
-use async_commit::UnderWay;
-pub use async_commit::{Answered, Apart};
 use cursor::Cursor;
 use env::{Everyday, SessionState, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
+use plan::Prepared;
 use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
@@ -39,16 +43,17 @@ use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
 use repr::{CommitTime, Datum, RelationId, ScalarType};
 use state::account::Account;
+use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
 use state::locks::{LockKey, LockMode, Patience};
+use state::notice::Notice;
 use state::snapshot_holders::{Closer, Hold, Holder};
 use state::{SqlError, clock};
-pub use statement::CachedPlan;
-pub use statement_shapes::{Known, Unlearned};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Instant;
-pub use subscribe::{Changed, Readiness, Subscribed, Told};
+use subscribed::Subscribed;
 use transactions::commit::Committed;
 use transactions::database::Database;
 use transactions::modes::Modes;
@@ -123,6 +128,9 @@ enum Company {
     /// Statements of the extended protocol before one Sync.
     Pipeline,
 }
+
+/// What a session waits for before it goes on: a commit that was left to the pipeline.
+type UnderWay = Receiver<Result<Committed, SqlError>>;
 
 struct Active {
     transaction: Transaction,
@@ -274,7 +282,7 @@ impl Session {
     fn planned(&self, parsed: ParsedStatement, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
         self.refuse_failed(&parsed.statement)?;
         let _overseen = self.oversee();
-        poll::unwinds_to(|| statement::prepare(parsed, &self.catalog(), param_types))
+        poll::unwinds_to(|| plan::prepare(parsed, &self.catalog(), param_types))
     }
 
     fn is_failed(&self) -> bool {
@@ -333,7 +341,7 @@ impl Session {
     /// Whether a statement, run now, would be a transaction by itself of which nothing stays when it fails, so that
     /// it can be run again.
     pub fn stands_alone(&self, prepared: &Prepared) -> bool {
-        self.active.is_none() && statement::is_repeatable(prepared)
+        self.active.is_none() && plan::is_repeatable(prepared)
     }
 
     /// What runs next stands alone, and no erasure is carried out beside it: those wait, and end it only when it takes too long.

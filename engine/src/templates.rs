@@ -3,7 +3,7 @@
 //! What the extended protocol calls a prepared statement, for the simple one. Bounded: what is not asked for while as many others
 //! come as one generation holds is forgotten. Holds no literal. Whether a plan may be used still, the session decides.
 
-use crate::protocol::Prepared;
+use crate::session::plan::Prepared;
 use parking_lot::Mutex;
 use repr::hash::HashMap;
 use std::sync::Arc;

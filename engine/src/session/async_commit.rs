@@ -6,10 +6,10 @@
 //! ```
 //! Waking the session only to say what is known already would cost each commit two more switches between threads.
 
-use crate::session::{Active, Session};
+use crate::session::{Active, Session, UnderWay};
 use repr::poll;
 use state::SqlError;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use transactions::commit::{Committed, Prepared};
 use transactions::transaction::Transaction;
 
@@ -19,9 +19,6 @@ pub struct Apart<'a> {
     prepared: Prepared,
     under_way: &'a mut Option<UnderWay>,
 }
-
-/// What a session waits for before it goes on.
-pub(super) type UnderWay = Receiver<Result<Committed, SqlError>>;
 
 /// What became of a commit. The session goes on once this is dropped: by then the client's answer must be on its way.
 pub struct Answered {

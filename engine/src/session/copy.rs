@@ -1,20 +1,34 @@
-//! COPY's options as `wire` needs them, and the writing end of COPY FROM STDIN.
+//! COPY: how its rows are written, as `wire` needs it, and the rows that have come in and are not written yet.
 //!
-//! `wire` decodes the client's data into rows; here they become full rows of the table and go through the same
-//! write path as INSERT, a thousand at a time. Never parses the client's bytes, never ends the transaction.
+//! Never parses the client's bytes.
 
-use crate::protocol::{CopyFormat, CopyIn};
-use crate::session::Session;
 use planner::CopyInPlan;
 use planner::hir::OutputColumn;
 use planner::parse::utility::{self, CopyHeader, CopyOptions};
-use repr::{Datum, ScalarType, poll};
+use repr::{Datum, ScalarType};
 use state::SqlError;
 use std::sync::Arc;
-use transactions::writer::{Writer, dml};
 
-/// Rows are written in chunks of this many: enough to spread a chunk's costs, few enough to hold.
-const CHUNK_ROWS: usize = 1_000;
+/// The text formats of COPY (binary is refused by name).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyFormat {
+    /// CSV rather than text.
+    pub csv: bool,
+    /// DELIMITER; tab for text, comma for CSV.
+    pub delimiter: u8,
+    /// NULL; `\N` for text, empty for CSV.
+    pub null: String,
+    /// HEADER.
+    pub header: bool,
+    /// QUOTE (CSV).
+    pub quote: u8,
+    /// ESCAPE (CSV).
+    pub escape: u8,
+    /// FORCE_QUOTE columns (positions in the column list); `None` entry list means only where needed.
+    pub force_quote: Vec<usize>,
+    /// The one column is a document of its own: each value is sent as it is, one a line, without quoting.
+    pub raw: bool,
+}
 
 /// The format that the options describe, refused with PostgreSQL's errors where they contradict each other.
 pub(super) fn format(options: &CopyOptions) -> Result<CopyFormat, SqlError> {
@@ -136,82 +150,39 @@ fn force_not_null(options: &CopyOptions, columns: &[OutputColumn]) -> Result<Vec
 }
 
 /// COPY FROM STDIN under way.
-pub struct CopyInto {
-    plan: Arc<CopyInPlan>,
-    format: CopyFormat,
+pub struct CopyIn {
+    pub(super) plan: Arc<CopyInPlan>,
+    pub(super) format: CopyFormat,
     /// Positions in the column list whose NULLs are the null string.
-    not_null: Vec<usize>,
-    rows: Vec<Vec<Datum>>,
-    copied: usize,
+    pub(super) not_null: Vec<usize>,
+    pub(super) rows: Vec<Vec<Datum>>,
+    pub(super) copied: usize,
 }
 
-impl CopyInto {
+impl CopyIn {
     /// Ready for rows.
-    pub(super) fn new(plan: Arc<CopyInPlan>, options: &CopyOptions) -> Result<CopyInto, SqlError> {
+    pub(super) fn new(plan: Arc<CopyInPlan>, options: &CopyOptions) -> Result<CopyIn, SqlError> {
         let format = format(options)?;
         if options.force_quote.is_some() {
             return Err(SqlError::new("0A000", "COPY force quote only available using COPY TO"));
         }
         let not_null = force_not_null(options, &plan.columns)?;
-        Ok(CopyInto { plan, format, not_null, rows: Vec::new(), copied: 0 })
+        Ok(CopyIn { plan, format, not_null, rows: Vec::new(), copied: 0 })
     }
 
-    /// Writes the buffered rows.
-    fn write(&mut self, session: &mut Session) -> Result<(), SqlError> {
-        let rows = std::mem::take(&mut self.rows);
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let context = session.eval_context(Arc::from([]), &session.catalog());
-        let patience = session.patience();
-        let mut full = Vec::with_capacity(rows.len());
-        for row in rows {
-            poll::step()?;
-            let mut complete = vec![Datum::Null; self.plan.width];
-            for (position, value) in self.plan.positions.iter().zip(row) {
-                complete[*position] = value;
-            }
-            for (column, default) in &self.plan.defaults {
-                // A default sees no columns.
-                complete[*column] = default.eval(&[], &context)?;
-            }
-            full.push(complete);
-        }
-        let mut writer = Writer::new(session.transaction(), context, patience);
-        let written = dml::insert_rows(&mut writer, &self.plan.insert, full)?;
-        writer.finish()?;
-        self.copied += written.rows;
-        Ok(())
-    }
-}
-
-impl CopyIn for CopyInto {
-    fn table(&self) -> &str {
+    /// The table's name, for the context of errors: "COPY t, line 3".
+    pub fn table(&self) -> &str {
         &self.plan.table_name
     }
 
-    fn columns(&self) -> &[OutputColumn] {
+    /// The types and names of the columns that each row must have.
+    pub fn columns(&self) -> &[OutputColumn] {
         &self.plan.columns
     }
 
-    fn format(&self) -> &CopyFormat {
+    /// How the client's data is to be read.
+    pub fn format(&self) -> &CopyFormat {
         &self.format
-    }
-
-    fn push(&mut self, session: &mut Session, mut row: Vec<Datum>) -> Result<(), SqlError> {
-        for position in &self.not_null {
-            if matches!(row[*position], Datum::Null) {
-                row[*position] = Datum::Text(self.format.null.as_str().into());
-            }
-        }
-        self.rows.push(row);
-        if self.rows.len() >= CHUNK_ROWS { self.write(session) } else { Ok(()) }
-    }
-
-    fn finish(mut self: Box<Self>, session: &mut Session) -> Result<String, SqlError> {
-        let _overseen = session.oversee();
-        poll::unwinds_to(|| self.write(session))?;
-        Ok(format!("COPY {}", self.copied))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Both halves take the paths of CREATE TABLE and INSERT. The table is an ordinary one: whose the rows were that the
 //! query read, it does not know.
 
-use crate::protocol::Response;
+use crate::response::Response;
 use crate::session::Session;
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;

@@ -1,7 +1,6 @@
 //! What expressions see of their session: clock, settings, sequences, catalog.
 
-use crate::session::prepared::Statements;
-use crate::session::utility::RESTORING;
+use crate::session::statements::Statements;
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Sequence};
 use planner::scalar::{Environment, ListedSetting, ListedStatement};
@@ -16,6 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use transactions::database::Database;
 use transactions::modes::{Isolation, Modes};
+
+/// Rows may come before labels while this is on.
+pub const RESTORING: &str = "dogwood.restoring";
 
 /// What outlives a statement: settings, prepared statements and the sequence values that this session took.
 #[derive(Default)]

@@ -6,40 +6,27 @@
 mod analyze;
 mod subject;
 
-use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
+use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::Session;
-use crate::session::statement::{self, CachedPlan};
-use crate::session::utility::{text_columns, text_rows};
-use crate::session::view_choice::{Asking, OwnView, is_lookup};
+use crate::session::plan::{self, CachedPlan};
+use crate::session::plan::{Prepared, is_lookup};
+use crate::session::result_columns::explain_columns;
+use crate::session::view_choice::{Asking, OwnView};
 use operators::plan::children;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
 use planner::explain::{ViewRead, query_operators, view_read, write_operators};
-use planner::hir::OutputColumn;
-use planner::parse::statement::{ExplainFormat, ExplainOptions};
+use planner::parse::statement::ExplainFormat;
 use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Plan, Query};
 use planner::{Explained, Planned};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::Datum;
 use state::SqlError;
+use state::answer::QueryRows;
 use std::sync::Arc;
 use std::time::Instant;
 use views::automatic;
 use views::no_view::NoView;
-
-const COLUMN: &str = "QUERY PLAN";
-
-/// EXPLAIN's one column.
-pub fn columns(explained: &Explained) -> Arc<[OutputColumn]> {
-    match explained {
-        Explained::Statement(ExplainOptions { format: ExplainFormat::Json, .. }) => Arc::from([OutputColumn {
-            name: COLUMN.into(),
-            column_type: ColumnType::nullable(ScalarType::Json),
-            origin: None,
-        }]),
-        Explained::Statement(_) | Explained::Rung(_) => text_columns(&[COLUMN]),
-    }
-}
 
 impl Session {
     pub(super) fn explain(
@@ -53,7 +40,7 @@ impl Session {
             Explained::Statement(options) => options,
             Explained::Rung(lines) => {
                 let rows = lines.iter().map(|line| vec![line.clone()]).collect();
-                return Ok(text_rows(columns(explained), rows, "EXPLAIN"));
+                return Ok(text_rows(explain_columns(explained), rows, "EXPLAIN"));
             }
         };
         let started = Instant::now();
@@ -79,7 +66,7 @@ impl Session {
         };
         let rows = lines.into_iter().map(|line| Ok(vec![Datum::Text(line.into())])).collect::<Vec<_>>();
         Ok(Response::Rows(RowStream {
-            columns: columns(explained),
+            columns: explain_columns(explained),
             rows: QueryRows::new(rows.into_iter()),
             tag: RowTag::Fixed("EXPLAIN".into()),
         }))
@@ -95,7 +82,7 @@ impl Session {
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let parsed = ParsedStatement { statement: Statement::clone(statement), ..prepared.parsed.clone() };
-        let inner = statement::prepare(parsed, &self.catalog(), &known)?;
+        let inner = plan::prepare(parsed, &self.catalog(), &known)?;
         Ok((Arc::new(inner), params.clone()))
     }
 

@@ -1,14 +1,15 @@
 //! Subject requests and compliance reports as statements.
 
-use crate::protocol::{Response, RowStream, RowTag};
+use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
-use crate::session::utility::text_columns;
+use crate::session::env::RESTORING;
+use crate::session::result_columns::{column, compliance_columns, forget_columns};
 use planner::hir::OutputColumn;
 use planner::ownership::{compliance, dot, json};
 use planner::parse::statement::{ComplianceFormat, ExportFormat};
 use planner::resolve::GdprRequest;
 use planner::scalar::ScalarExpr;
-use repr::{ColumnType, Datum, MicroDbId, RelationId, ScalarType};
+use repr::{Datum, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
@@ -27,28 +28,6 @@ use transactions::writer::Writer;
 
 // Each attempt that fails, another transaction has won.
 const FORGET_ATTEMPTS_MAX: usize = 20;
-
-fn column(name: &str, scalar: ScalarType) -> OutputColumn {
-    OutputColumn { name: name.into(), column_type: ColumnType { scalar, modifier: -1, nullable: false }, origin: None }
-}
-
-/// The columns of GDPR FORGET and of its EXPLAIN.
-pub fn forget_columns() -> Arc<[OutputColumn]> {
-    Arc::from([
-        column("table_name", ScalarType::Text),
-        column("deleted", ScalarType::Int8),
-        column("anonymized", ScalarType::Int8),
-        column("disowned", ScalarType::Int8),
-    ])
-}
-
-/// The columns of EXPLAIN COMPLIANCE.
-pub fn compliance_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
-    match format {
-        ComplianceFormat::Text => text_columns(&["severity", "table_name", "subject", "path", "message", "hint"]),
-        ComplianceFormat::Dot | ComplianceFormat::Json => text_columns(&["graph"]),
-    }
-}
 
 impl Session {
     pub(super) fn subject_request(
@@ -88,7 +67,7 @@ impl Session {
 
     /// Before its labels take effect a restored row belongs to nobody yet.
     pub(super) fn refuse_restoring(&self) -> Result<(), SqlError> {
-        if self.state.lock().settings.is_on(crate::session::utility::RESTORING) {
+        if self.state.lock().settings.is_on(RESTORING) {
             return Err(SqlError::new("55000", "subject requests wait until what is restored has its owners")
                 .hint("SET dogwood.restoring = off first"));
         }

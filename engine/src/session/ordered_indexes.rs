@@ -1,8 +1,7 @@
 //! Ordered indexes in memory that a statement's plan can read: asked for when it runs, named when it is explained.
 
 use crate::session::Session;
-use crate::session::statement::CachedPlan;
-use crate::session::view_choice::Automatic;
+use crate::session::plan::{Automatic, CachedPlan};
 use operators::plan::children;
 use planner::Planned;
 use planner::catalog::{Catalog, Index, Table};

@@ -1,142 +1,30 @@
 //! One statement: planned, planned again when the catalog has moved on, and sent down its path.
 
-use crate::protocol::{CopyFormat, Prepared, Response, RowStream, RowTag};
+use crate::response::{Response, RowStream, RowTag};
 use crate::session::Session;
-use crate::session::copy::{self, CopyInto};
+use crate::session::copy;
+use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::Cursor;
-use crate::session::prepared::{ResultColumns, differ, result_changed};
-use crate::session::view_choice::Automatic;
+use crate::session::plan::{CachedPlan, Prepared};
+use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::system::Catalogs;
 use operators::once::SystemRows;
 use operators::query;
 use planner::catalog::Catalog;
-use planner::hir::OutputColumn;
 use planner::parse::utility::{CopyOptions, DeclareCursor};
-use planner::parse::{ParsedStatement, Statement};
 use planner::plan::{Query, WritePlan};
 use planner::resolve::GdprRequest;
 use planner::scalar::EvalContext;
 use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
-use repr::{Datum, RelationId, ScalarType};
+use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::layered::Layered;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use transactions::writer::dml::{Evaluation, Written};
 use transactions::writer::{Writer, dml};
-use views::automatic::Entry;
-
-/// A plan and the catalog version that it is for.
-pub struct CachedPlan {
-    pub(super) version: u64,
-    pub(super) planned: Planned,
-    /// The columns of its result.
-    pub(super) columns: Option<Arc<ResultColumns>>,
-    /// The maintained views that it reads.
-    pub(super) views: Vec<RelationId>,
-    /// These, and those that they are made of.
-    pub(super) maintained: OnceLock<Vec<RelationId>>,
-    /// The same with these views computed rather than read.
-    pub(super) expanded: OnceLock<Arc<CachedPlan>>,
-    /// Whether the query may be a view by its parameters.
-    pub(super) automatic: OnceLock<Automatic>,
-    /// The ordered indexes that it reads where they are in memory.
-    pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
-}
-
-impl CachedPlan {
-    /// A plan for a version of the catalog.
-    pub(super) fn new(
-        version: u64,
-        planned: Planned,
-        columns: Option<Arc<ResultColumns>>,
-        views: Vec<RelationId>,
-    ) -> Self {
-        CachedPlan {
-            version,
-            planned,
-            columns,
-            views,
-            maintained: OnceLock::new(),
-            expanded: OnceLock::new(),
-            automatic: OnceLock::new(),
-            orders: OnceLock::new(),
-        }
-    }
-}
-
-/// Whether a statement is planned, so that all it does is in its result or its transaction.
-pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
-    fn reads_or_writes(planned: &Planned) -> bool {
-        match planned {
-            Planned::Query(_) | Planned::Write(_) | Planned::CreateTableAs(..) => true,
-            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget),
-            Planned::CopyOut(what, _) => reads_or_writes(what),
-            Planned::CopyIn(..)
-            | Planned::Cursor(..)
-            | Planned::Subscribe(_)
-            | Planned::SubscribeCursor(..)
-            | Planned::Explain(_)
-            | Planned::Other => false,
-        }
-    }
-    reads_or_writes(&prepared.plan.load().planned)
-}
-
-/// Plans a statement.
-pub fn prepare(
-    parsed: ParsedStatement,
-    catalog: &Arc<Catalog>,
-    param_types: &[Option<ScalarType>],
-) -> Result<Prepared, SqlError> {
-    let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
-    let PlannedStatement { planned, params, views } = planned;
-    let columns = result_columns(&parsed.statement, &planned);
-    // COPY's rows fill the parameters of its plan; the client has none to give.
-    let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
-    Ok(Prepared {
-        text: parsed.text.as_str().into(),
-        offset: parsed.offset,
-        parsed: parsed.clone(),
-        statement: parsed.statement,
-        param_types: params,
-        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
-            catalog.version,
-            planned,
-            columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
-            views,
-        )),
-        columns,
-        fixed_result: false,
-        source: None,
-    })
-}
-
-fn result_columns(statement: &Statement, planned: &Planned) -> Option<Arc<[OutputColumn]>> {
-    match planned {
-        Planned::Query(query) => Some(query.columns.as_slice().into()),
-        Planned::Write(plan) => returning(plan).map(Into::into),
-        Planned::Explain(explained) => Some(crate::session::explain::columns(explained)),
-        Planned::Gdpr(GdprRequest::Get, ..) => Some(subject_requests::access::columns()),
-        Planned::Gdpr(GdprRequest::Forget | GdprRequest::ExplainForget, ..) => {
-            Some(crate::session::gdpr::forget_columns())
-        }
-        Planned::Other => crate::session::utility::columns(statement),
-        Planned::Gdpr(GdprRequest::Export(_), ..)
-        | Planned::CopyIn(..)
-        | Planned::CopyOut(..)
-        | Planned::CreateTableAs(..)
-        | Planned::Subscribe(_)
-        | Planned::SubscribeCursor(..)
-        | Planned::Cursor(..) => None,
-    }
-}
-
-fn returning(plan: &WritePlan) -> Option<&[OutputColumn]> {
-    plan.returning().map(|returning| returning.columns.as_slice())
-}
 
 impl Session {
     pub(super) fn run(
@@ -174,7 +62,7 @@ impl Session {
             Planned::CopyIn(plan, options) => {
                 self.refuse_read_only("COPY FROM")?;
                 self.transaction();
-                Ok(Response::CopyIn(Box::new(CopyInto::new(plan.clone(), options)?)))
+                Ok(Response::CopyIn(Box::new(CopyIn::new(plan.clone(), options)?)))
             }
             Planned::CopyOut(what, options) => {
                 let format = copy::format(options)?;

@@ -9,10 +9,10 @@
 //! Whatever does not go well here (a literal that is none of its type, a changed catalog) goes the ordinary way, and fails there if it
 //! must, so that errors are always the statement's own.
 
-use crate::protocol::{Prepared, TransactionStatus};
+use crate::response::TransactionStatus;
 use crate::session::Session;
-use crate::session::statement::{self, CachedPlan};
-use crate::session::view_choice::{Automatic, is_lookup};
+use crate::session::plan::{self, CachedPlan};
+use crate::session::plan::{Automatic, Prepared, is_lookup};
 use crate::templates::Shape;
 use planner::Planned;
 use planner::parse::template::{Literal, Template, template};
@@ -81,7 +81,7 @@ impl Session {
         let types: Vec<_> = template.literals.iter().map(integer_type).collect();
         let parsed = self.parse(&template.text).ok()?;
         let [parsed] = <[_; 1]>::try_from(parsed).ok()?;
-        let lifted = statement::prepare(parsed, &self.catalog(), &types).ok()?;
+        let lifted = plan::prepare(parsed, &self.catalog(), &types).ok()?;
         let mut typed = lifted.param_types.iter().zip(&types);
         let as_given = lifted.param_types.len() == types.len()
             && typed.all(|(found, given)| given.as_ref().is_none_or(|given| given == found));

@@ -3,7 +3,7 @@
 //!
 //! Never kept among the settings: a transaction has its own, and takes them with it.
 
-use crate::protocol::Response;
+use crate::response::Response;
 use crate::session::Session;
 use planner::parse::utility::{IsolationLevel, TransactionModes};
 use state::SqlError;

@@ -1,55 +1,29 @@
 //! Statements that are neither queries nor writes: transactions, settings, cursors, prepared statements,
 //! DDL, and the commands that have nothing to do here.
 
-use crate::protocol::{Prepared, QueryRows, Response, RowStream, RowTag};
-use crate::session::prepared::deallocated;
-use crate::session::view_choice::with_tables_below;
+use crate::response::{Response, RowStream, RowTag, text_rows};
+use crate::session::env::RESTORING;
+use crate::session::plan::Prepared;
+use crate::session::result_columns::text_columns;
+use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
-use planner::hir::OutputColumn;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
 use planner::parse::utility::{Fetch, FetchDirection, LockMode as TableLockMode, LockTable, Show, TransactionModes};
-use repr::{ColumnType, Datum, ScalarType};
+use repr::Datum;
 use state::SqlError;
+use state::answer::QueryRows;
 use state::locks::{LockKey, LockMode};
 use state::settings::{Settings, spelled};
 use std::sync::Arc;
 use transactions::ddl;
 use transactions::transaction::Transaction;
 use transactions::writer::foreign_key;
-
-/// The columns that a statement without a plan of its own gives.
-pub fn columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
-    match statement {
-        Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
-        Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
-        Statement::ExplainCompliance { format } => Some(crate::session::gdpr::compliance_columns(*format)),
-        _ => None,
-    }
-}
-
-/// Nullable text columns of these names.
-pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
-    let column = |name: &&str| OutputColumn {
-        name: (*name).to_string(),
-        column_type: ColumnType::nullable(ScalarType::Text),
-        origin: None,
-    };
-    names.iter().map(column).collect()
-}
-
-/// A fixed result of text values.
-pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
-    let rows = rows.into_iter().map(|row| Ok(row.into_iter().map(|value| Datum::Text(value.into())).collect()));
-    Response::Rows(RowStream { columns, rows: QueryRows::new(rows), tag: RowTag::Fixed(tag.into()) })
-}
+use views::sources::with_tables_below;
 
 fn complete(tag: &str) -> Result<Response, SqlError> {
     Ok(Response::Complete(tag.into()))
 }
-
-/// Rows may come before labels while this is on.
-pub const RESTORING: &str = "dogwood.restoring";
 
 impl Session {
     pub(super) fn utility(

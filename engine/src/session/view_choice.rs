@@ -4,12 +4,12 @@
 //! the transaction itself has changed none of their tables; else the views are expanded in the plan. A query
 //! with parameters may have earned a view of its own (`view::automatic`).
 
-use crate::protocol::Prepared;
 use crate::session::Session;
-use crate::session::statement::CachedPlan;
+use crate::session::plan::CachedPlan;
+use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
 use planner::catalog::Catalog;
 use planner::lift::{Absent, Lifted};
-use planner::plan::{Access, Plan, Query};
+use planner::plan::Query;
 use planner::{MaintainedViews, PlannedStatement};
 use repr::{Datum, RelationId};
 use state::SqlError;
@@ -18,39 +18,15 @@ use state::interrupt::Watch;
 use state::layered::Layered;
 use state::reader::Reader;
 use state::view_states::ViewState;
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-use views::automatic::{Entry, PlannedShape};
+use views::automatic::PlannedShape;
 use views::bound::{rows_shown, suffices};
 use views::no_view::NoView;
 use views::read;
+use views::sources::with_tables_below;
 
 const KEYLESS: &str = "no column must equal a parameter or a literal, so that it would be kept as a whole; \
                        CREATE MATERIALIZED VIEW keeps such a query";
-
-/// Whether a query may be a view by its parameters.
-pub enum Automatic {
-    /// It may.
-    Shape(Shape),
-    /// It may not, for this reason.
-    Never(Arc<str>),
-}
-
-/// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
-pub struct Shape {
-    planned: PlannedShape,
-    /// Known once it was executed.
-    entry: OnceLock<Arc<Entry>>,
-    /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
-    below: OnceLock<Vec<RelationId>>,
-}
-
-impl Shape {
-    /// Queries of the same identity share the view.
-    pub(super) fn identity(&self) -> &str {
-        &self.planned.lifted.identity
-    }
-}
 
 /// Why a view is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -258,30 +234,4 @@ fn changed<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationI
     }
     let below = with_tables_below(view.schema().catalog(), relations.into_iter().copied());
     below.into_iter().find(|relation| view.changes(*relation)).map(NoView::Changed)
-}
-
-/// Tables and views, and the tables and views that they read.
-pub(super) fn with_tables_below(
-    catalog: &Catalog,
-    relations: impl IntoIterator<Item = RelationId>,
-) -> BTreeSet<RelationId> {
-    let mut found = BTreeSet::new();
-    let mut open: Vec<RelationId> = relations.into_iter().collect();
-    while let Some(relation) = open.pop() {
-        if found.insert(relation) {
-            let view = catalog.table(relation).and_then(|table| table.view.as_ref());
-            open.extend(view.iter().flat_map(|view| view.reads.keys()));
-        }
-    }
-    found
-}
-
-/// Whether a plan finds its rows by keys alone: it is as fast as a view.
-pub(super) fn is_lookup(plan: &Plan) -> bool {
-    match plan {
-        Plan::Get { access, .. } => matches!(access, Access::Lookup { .. }),
-        Plan::Mfp(input, _) => is_lookup(input),
-        Plan::Constant { .. } => true,
-        _ => false,
-    }
 }

@@ -3,17 +3,18 @@
 //! Nothing is locked meanwhile: the view follows commits while it is filled, and its readers compute it. CREATE waits
 //! after its commit, so that a wait which is given up takes nothing back.
 
-use crate::protocol::{Notice, Response};
+use crate::response::Response;
 use crate::session::Session;
-use crate::session::view_choice::with_tables_below;
 use planner::parse::statement::ObjectName;
 use repr::RelationId;
 use state::SqlError;
+use state::notice::Notice;
 use state::published::Published;
 use state::view_states::Stage;
 use std::sync::Arc;
 use std::time::Duration;
 use views::message::ViewRequest;
+use views::sources::with_tables_below;
 
 const POLL: Duration = Duration::from_millis(1);
 

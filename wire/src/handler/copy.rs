@@ -21,7 +21,7 @@ const CANCEL_ROUND: Duration = Duration::from_millis(100);
 
 impl Handler<'_> {
     /// Takes the client's rows until it is done; gives the command tag.
-    pub(super) async fn copy_in(&mut self, mut copy: Box<dyn CopyIn>) -> Result<String, Stop> {
+    pub(super) async fn copy_in(&mut self, mut copy: Box<CopyIn>) -> Result<String, Stop> {
         let formats = vec![0; copy.columns().len()];
         let columns = column_count(formats.len())?;
         self.connection.feed(PgWireBackendMessage::CopyInResponse(CopyInResponse::new(TEXT, columns, formats)))?;
@@ -37,7 +37,7 @@ impl Handler<'_> {
                 }
                 b'c' => {
                     self.push_rows(&mut *copy, &mut decoder, true, &context)?;
-                    return Ok(copy.finish(&mut self.session)?);
+                    return Ok(self.session.finish_copy(&mut copy)?);
                 }
                 b'f' => {
                     let reason = Body::new(frame.body()?).string()?.to_string();
@@ -68,7 +68,7 @@ impl Handler<'_> {
 
     fn push_rows(
         &mut self,
-        copy: &mut dyn CopyIn,
+        copy: &mut CopyIn,
         decoder: &mut CopyDecoder,
         finished: bool,
         context: &TextContext,
@@ -77,7 +77,7 @@ impl Handler<'_> {
         poll::unwinds_to(|| {
             while let Some(row) = decoder.row(finished, context)? {
                 poll::step()?;
-                copy.push(&mut self.session, row).map_err(|error| decoder.at_line(error))?;
+                self.session.copy_row(copy, row).map_err(|error| decoder.at_line(error))?;
             }
             Ok(())
         })

@@ -4,8 +4,8 @@ use super::again::Run;
 use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
+use engine::protocol::Known;
 use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
-use engine::session::Known;
 use repr::Datum;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@
 
 use crate::session::Session;
 use crate::session::explain::one_shot;
-use crate::session::statement::CachedPlan;
+use crate::session::plan::CachedPlan;
 use crate::session::view_choice::OwnView;
 use crate::system::inspection::inspect;
 use operators::profile::Profile;

@@ -1,0 +1,62 @@
+//! The rows of COPY FROM STDIN on their way into the table.
+//!
+//! `wire` decodes the client's data into rows; here they become full rows of the table and go through the same
+//! write path as INSERT, a thousand at a time. Never ends the transaction.
+
+use crate::session::Session;
+use crate::session::copy::CopyIn;
+use repr::{Datum, poll};
+use state::SqlError;
+use std::sync::Arc;
+use transactions::writer::{Writer, dml};
+
+/// Rows are written in chunks of this many: enough to spread a chunk's costs, few enough to hold.
+const CHUNK_ROWS: usize = 1_000;
+
+impl Session {
+    /// One row of a COPY, parsed.
+    pub fn copy_row(&mut self, copy: &mut CopyIn, mut row: Vec<Datum>) -> Result<(), SqlError> {
+        for position in &copy.not_null {
+            if matches!(row[*position], Datum::Null) {
+                row[*position] = Datum::Text(copy.format.null.as_str().into());
+            }
+        }
+        copy.rows.push(row);
+        if copy.rows.len() >= CHUNK_ROWS { self.write_copied(copy) } else { Ok(()) }
+    }
+
+    /// All rows are in: writes what is left and gives the tag ("COPY 100").
+    pub fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<String, SqlError> {
+        let _overseen = self.oversee();
+        poll::unwinds_to(|| self.write_copied(copy))?;
+        Ok(format!("COPY {}", copy.copied))
+    }
+
+    /// Writes the buffered rows.
+    fn write_copied(&mut self, copy: &mut CopyIn) -> Result<(), SqlError> {
+        let rows = std::mem::take(&mut copy.rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let context = self.eval_context(Arc::from([]), &self.catalog());
+        let patience = self.patience();
+        let mut full = Vec::with_capacity(rows.len());
+        for row in rows {
+            poll::step()?;
+            let mut complete = vec![Datum::Null; copy.plan.width];
+            for (position, value) in copy.plan.positions.iter().zip(row) {
+                complete[*position] = value;
+            }
+            for (column, default) in &copy.plan.defaults {
+                // A default sees no columns.
+                complete[*column] = default.eval(&[], &context)?;
+            }
+            full.push(complete);
+        }
+        let mut writer = Writer::new(self.transaction(), context, patience);
+        let written = dml::insert_rows(&mut writer, &copy.plan.insert, full)?;
+        writer.finish()?;
+        copy.copied += written.rows;
+        Ok(())
+    }
+}

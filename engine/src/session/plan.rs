@@ -1,0 +1,162 @@
+//! A statement's plan, kept with the version of the catalog that it is for, and what was found out of how it may be answered.
+
+use crate::session::result_columns::{ResultColumns, result_columns};
+use planner::catalog::Catalog;
+use planner::hir::OutputColumn;
+use planner::parse::{ParsedStatement, Statement};
+use planner::plan::{Access, Plan};
+use planner::resolve::GdprRequest;
+use planner::{MaintainedViews, Planned, PlannedStatement};
+use repr::{RelationId, ScalarType};
+use state::SqlError;
+use std::sync::{Arc, OnceLock};
+use views::automatic::{Entry, PlannedShape};
+
+/// A prepared statement.
+pub struct Prepared {
+    /// The text, for `pg_stat_activity`-like relations and error positions.
+    pub text: Arc<str>,
+    /// Characters of the query string before it.
+    pub offset: u32,
+    /// What the parser made of it; planned again when the catalog has moved on.
+    pub(super) parsed: ParsedStatement,
+    /// The statement alone.
+    pub statement: Statement,
+    /// Parameter types, inferred or given.
+    pub param_types: Vec<ScalarType>,
+    /// The result's columns; `None` if it returns no rows.
+    pub columns: Option<Arc<[OutputColumn]>>,
+    /// Whether clients may have been told of the columns, so that they must stay as they are.
+    pub(super) fixed_result: bool,
+    /// The statement that prepared it, if not the protocol.
+    pub(super) source: Option<Arc<str>>,
+    /// The plan and the catalog version that it was made against.
+    pub(super) plan: arc_swap::ArcSwap<CachedPlan>,
+}
+
+impl Prepared {
+    /// What the client sent to have it prepared.
+    pub fn source(&self) -> &str {
+        self.source.as_deref().unwrap_or(&self.text)
+    }
+}
+
+/// A plan and the catalog version that it is for.
+pub struct CachedPlan {
+    pub(super) version: u64,
+    pub(super) planned: Planned,
+    /// The columns of its result.
+    pub(super) columns: Option<Arc<ResultColumns>>,
+    /// The maintained views that it reads.
+    pub(super) views: Vec<RelationId>,
+    /// These, and those that they are made of.
+    pub(super) maintained: OnceLock<Vec<RelationId>>,
+    /// The same with these views computed rather than read.
+    pub(super) expanded: OnceLock<Arc<CachedPlan>>,
+    /// Whether the query may be a view by its parameters.
+    pub(super) automatic: OnceLock<Automatic>,
+    /// The ordered indexes that it reads where they are in memory.
+    pub(super) orders: OnceLock<Vec<Arc<Entry>>>,
+}
+
+impl CachedPlan {
+    /// A plan for a version of the catalog.
+    pub(super) fn new(
+        version: u64,
+        planned: Planned,
+        columns: Option<Arc<ResultColumns>>,
+        views: Vec<RelationId>,
+    ) -> Self {
+        CachedPlan {
+            version,
+            planned,
+            columns,
+            views,
+            maintained: OnceLock::new(),
+            expanded: OnceLock::new(),
+            automatic: OnceLock::new(),
+            orders: OnceLock::new(),
+        }
+    }
+}
+
+/// Whether a statement is planned, so that all it does is in its result or its transaction.
+pub(super) fn is_repeatable(prepared: &Prepared) -> bool {
+    fn reads_or_writes(planned: &Planned) -> bool {
+        match planned {
+            Planned::Query(_) | Planned::Write(_) | Planned::CreateTableAs(..) => true,
+            Planned::Gdpr(request, ..) => !matches!(request, GdprRequest::Forget),
+            Planned::CopyOut(what, _) => reads_or_writes(what),
+            Planned::CopyIn(..)
+            | Planned::Cursor(..)
+            | Planned::Subscribe(_)
+            | Planned::SubscribeCursor(..)
+            | Planned::Explain(_)
+            | Planned::Other => false,
+        }
+    }
+    reads_or_writes(&prepared.plan.load().planned)
+}
+
+/// Plans a statement.
+pub fn prepare(
+    parsed: ParsedStatement,
+    catalog: &Arc<Catalog>,
+    param_types: &[Option<ScalarType>],
+) -> Result<Prepared, SqlError> {
+    let planned = planner::plan_statement(&parsed, catalog, param_types, MaintainedViews::Read)?;
+    let PlannedStatement { planned, params, views } = planned;
+    let columns = result_columns(&parsed.statement, &planned);
+    // COPY's rows fill the parameters of its plan; the client has none to give.
+    let params = if matches!(planned, Planned::CopyIn(..)) { Vec::new() } else { params };
+    Ok(Prepared {
+        text: parsed.text.as_str().into(),
+        offset: parsed.offset,
+        parsed: parsed.clone(),
+        statement: parsed.statement,
+        param_types: params,
+        plan: arc_swap::ArcSwap::from_pointee(CachedPlan::new(
+            catalog.version,
+            planned,
+            columns.clone().map(|columns| Arc::new(ResultColumns::new(columns))),
+            views,
+        )),
+        columns,
+        fixed_result: false,
+        source: None,
+    })
+}
+
+/// Whether a query may be a view by its parameters.
+pub enum Automatic {
+    /// It may.
+    Shape(Shape),
+    /// It may not, for this reason.
+    Never(Arc<str>),
+}
+
+/// A query as a view by key. Others of the same shape share the view; which keys are asked for is its own.
+pub struct Shape {
+    pub(super) planned: PlannedShape,
+    /// Known once it was executed.
+    pub(super) entry: OnceLock<Arc<Entry>>,
+    /// The maintained views among what it reads and what that is made of, by the catalog that its plan is for.
+    pub(super) below: OnceLock<Vec<RelationId>>,
+}
+
+impl Shape {
+    /// Queries of the same identity share the view.
+    pub(super) fn identity(&self) -> &str {
+        &self.planned.lifted.identity
+    }
+}
+
+/// Whether a plan finds its rows by keys alone: it is as fast as a view.
+pub(super) fn is_lookup(plan: &Plan) -> bool {
+    match plan {
+        Plan::Get { access, .. } => matches!(access, Access::Lookup { .. }),
+        Plan::Mfp(input, _) => is_lookup(input),
+        Plan::Constant { .. } => true,
+        _ => false,
+    }
+}
