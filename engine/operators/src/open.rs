@@ -133,23 +133,30 @@ fn signed<'p>(
     scope: &Arc<Scope<'p>>,
     inputs: &mut Vec<Signed<'p>>,
 ) -> Result<(), SqlError> {
+    let first = inputs.len();
     match plan {
-        Plan::Union(parts, _) => parts.iter().try_for_each(|part| signed(part, negated, above, shot, scope, inputs)),
-        Plan::Negate(input) => signed(input, !negated, above, shot, scope, inputs),
+        Plan::Union(parts, _) => {
+            parts.iter().try_for_each(|part| signed(part, negated, above, shot, scope, inputs))?;
+        }
+        Plan::Negate(input) => signed(input, !negated, above, shot, scope, inputs)?,
         Plan::Mfp(input, mfp) if negates(input) => {
             let above: Vec<&Mfp> = std::iter::once(mfp).chain(above.iter().copied()).collect();
-            signed(input, negated, &above, shot, scope, inputs)
+            signed(input, negated, &above, shot, scope, inputs)?;
         }
         Plan::Let { id, value, body } if negates(body) => {
             let scope = with_local(*id, value, body, shot, scope)?;
-            signed(body, negated, above, shot, &scope, inputs)
+            signed(body, negated, above, shot, &scope, inputs)?;
         }
         _ => {
             let rows = above.iter().fold(open(plan, shot, scope)?, |rows, mfp| through(rows, mfp, shot));
             inputs.push(Signed { rows, negated });
-            Ok(())
+            return Ok(());
         }
     }
+    if let Some(profile) = &shot.profile {
+        profile.count_parts(plan, inputs[first..].iter_mut().map(|input| &mut input.rows));
+    }
+    Ok(())
 }
 
 /// The scope of a `Let`'s body: a value that is read more than once is computed first.

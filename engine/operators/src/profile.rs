@@ -59,6 +59,16 @@ impl Profile {
         }
     }
 
+    /// Counts what an operator's parts give as its own: it has no rows in one place.
+    pub fn count_parts<'i, 'p: 'i>(&self, plan: &Plan, parts: impl Iterator<Item = &'i mut Box<dyn Pull + 'p>>) {
+        let Some(counter) = self.counter(std::ptr::from_ref(plan).addr()) else { return };
+        for (position, part) in parts.enumerate() {
+            let input = std::mem::replace(part, crate::once::nothing());
+            // All of them are one run of it.
+            *part = Box::new(Counted { input, counter: counter.clone(), begun: position > 0, timing: self.timing });
+        }
+    }
+
     /// What an operator did, by its plan's place in memory.
     pub fn actual(&self, node: usize) -> Option<Actual> {
         let counter = self.counter(node)?;

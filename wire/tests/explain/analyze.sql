@@ -39,7 +39,7 @@ EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT 1 / (id - 3) FROM t
 ----
 error 22012 division by zero
 
-=== dataflows: rows between operators
+=== groups, bags and recursions: rows between operators
 CREATE TABLE t (id INT PRIMARY KEY, g INT, x INT);
 INSERT INTO t SELECT n, n % 10, n FROM generate_series(1, 1000) n
 
@@ -55,10 +55,10 @@ Why not a view: …
 EXPLAIN ANALYZE SELECT g FROM t WHERE x < 100 EXCEPT ALL SELECT g FROM t WHERE x < 50
 ----
 Finish output (t.g) (actual time=#..# rows=50 loops=1)
-  Threshold (actual time=# rows=50 loops=1)
-    Union (actual time=# rows=50 loops=1)
+  Threshold (actual time=#..# rows=50 loops=1)
+    Union (actual time=#..# rows=148 loops=1)
       Scan t … (actual time=#..# rows=99 loops=1)
-      Negate (actual time=# rows=49 loops=1)
+      Negate (actual time=#..# rows=49 loops=1)
         Scan t … (actual time=#..# rows=49 loops=1)
 Path: one-shot
 Why not a view: …
