@@ -3,10 +3,9 @@
 //! A negated bag stands below a threshold, with nothing but unions, filters and projections between: so its rows are never
 //! seen by themselves, and once they are only counted.
 
-use crate::context::{Bundle, Context, both};
+use crate::context::{Bundle, Context, RenderTime, both};
 use crate::groups::reduce;
 use crate::once::{OneShot, Pull};
-use crate::render::RenderTime;
 use arrangements::arrangement::{FlatBytes, arrange, metered};
 use differential_dataflow::AsCollection;
 use repr::{Datum, Row, key, poll};

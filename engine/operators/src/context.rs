@@ -4,7 +4,8 @@
 //! Errors are data: they have times and differences, and can be retracted like rows.
 
 use crate::delta::Feed;
-use crate::render::RenderTime;
+use crate::plan::Recursion;
+use arrangements::time::ArrangeTime;
 use crate::rendered::Rendered;
 use arrangements::meter::Meter;
 use differential_dataflow::{AsCollection, VecCollection};
@@ -22,6 +23,15 @@ use timely::dataflow::operators::generic::OutputBuilder;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::dataflow::{Scope, Stream};
 use timely::progress::operate::FrontierInterest;
+
+/// The times that plans are rendered at.
+pub trait RenderTime: ArrangeTime {
+    /// Renders a `LetRec` by iteration in a nested scope, where times allow nesting.
+    fn render_recursion<'s>(
+        context: &mut Context<'s, Self>,
+        recursion: Recursion<'_>,
+    ) -> Result<Bundle<'s, Self>, SqlError>;
+}
 
 /// Rows with their multiplicities.
 pub type Rows<'s, T> = VecCollection<'s, T, Row, isize>;
@@ -107,20 +117,6 @@ pub struct Follow<'s, T: RenderTime> {
     pub feeds: Stream<'s, T, Vec<Feed>>,
     /// Its tables.
     pub catalog: Arc<Catalog>,
-}
-
-/// Why one row gave no answer.
-pub enum RowFailure {
-    /// Its evaluation failed: data.
-    Value(ValueError),
-    /// Storage failed, or the snapshot ended: the whole computation fails.
-    Environment(SqlError),
-}
-
-impl From<ValueError> for RowFailure {
-    fn from(error: ValueError) -> Self {
-        RowFailure::Value(error)
-    }
 }
 
 /// A stateless operator: `logic` drains a batch of updates into updates of rows and of errors.

@@ -14,10 +14,9 @@ pub mod derived;
 mod run;
 mod slices;
 
-use crate::context::{Bundle, Context};
+use crate::context::{Bundle, Context, RenderTime};
 use crate::leaf::Leaf;
 use crate::lookup_join::{evaluate, holds};
-use crate::render::RenderTime;
 use changed::ChangedRows;
 use differential_dataflow::AsCollection;
 use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};

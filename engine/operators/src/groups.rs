@@ -1,7 +1,6 @@
 //! Groups of an arrangement, and what each comes to: a row, or the error of its evaluation.
 
-use crate::context::Bundle;
-use crate::render::RenderTime;
+use crate::context::{Bundle, RenderTime};
 use arrangements::arrangement::{Bytes, Flat, Group, Key, RowDiff, RowsByKey};
 use arrangements::offsets::Offsets;
 use differential_dataflow::trace::implementations::containers::BatchContainer;

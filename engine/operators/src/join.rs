@@ -15,11 +15,10 @@
 pub mod by_range;
 mod held;
 
-use crate::context::{Bundle, Context, Errors, Rows, both, split_operator};
+use crate::context::{Bundle, Context, Errors, RenderTime, Rows, both, split_operator};
 use crate::groups::split;
 use crate::mfp;
 use crate::once::{Keeping, OneShot, Pull};
-use crate::render::RenderTime;
 use arrangements::arrangement::{Bytes, FlatBytes, RowsByKey, arrange, concatenate, distinct_keys, metered};
 use arrangements::meter::Meter;
 use differential_dataflow::consolidation::ConsolidatingContainerBuilder;

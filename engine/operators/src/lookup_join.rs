@@ -4,7 +4,6 @@
 //! or `delta::derived` where its input cannot be looked up in turn. They differ in the reader that they pass: a view reads a
 //! relation as after the group or as before it.
 
-use crate::context::RowFailure;
 use crate::leaf::{Leaf, key_datum};
 use crate::once::{OneShot, Pull};
 use planner::plan::{Lookup, MatchKind};
@@ -200,5 +199,19 @@ impl Pull for LookupJoinRows<'_> {
             }
         }
         Ok(false)
+    }
+}
+
+/// Why one row gave no answer.
+pub enum RowFailure {
+    /// Its evaluation failed: data.
+    Value(ValueError),
+    /// Storage failed, or the snapshot ended: the whole computation fails.
+    Environment(SqlError),
+}
+
+impl From<ValueError> for RowFailure {
+    fn from(error: ValueError) -> Self {
+        RowFailure::Value(error)
     }
 }

@@ -5,10 +5,9 @@
 //! kept    a row is unpacked once into a reused buffer, evaluated there, and packed once
 //! ```
 
-use crate::context::{Bundle, Context, split_operator};
+use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::members::Members;
 use crate::once::{OneShot, PackedPull, Pull};
-use crate::render::RenderTime;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::Columns;
 use repr::{Datum, Row};

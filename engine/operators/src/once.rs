@@ -8,7 +8,7 @@
 //! Lazy from end to end: a LIMIT above stops the storage iterators below. An operator does not know who drives it.
 
 use crate::profile::Profile;
-use crate::recursion::Recursion;
+use crate::plan::Recursion;
 use parking_lot::Mutex;
 use planner::plan::{LocalId, Plan};
 use planner::scalar::EvalContext;

@@ -8,9 +8,8 @@
 //! One operator makes the keys, arranges and reduces. Needs times in total order, where a group changes at the times of
 //! its updates only; nested times take differential's operators.
 
-use crate::context::{Bundle, Context, Rows, both, split_operator};
+use crate::context::{Bundle, Context, RenderTime, Rows, both, split_operator};
 use crate::groups::{Outcome, reduce};
-use crate::render::RenderTime;
 use arrangements::arrangement::{Bytes, RowBatch, RowBuilder, RowDiff, RowSpine, arrange};
 use arrangements::inner::{InnerArrangement, Update};
 use differential_dataflow::AsCollection;

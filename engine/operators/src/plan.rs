@@ -2,6 +2,19 @@
 
 use planner::plan::{LocalId, MatchKind, Plan};
 
+/// A `LetRec` without its body.
+#[derive(Clone, Copy)]
+pub struct Recursion<'p> {
+    /// Its name in `step`.
+    pub id: LocalId,
+    /// The rows of round 0.
+    pub base: &'p Plan,
+    /// From one round's rows to the next's.
+    pub step: &'p Plan,
+    /// UNION rather than UNION ALL.
+    pub distinct: bool,
+}
+
 /// The plans right below a plan.
 pub fn children(plan: &Plan) -> Vec<&Plan> {
     match plan {

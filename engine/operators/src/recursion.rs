@@ -20,35 +20,22 @@
 //! steps (`plan::is_additive`); other steps are refused. Consolidation in the loop is needed: additions and removals that
 //! cancel would otherwise go round for ever.
 
-use crate::context::{Bundle, Context, NodeId, Rows, both};
+use crate::context::{Bundle, Context, NodeId, RenderTime, Rows, both};
 use crate::groups::reduce;
 use crate::join::{COPIES_MAX, too_many_copies};
 use crate::once::{Kept, OneShot, Pull, Scope};
 use crate::open::open;
-use crate::plan::{children, is_additive};
-use crate::render::{RenderTime, render};
+use crate::plan::{Recursion, children, is_additive};
+use crate::render::render;
 use arrangements::arrangement::{FlatBytes, arrange, metered};
 use differential_dataflow::operators::iterate::VecVariable;
-use planner::plan::{LocalId, Plan};
+use planner::plan::Plan;
 use repr::{Datum, Row, key, poll};
 use state::SqlError;
 use state::interrupt::Ticker;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use timely::order::Product;
-
-/// A `LetRec` without its body.
-#[derive(Clone, Copy)]
-pub struct Recursion<'p> {
-    /// Its name in `step`.
-    pub id: LocalId,
-    /// The rows of round 0.
-    pub base: &'p Plan,
-    /// From one round's rows to the next's.
-    pub step: &'p Plan,
-    /// UNION rather than UNION ALL.
-    pub distinct: bool,
-}
 
 /// The rows of all rounds.
 pub struct Rounds<'p> {

@@ -14,10 +14,9 @@ mod accumulate;
 mod evaluate;
 mod extreme;
 
-use crate::context::{Bundle, Context, both};
+use crate::context::{Bundle, Context, RenderTime, both};
 use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{Grouping, reduce_in_order};
-use crate::render::RenderTime;
 use arrangements::arrangement::{concatenate, metered};
 use planner::scalar::{AggregateCall, ScalarExpr};
 use repr::row::RowIter;

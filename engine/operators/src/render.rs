@@ -7,22 +7,11 @@
 //! made every choice; nothing is chosen here but how to carry it out. Multiplicities stay differences until the very end.
 //! Plans that run once are opened (`open`), not rendered.
 
-use crate::context::{Bundle, Context, Follow, NodeId};
-use crate::plan::arity;
-use crate::recursion::Recursion;
+use crate::context::{Bundle, Context, Follow, NodeId, RenderTime};
+use crate::plan::{Recursion, arity};
 use crate::{bags, delta, join, mfp, reduce, table_function, top_k, window};
-use arrangements::time::ArrangeTime;
 use planner::plan::Plan;
 use state::SqlError;
-
-/// The times that plans are rendered at.
-pub trait RenderTime: ArrangeTime {
-    /// Renders a `LetRec` by iteration in a nested scope, where times allow nesting.
-    fn render_recursion<'s>(
-        context: &mut Context<'s, Self>,
-        recursion: Recursion<'_>,
-    ) -> Result<Bundle<'s, Self>, SqlError>;
-}
 
 /// Renders a plan.
 pub fn render<'s, T: RenderTime>(context: &mut Context<'s, T>, plan: &Plan) -> Result<Bundle<'s, T>, SqlError> {

@@ -7,8 +7,7 @@
 //!
 //! A view always logs, as little as can be: that its operators ran, not the messages between them.
 
-use crate::context::{Bundle, Context, NodeId};
-use crate::render::RenderTime;
+use crate::context::{Bundle, Context, NodeId, RenderTime};
 use planner::plan::Plan;
 use state::SqlError;
 use std::cell::RefCell;

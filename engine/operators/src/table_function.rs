@@ -2,9 +2,8 @@
 //!
 //! Once, endless functions are stopped by a LIMIT above.
 
-use crate::context::{Bundle, Context, split_operator};
+use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::once::{OneShot, Pull};
-use crate::render::RenderTime;
 use planner::scalar::table_func::TableRows;
 use planner::scalar::{EvalContext, ScalarExpr, TableFunction};
 use repr::{Datum, Row, ScalarType, ValueError, poll};

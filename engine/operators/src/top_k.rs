@@ -6,10 +6,9 @@
 //! ```
 //! Ties fall by the row's bytes.
 
-use crate::context::{Bundle, Context};
+use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{Grouping, reduce_in_order};
-use crate::render::RenderTime;
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::key_columns::Told;
 use arrangements::ordered_row::{OrderedRow, group_key};

@@ -3,10 +3,9 @@
 //! A partition stands in its ORDER BY (see `OrderedRow`; ties by the row's bytes) and is evaluated as a whole: once, when all
 //! rows have come; kept, whenever it changes. Copies of a row are rows of their own here: row_number tells them apart.
 
-use crate::context::{Bundle, Context};
+use crate::context::{Bundle, Context, RenderTime};
 use crate::groups::reduce;
 use crate::once::{OneShot, Pull};
-use crate::render::RenderTime;
 use arrangements::arrangement::{Group, arrange, metered};
 use arrangements::ordered_row::{OrderedRow, group_key};
 use planner::scalar::window::evaluate_partition;

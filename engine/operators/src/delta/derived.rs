@@ -12,12 +12,11 @@
 //! A key that is NULL meets nothing, and one that cannot be computed is an error whenever its row comes or goes: neither
 //! is arranged.
 
-use crate::context::{Bundle, Context, both};
+use crate::context::{Bundle, Context, RenderTime, both};
 use crate::delta::changed::ChangedRows;
 use crate::delta::slices::Slices;
 use crate::delta::{Changes, Feed, Follower, Group};
 use crate::lookup_join::evaluate;
-use crate::render::RenderTime;
 use arrangements::arrangement::{Bytes, RowBatch, RowSpine, arrange, metered};
 use arrangements::key_columns::Told;
 use differential_dataflow::AsCollection;

@@ -1,9 +1,8 @@
 //! Rows on their way through a pipeline, over one state.
 
-use crate::context::RowFailure;
 use crate::delta::Changes;
 use crate::leaf::Leaf;
-use crate::lookup_join::{LookupJoin, evaluate, holds};
+use crate::lookup_join::{LookupJoin, RowFailure, evaluate, holds};
 use crate::table_function::FunctionRows;
 use planner::delta::{JoinStep, Seed, SeedStart, Step, lookup_columns};
 use planner::plan::{Lookup, MatchKind};

@@ -1,8 +1,8 @@
 //! What an operator has found and not given yet: some thousand rows each time that it runs, so that whoever steps the
 //! worker can look in between at how long it takes and what it holds.
 
+use crate::context::RenderTime;
 use crate::delta::Changes;
-use crate::render::RenderTime;
 use repr::{Row, ValueError};
 use state::SqlError;
 use state::interrupt::Watch;

@@ -2,11 +2,10 @@
 //!
 //! DISTINCT is the case without aggregates.
 
-use crate::context::{Bundle, Context};
+use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{Grouping, reduce_in_order};
 use crate::reduce::extreme::is_extreme;
-use crate::render::RenderTime;
 use arrangements::arrangement::Key;
 use arrangements::key_columns::Told;
 use arrangements::totals::Totals;

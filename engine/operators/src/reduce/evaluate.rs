@@ -3,10 +3,9 @@
 //! The arranged value of a row is [true, group columns, then per call: its filter if it has one, its
 //! arguments, its ORDER BY]. A phantom is [NULL].
 
-use crate::context::{Bundle, Context, split_operator};
+use crate::context::{Bundle, Context, RenderTime, split_operator};
 use crate::groups::reduce;
 use crate::once::{OneShot, Pull};
-use crate::render::RenderTime;
 use arrangements::arrangement::{Bytes, Group, Key, arrange, metered};
 use differential_dataflow::AsCollection;
 use planner::scalar::{AggregateCall, EvalContext, ScalarExpr};

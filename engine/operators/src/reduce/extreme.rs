@@ -1,8 +1,7 @@
 //! `min` and `max`: the first row of a group whose rows are arranged by the argument.
 
-use crate::context::{Bundle, Context};
+use crate::context::{Bundle, Context, RenderTime};
 use crate::ordered_groups::{Grouping, reduce_in_order};
-use crate::render::RenderTime;
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::ordered_row::OrderedRow;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};

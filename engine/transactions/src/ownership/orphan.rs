@@ -1,7 +1,7 @@
 //! No row without an owner: the refusal at COMMIT.
 
+use crate::key_text::key_text;
 use crate::ownership::Derivation;
-use crate::writer::unique::key_text;
 use planner::catalog::EdgeKind;
 use repr::Row;
 use state::SqlError;

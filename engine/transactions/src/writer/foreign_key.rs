@@ -3,8 +3,9 @@
 //! The parent's key is locked in share before it is looked up, a row that goes or changes its key is locked alone before
 //! its referrers are: so neither can slip past the other.
 
+use crate::key_text::values_text;
 use crate::transaction::Transaction;
-use crate::writer::unique::{self, UniqueCheck, values_text};
+use crate::writer::unique::{self, UniqueCheck};
 use crate::writer::{RowUpdate, Writer};
 use planner::catalog::{ForeignKey, ReferentialAction};
 use repr::{ColumnIndex, Datum, RelationId, RowKey, key};

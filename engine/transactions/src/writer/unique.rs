@@ -1,8 +1,9 @@
 //! Unique keys: a value is locked when it is claimed and looked up when the statement (or transaction) ends.
 
+use crate::key_text::key_text;
 use crate::transaction::Transaction;
-use repr::text::{self, TextContext};
-use repr::{ColumnIndex, Datum, IndexId, RelationId, RowKey};
+
+use repr::{Datum, IndexId, RelationId, RowKey};
 use state::SqlError;
 use state::locks::{Granted, LockKey, LockMode, Patience};
 use state::shape::TableShape;
@@ -60,23 +61,4 @@ pub fn violation(shape: &TableShape, index: IndexId, row: &[Datum]) -> SqlError 
     SqlError::new("23505", format!("duplicate key value violates unique constraint \"{name}\""))
         .detail(format!("{} already exists.", key_text(shape, &index.columns, row)))
         .on(&table.name, Some(name))
-}
-
-/// `Key (a, b)=(1, x)`, of values that the client itself sent.
-pub fn key_text(shape: &TableShape, columns: &[ColumnIndex], row: &[Datum]) -> String {
-    let values: Vec<Datum> = columns.iter().map(|column| row[*column].clone()).collect();
-    values_text(shape, columns, &values)
-}
-
-/// The same, of the values alone.
-pub fn values_text(shape: &TableShape, columns: &[ColumnIndex], values: &[Datum]) -> String {
-    let context = TextContext::default();
-    let columns: Vec<_> = columns.iter().map(|column| &shape.table().columns[*column]).collect();
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    let texts: Vec<String> = columns
-        .iter()
-        .zip(values)
-        .map(|(column, value)| text::format(value, &column.column_type.scalar, &context))
-        .collect();
-    format!("Key ({})=({})", names.join(", "), texts.join(", "))
 }

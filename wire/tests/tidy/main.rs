@@ -2,7 +2,11 @@
 //!
 //! Reads the sources as text, and needs no parser: what it looks for is written in one way only.
 
-use std::collections::BTreeSet;
+mod functions;
+mod imports;
+
+use imports::{Imports, Module};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +73,12 @@ const LINES_MAX: usize = 700;
 
 /// The longest that README.md may be: what is more belongs into docs.
 const README_WORDS_MAX: usize = 600;
+
+/// The most files that may import each other in a circle.
+const CIRCLE_FILES_MAX: usize = 6;
+
+/// The longest that a function may be: a screen.
+const FUNCTION_LINES_MAX: usize = 70;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate stands in the project").to_path_buf()
@@ -186,6 +196,42 @@ fn files_are_short() {
         code.lines().count() > LINES_MAX
     });
     assert!(long.is_empty(), "these have over {LINES_MAX} lines without their tests: {long:#?}");
+}
+
+#[test]
+fn few_files_import_each_other_in_a_circle() {
+    let root = root();
+    for (name, folder, _) in ROOMS {
+        let src = root.join(folder).join("src");
+        let mut files: BTreeMap<Module, String> = BTreeMap::new();
+        for path in sources() {
+            // A program of its own beside the crate is a crate, too.
+            if let Ok(place) = path.strip_prefix(&src)
+                && !place.starts_with("bin")
+            {
+                files.insert(imports::module(place), read(&path));
+            }
+        }
+        let imports = Imports::read(&files);
+        for circle in imports.circles() {
+            let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+            assert!(circle.len() <= CIRCLE_FILES_MAX, "{name}: {} files import each other: {names:#?}", circle.len());
+        }
+    }
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let root = root();
+    let mut long = Vec::new();
+    for path in sources() {
+        for (name, lines) in functions::lengths(&read(&path)) {
+            if lines > FUNCTION_LINES_MAX {
+                long.push(format!("{}: {name} ({lines})", path.strip_prefix(&root).unwrap_or(&path).display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "these have over {FUNCTION_LINES_MAX} lines: {long:#?}");
 }
 
 #[test]
