@@ -20,7 +20,8 @@ pub use receipt::{Receipt, ReceiptRequest, ReceiptTable};
 pub use record::{AuditEntry, AuditOperation, AuditPayload, AuditRecord};
 pub use verify::{CapsuleSummary, ReceiptSummary, VerifyError, verify_capsule, verify_receipt};
 
-use crate::audit::record::Pseudonym;
+/// A person in the log: a keyed hash of the µDB id, the same in all records of one database.
+pub type Pseudonym = [u8; 16];
 
 /// A record or receipt in a batch, before it has a place in the log.
 pub(crate) enum PendingAudit {

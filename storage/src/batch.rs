@@ -1,19 +1,15 @@
 //! A batch: sealed puts and deletes that become visible and durable together.
 //!
 //! Built on any thread, sealed while it is built, so that the commit thread only copies bytes. Audit records join it
-//! unlinked: `Store::write` gives them their place in the log, in commit order. A personal row enters only with an
-//! `OwnerSet`, which is never empty.
+//! unlinked: `Store::write` gives them their place in the log, in commit order. What is put into it sealed: see
+//! `sealing`.
 
 use repr::hash::HashMap;
-use repr::{MicroDbId, RelationId, Row, RowKey};
+use repr::{MicroDbId, RelationId, RowKey};
 
 use crate::audit::PendingAudit;
-use crate::crypto::seal::{Header, Kind, Place};
-use crate::error::StorageError;
 use crate::keyspace;
-use crate::microdb::OwnerSet;
 use crate::rocks::{FAMILIES, Family};
-use crate::store::{COMMIT_TIME, Store};
 
 /// A list of operations, in order; later ones win.
 ///
@@ -55,88 +51,14 @@ impl Batch {
         Batch { operations: Vec::with_capacity(bytes), ..Batch::default() }
     }
 
-    /// Stores a personal row: one sealed copy for each owner, the canonical mark on the smallest µDB id.
-    ///
-    /// Replaces this row's copies of the same owners; copies of owners that it lost are deleted with `delete_copy`.
-    /// Fails when an owner's key is gone.
-    pub fn put_personal(
-        &mut self,
-        store: &Store,
-        relation: RelationId,
-        key: &RowKey,
-        row: &Row,
-        owners: &OwnerSet,
-        schema_version: u32,
-    ) -> Result<(), StorageError> {
-        let all: Vec<MicroDbId> = owners.iter().collect();
-        self.put_personal_copies(store, relation, key, row, owners, &all, schema_version)
-    }
-
-    /// Stores some owners' copies of a personal row, where the others' stand already and are as they must be.
-    #[allow(clippy::too_many_arguments)] // A row's whole place.
-    pub fn put_personal_copies(
-        &mut self,
-        store: &Store,
-        relation: RelationId,
-        key: &RowKey,
-        row: &Row,
-        owners: &OwnerSet,
-        copies: &[MicroDbId],
-        schema_version: u32,
-    ) -> Result<(), StorageError> {
-        for owner in copies.iter().copied().filter(|owner| owners.contains(*owner)) {
-            let kind = Kind::Personal { canonical: owner == owners.canonical() };
-            let header = Header { kind, cipher: store.cipher(), schema_version };
-            let place = Place::Personal(relation, owner, key.bytes());
-            let at = keyspace::personal_row(relation, owner, key);
-            self.operations.reserve(row.bytes().len() + ROOM_BYTES);
-            self.put_with(Family::Rows, &at, |out| store.seal_personal(owner, place, header, row.bytes(), out))?;
-        }
-        Ok(())
-    }
-
     /// Deletes one owner's copy of a personal row.
     pub fn delete_copy(&mut self, relation: RelationId, key: &RowKey, owner: MicroDbId) {
         self.delete(Family::Rows, &keyspace::personal_row(relation, owner, key));
     }
 
-    /// Stores a row that is nobody's, sealed under the database's key.
-    pub fn put_impersonal(
-        &mut self,
-        store: &Store,
-        relation: RelationId,
-        key: &RowKey,
-        row: &Row,
-        schema_version: u32,
-    ) -> Result<(), StorageError> {
-        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version };
-        let place = Place::Impersonal(relation, key.bytes());
-        let at = keyspace::impersonal_row(relation, key.bytes());
-        self.put_with(Family::Rows, &at, |out| {
-            store.seal_impersonal(place, header, row.bytes(), out);
-            Ok(())
-        })
-    }
-
     /// Deletes a row that is nobody's.
     pub fn delete_impersonal(&mut self, relation: RelationId, key: &RowKey) {
         self.delete(Family::Rows, &keyspace::impersonal_row(relation, key.bytes()));
-    }
-
-    /// Stores a metadata value, sealed under the database's key. The key itself stands in clear.
-    pub fn put_meta(&mut self, store: &Store, key: &[u8], value: &[u8]) {
-        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version: 0 };
-        self.put_with(Family::Meta, key, |out| {
-            store.seal_impersonal(Place::Meta(key), header, value, out);
-            Ok::<(), std::convert::Infallible>(())
-        })
-        .unwrap_or_else(|never| match never {});
-    }
-
-    /// Notes the commit's time, which grows from batch to batch: what is acknowledged is vouched for by it.
-    pub fn put_commit_time(&mut self, store: &Store, time: u64) {
-        self.put_meta(store, COMMIT_TIME, &time.to_be_bytes());
-        self.commit_time = Some(time);
     }
 
     /// Deletes a metadata value.
@@ -224,13 +146,18 @@ impl Batch {
         self.operations.len() + self.audit.iter().map(PendingAudit::bytes).sum::<usize>()
     }
 
+    /// For a row of so many bytes, its seal, and the operations that mostly come with it.
+    pub(crate) fn make_room(&mut self, row_bytes: usize) {
+        self.operations.reserve(row_bytes + ROOM_BYTES);
+    }
+
     pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
         self.start(PUT, family, key);
         self.part(value);
     }
 
     /// Puts a value that is written in place; nothing is put when that fails.
-    fn put_with<E>(
+    pub(crate) fn put_with<E>(
         &mut self,
         family: Family,
         key: &[u8],

@@ -9,14 +9,11 @@ use repr::{IndexId, MicroDbId, RowKey};
 
 use crate::batch::Batch;
 use crate::error::{Entry, StorageError};
-use crate::keyspace::{self, FILTER_PREFIX_BYTES, HASH_BYTES, varint};
+use crate::keyspace::{self, FILTER_PREFIX_BYTES, ValueHash, varint};
 use crate::microdb;
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Direction};
-
-/// A hashed value: `Store::hash_index`.
-pub type ValueHash = [u8; HASH_BYTES];
 
 impl Batch {
     /// Adds a row to a hashed value's entries. The locator is the owner whose copy a reader should take.

@@ -21,6 +21,9 @@ use crate::microdb::{self, MICRODB_BYTES};
 
 /// Bytes of a personal row key and of a hashed index value.
 pub(crate) const HASH_BYTES: usize = 16;
+
+/// A hashed value: `Store::hash_index`.
+pub type ValueHash = [u8; HASH_BYTES];
 /// Bytes before a row key in `rows` of personal relations.
 pub(crate) const ROW_PREFIX_BYTES: usize = 4 + MICRODB_BYTES;
 /// Bytes of the prefix that filters of `index` and `owners` know.

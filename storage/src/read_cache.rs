@@ -18,8 +18,7 @@ use repr::hash::RandomState;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 
 use crate::batch::{Batch, Operation};
-use crate::index::ValueHash;
-use crate::keyspace::{self, FILTER_PREFIX_BYTES, ROW_PREFIX_BYTES};
+use crate::keyspace::{self, FILTER_PREFIX_BYTES, ROW_PREFIX_BYTES, ValueHash};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 

@@ -5,9 +5,9 @@
 
 use crate::delta::Feed;
 use crate::plan::Recursion;
-use arrangements::time::ArrangeTime;
 use crate::rendered::Rendered;
 use arrangements::meter::Meter;
+use arrangements::time::ArrangeTime;
 use differential_dataflow::{AsCollection, VecCollection};
 use planner::catalog::Catalog;
 use planner::plan::{LocalId, Plan};

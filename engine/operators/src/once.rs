@@ -7,8 +7,8 @@
 //! ```
 //! Lazy from end to end: a LIMIT above stops the storage iterators below. An operator does not know who drives it.
 
-use crate::profile::Profile;
 use crate::plan::Recursion;
+use crate::profile::Profile;
 use parking_lot::Mutex;
 use planner::plan::{LocalId, Plan};
 use planner::scalar::EvalContext;

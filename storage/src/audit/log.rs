@@ -12,8 +12,7 @@
 
 use rocksdb::DB;
 
-use crate::audit::PendingAudit;
-use crate::audit::record::Pseudonym;
+use crate::audit::{PendingAudit, Pseudonym};
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
 use crate::error::{Entry, StorageError};

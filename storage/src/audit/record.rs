@@ -9,8 +9,8 @@
 
 use repr::{CommitTime, Id, MicroDbId, RelationId};
 
-use crate::audit::PendingAudit;
 use crate::audit::receipt::Receipt;
+use crate::audit::{PendingAudit, Pseudonym};
 use crate::batch::Batch;
 use crate::crypto::seal::{Header, Kind, Place};
 use crate::crypto::sodium;
@@ -18,9 +18,6 @@ use crate::error::{Entry, StorageError};
 use crate::keyspace::varint;
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::store::Store;
-
-/// A person in the log: a keyed hash of the µDB id, the same in all records of one database.
-pub type Pseudonym = [u8; 16];
 
 /// People listed in one record. Of more, only the number and a commitment to all are kept.
 pub const SUBJECTS_LISTED_MAX: usize = 1000;
