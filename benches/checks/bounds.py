@@ -280,21 +280,24 @@ class Check:
             connection.execute("DROP TABLE long CASCADE")
 
     def copies(self):
-        """A recursion of which each round has ten times the rows of the one before it, all alike: no number holds what they come to."""
+        """A recursion of which each round has ten times the rows of the one before it, all alike: a view counts them until no number
+        holds what they come to, a query holds them until it has no more room."""
         step = "SELECT 1 FROM w JOIN people ON people.id < 10 * w.n"
         growing = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION ALL {step}) SELECT count(*) FROM w"
         grouped = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION ALL {step}) SELECT n, count(*) FROM w GROUP BY n"
         once = f"WITH RECURSIVE w(n) AS (SELECT 1 UNION {step}) SELECT count(*) FROM w"
         with self.server.connect() as connection:
             connection.execute("SET dogwood.auto_views = off")
+            connection.execute("SET statement_memory = '64MB'")
             for query in (growing, grouped, f"SELECT * FROM ({growing}) s WHERE count > 3"):
-                self.tally.equal(state_of(connection.execute, query), "54000", f"too many copies: {query[:90]}")
+                self.tally.equal(state_of(connection.execute, query), "53200", f"too many copies: {query[:90]}")
             self.tally.equal(rows(connection, once), [(1,)], "UNION has each row once")
             state = state_of(connection.execute, f"CREATE MATERIALIZED VIEW copies AS {grouped}")
             self.tally.that(state in ("", "54000"), "a view of too many copies", state)
             self.tally.equal(rows(connection, "SELECT 1"), [(1,)], "the server goes on")
             if state == "":
-                self.tally.equal(state_of(connection.execute, "SELECT * FROM copies"), "54000", "the view says so")
+                state = state_of(connection.execute, "SELECT * FROM copies")
+                self.tally.that(state in ("53200", "54000"), "the view says so, or its query", state)
                 connection.execute("DROP MATERIALIZED VIEW copies")
 
     def worked(self):
