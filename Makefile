@@ -33,7 +33,7 @@ install-test: install-build
 	@command -v psql >/dev/null || { $(call install_debian,postgresql-client); }
 	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
-	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r benches/checks/requirements.txt
+	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r wire/tests/checks/harness/requirements.txt
 
 # What the notebooks need, one of the checks among them.
 install-notebooks: install-test
@@ -49,7 +49,7 @@ demo: build
 
 # Ten applications, whose rows are whose in them, and what an erasure leaves (benches/apps/README.md).
 apps: build install-test
-	@"$(VENV)/bin/python" benches/checks/apps.py
+	@"$(VENV)/bin/python" benches/tests/checks/apps.py
 
 # mdBook, as a package of Python's that brings the program along: cargo takes a quarter of an hour to build it.
 install-docs:
@@ -57,20 +57,20 @@ install-docs:
 		[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }; \
 		"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt; }
 
-# The book: target/docs/book as pages, target/docs/dogwood.html as one file. Both need no network. `benches/checks/docs.py` holds it to the server.
+# The book: target/docs/book as pages, target/docs/dogwood.html as one file. Both need no network. `docs/tests/checks/docs.py` holds it to the server.
 docs: install-docs
 	@PATH="$$PATH:$(VENV)/bin" mdbook build docs --dest-dir "$(CURDIR)/target/docs/book"
 	@python3 docs/one_file.py target/docs/book target/docs/dogwood.html
 	@echo "target/docs/book/index.html, target/docs/dogwood.html"
 
-# Every test: Rust's, then each Python check against the release server (a file without a main is a library of theirs),
+# Every test: Rust's, then each Python check of each room against the release server (a file without a main is a library of theirs),
 # then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed.
 test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace --no-run
 	timeout 30m cargo test --release --workspace
 	@failed=(); echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
-	for check in benches/checks/*.py; do \
+	for check in */tests/checks/*.py; do \
 		grep -q __main__ "$$check" || continue; \
 		echo "check $$check"; \
 		timeout 15m "$(VENV)/bin/python" "$$check" || failed+=("$$check"); \
@@ -112,16 +112,16 @@ bench-compare: build install-test
 # Each check says how many cases it ran, and the seed with which one is repeated. SEED=$RANDOM for others than yesterday's.
 SEED ?= 15
 soak: build install-test
-	CRASH_CYCLES=1000 CRASH_SEED=$(SEED) "$(VENV)/bin/python" benches/checks/crash.py
-	DAMAGE_FLIPS=300 DAMAGE_SEED=$(SEED) "$(VENV)/bin/python" benches/checks/damage.py
-	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" benches/checks/concurrency.py
-	HISTORIES_SEED=$(SEED) HISTORIES_TRANSACTIONS=100000 HISTORIES_KILLS=40 "$(VENV)/bin/python" benches/checks/histories.py
-	DEFINITIONS_SEED=$(SEED) DEFINITIONS_HISTORIES=2500 "$(VENV)/bin/python" benches/checks/definitions.py
-	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" benches/checks/bad_input.py
-	"$(VENV)/bin/python" benches/checks/sql_oracle.py --seed $(SEED) --count 200000 --seconds 7200
-	"$(VENV)/bin/python" benches/checks/partition.py --seed $(SEED) --count 100000 --seconds 3600
-	"$(VENV)/bin/python" benches/checks/regular.py --seed $(SEED) --count 100000
-	"$(VENV)/bin/python" benches/checks/cancels.py --seed $(SEED) --count 1000000 --seconds 1800
+	CRASH_CYCLES=1000 CRASH_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/crash.py
+	DAMAGE_FLIPS=300 DAMAGE_SEED=$(SEED) "$(VENV)/bin/python" storage/tests/checks/damage.py
+	CONCURRENCY_ROUNDS=500 "$(VENV)/bin/python" engine/tests/checks/concurrency.py
+	HISTORIES_SEED=$(SEED) HISTORIES_TRANSACTIONS=100000 HISTORIES_KILLS=40 "$(VENV)/bin/python" engine/tests/checks/histories.py
+	DEFINITIONS_SEED=$(SEED) DEFINITIONS_HISTORIES=2500 "$(VENV)/bin/python" engine/tests/checks/definitions.py
+	BAD_INPUT_FUZZ=20000 "$(VENV)/bin/python" wire/tests/checks/bad_input.py
+	"$(VENV)/bin/python" planner/tests/checks/sql_oracle.py --seed $(SEED) --count 200000 --seconds 7200
+	"$(VENV)/bin/python" planner/tests/checks/partition.py --seed $(SEED) --count 100000 --seconds 3600
+	"$(VENV)/bin/python" planner/tests/checks/regular.py --seed $(SEED) --count 100000
+	"$(VENV)/bin/python" engine/tests/checks/cancels.py --seed $(SEED) --count 1000000 --seconds 1800
 
 # Executes every notebook against a server of its own; fails if a cell fails. ARGUMENTS: --scale 0.1, --update, or notebooks by name.
 notebooks: build install-notebooks

@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "checks"))
-from support.servers import Dogwood, need  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parent / "tests/checks"))
+from harness.compared import Dogwood  # noqa: E402
 
 SCHEMA = (
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",
@@ -198,7 +198,6 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--json")
     options = parser.parse_args()
-    need("psycopg")
     wanted = [name for name in WORK if not options.only or any(part in name for part in options.only.split(","))]
     servers = []
     for binary in (options.old, options.new):

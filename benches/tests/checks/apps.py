@@ -8,22 +8,17 @@ some; APPS_SEED=n starts from another seed; APPS_ROUNDS=n makes random rows n ti
 import concurrent.futures
 import json
 import os
-import pathlib
 import random
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from support.servers import need
-
-need("psycopg")
-
 import harness
+from harness import ROOT
 from support import stories
 from support.ownership import Erasure, Walk
 from support.schemas import Rows, Schema, labels, ordinary
 
-APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
+APPLICATIONS = ROOT / "benches/apps"
 SEED = int(os.environ.get("APPS_SEED", "1"))
 MOVES = 25  # foreign keys that are pointed elsewhere in each round
 ROUNDS = int(os.environ.get("APPS_ROUNDS", "3"))

@@ -8,8 +8,8 @@ import struct
 import threading
 import time
 
-from bad_input import Raw, SYNC, bind, message, parse, state
 from harness import Server, Tally, rows, state_of
+from harness.protocol import SYNC, Raw, bind, message, parse, state
 from support.single_statements import single_statements
 
 ROUNDS = int(os.environ.get("CONCURRENCY_ROUNDS", "12"))

@@ -8,17 +8,14 @@ statement may be cancelled or meet its timeout at any moment, also just as it en
 """
 
 import argparse
-import pathlib
 import random
-import sys
 import threading
 import time
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import psycopg  # noqa: E402
+import psycopg
 
-from harness import Server, Tally, rows  # noqa: E402
+from harness import Server, Tally, rows
 
 CONNECTIONS = 4
 CANCELLED = "57014"

@@ -18,13 +18,11 @@ drivers tell by it, the routine. DOGWOOD names the binary.
 """
 
 import argparse
-import pathlib
 import socket
 import struct
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import Dogwood, Postgres  # noqa: E402
+from harness.compared import Dogwood, Postgres
 
 ROUTINES = ("RevalidateCachedQuery",)
 LISTED = ("SELECT name, statement, parameter_types, from_sql, generic_plans + custom_plans AS plans "

@@ -10,12 +10,10 @@ like. Then Dogwood's own words are given to a second Dogwood, which must say the
 """
 
 import os
-import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import Dogwood, Postgres, Wire, need  # noqa: E402
+from harness.compared import Dogwood, Postgres, Wire
 
 TYPES = ["text", "varchar", "varchar(10)", "char(4)", "int", "smallint", "bigint", "numeric", "numeric(6,2)", "real",
          "double precision", "boolean", "date", "time", "timestamp", "timestamp(3)", "timestamptz", "interval", "uuid", "json",
@@ -188,7 +186,6 @@ def said_again(check, ours):
 
 
 def main():
-    need("psycopg")
     with Dogwood() as dogwood, Postgres() as postgres:
         check = Check(Wire(dogwood.dsn), Wire(postgres.dsn))
         tables = make(check)

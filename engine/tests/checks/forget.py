@@ -18,8 +18,8 @@ import time
 
 import psycopg
 
-from bad_input import SYNC, Raw, bind, message, parse, state
 from harness import Server, Tally, rows, run_check, state_of
+from harness.protocol import SYNC, Raw, bind, message, parse, state
 
 SCHEMA = (
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT)",

@@ -12,13 +12,11 @@ by a cursor, in a transaction that has changed a table, and as a maintained view
 
 import argparse
 import collections
-import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.random_sql import Random  # noqa: E402
-from support.servers import Dogwood, Wire, need  # noqa: E402
+from support.random_sql import Random
+from harness.compared import Dogwood, Wire
 
 # A row's own error: which rows are evaluated is open, so such a case says nothing.
 OF_ROWS = ("22", "21", "54")
@@ -163,7 +161,6 @@ ORACLES = [Case.partitioned, Case.partitioned, Case.partitioned_together, Case.p
 
 
 def main():
-    need("psycopg")
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--seed", type=int, default=15)
     arguments.add_argument("--count", type=int, default=400)

@@ -11,26 +11,20 @@ import contextlib
 import hashlib
 import hmac
 import os
-import pathlib
 import resource
 import signal
 import socket
 import ssl
 import struct
 import subprocess
-import sys
 import tempfile
 import shutil
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import need  # noqa: E402
+import psycopg
 
-need("psycopg")
-import psycopg  # noqa: E402
-
-from harness import BINARY, Tally, state_of  # noqa: E402
+from harness import BINARY, Tally, state_of
 
 MB = 1 << 20
 # What the server gives to those who have not logged in.

@@ -8,12 +8,10 @@ are never empty: PostgreSQL does not look for such a match at the very end of a 
 """
 
 import argparse
-import pathlib
 import random
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import Dogwood, Postgres, Wire, need  # noqa: E402
+from harness.compared import Dogwood, Postgres, Wire
 
 ODD = [
     "a{", "a{1", "a{1,", "a{,2}", "a{x", "a{256}", "a**", "*a", "a|*", "(", "a)", "(a", "[", "[a", "[a-", "[b-a]", "[a-b-c]", "[[:foo:]]",
@@ -95,7 +93,6 @@ def statements(flags, pattern, text):
 
 
 def main():
-    need("psycopg")
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--seed", type=int, default=15)
     arguments.add_argument("--count", type=int, default=1500)

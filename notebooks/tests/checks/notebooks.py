@@ -13,9 +13,8 @@ import sys
 import tempfile
 import time
 
-from harness import BINARY, Tally
+from harness import BINARY, ROOT, Tally
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "notebooks"
 DEMO = FOLDER / "support/demo.py"
 SCALE = os.environ.get("DOGWOOD_NOTEBOOK_SCALE", "0.05")

@@ -4,13 +4,12 @@
 Each check runs against both servers and its answers must be equal. DOGWOOD names the binary.
 """
 
-import pathlib
 import sys
 import traceback
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import Dogwood, Postgres, need  # noqa: E402
+from harness.compared import Dogwood, Postgres
+from harness.packages import need
 
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'great');
@@ -170,7 +169,7 @@ def our_relations(engine, sa):
 
 
 def main():
-    need("psycopg", "sqlalchemy", "pandas", "polars")
+    need("sqlalchemy", "pandas", "polars")
     warnings.simplefilter("ignore")
     import sqlalchemy as sa
 

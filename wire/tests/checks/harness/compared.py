@@ -1,7 +1,6 @@
 """The two servers that the checks compare: Dogwood and PostgreSQL 15, each in a temporary folder.
 
-Must never touch a server that it did not start itself. The checks that need Python packages run themselves
-again in a virtual environment under ~/.cache/dogwood/venv, made at first need.
+Must never touch a server that it did not start itself.
 """
 
 import os
@@ -17,25 +16,6 @@ import tempfile
 import time
 
 POSTGRES_BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
-VENV = pathlib.Path.home() / ".cache/dogwood/venv"
-PACKAGES = {"psycopg": "psycopg[binary]", "asyncpg": "asyncpg", "sqlalchemy": "sqlalchemy", "pandas": "pandas", "polars": "polars"}
-
-
-def need(*modules):
-    """Runs the script again in the virtual environment if this Python lacks a module."""
-    import importlib.util
-
-    if all(importlib.util.find_spec(module) for module in modules):
-        return
-    python = VENV / "bin/python"
-    if pathlib.Path(sys.prefix).resolve() == VENV.resolve():
-        subprocess.run([python, "-m", "pip", "install", "-q", *(PACKAGES[m] for m in modules)], check=True)
-        importlib.invalidate_caches()
-        return
-    if not python.exists():
-        VENV.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    os.execv(python, [str(python), *sys.argv])
 
 
 def free_port():

@@ -6,13 +6,12 @@ Each check is a function; what it raises is a failure. DOGWOOD names the binary.
 
 import difflib
 import os
-import pathlib
 import subprocess
 import sys
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import POSTGRES_BIN, Dogwood, Postgres, need  # noqa: E402
+from harness import ROOT
+from harness.compared import POSTGRES_BIN, Dogwood, Postgres
 
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'great');
@@ -108,7 +107,7 @@ QUESTIONS = [
     "SELECT conname, contype, conrelid::regclass::text, confdeltype FROM pg_constraint WHERE conrelid >= 16384 ORDER BY conname",
 ]
 
-APPLICATIONS = pathlib.Path(__file__).resolve().parents[1] / "apps"
+APPLICATIONS = ROOT / "benches/apps"
 CHECKS = []
 
 
@@ -248,7 +247,6 @@ def meaning(dump):
 
 
 def main():
-    need("psycopg")
     failed = 0
     with Dogwood() as source, Postgres() as postgres:
         restore(source, "controller", SCHEMA)

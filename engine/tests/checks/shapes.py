@@ -9,12 +9,9 @@ Answers are PostgreSQL's over random rows with NULLs and duplicates, from one-sh
 import argparse
 import os
 import random
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from harness import Tally, state_of  # noqa: E402
-from support.servers import Dogwood, Postgres, Wire, need  # noqa: E402
+from harness import Tally, state_of
+from harness.compared import Dogwood, Postgres, Wire
 
 SCHEMA = """CREATE TABLE o (id INT PRIMARY KEY, k INT, x INT, y INT, w BIGINT, s TEXT, n NUMERIC);
 CREATE TABLE i (id INT PRIMARY KEY, k INT, x INT, y INT, w BIGINT, s TEXT, n NUMERIC)"""
@@ -340,5 +337,4 @@ def main():
 
 
 if __name__ == "__main__":
-    need("psycopg")
     main()

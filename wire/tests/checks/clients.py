@@ -8,15 +8,14 @@ import asyncio
 import datetime
 import decimal
 import os
-import pathlib
 import re
 import subprocess
 import sys
 import traceback
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import POSTGRES_BIN, Dogwood, need  # noqa: E402
+from harness.compared import POSTGRES_BIN, Dogwood
+from harness.packages import need
 
 CHECKS = []
 MOMENT = datetime.datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=datetime.timezone.utc)
@@ -373,7 +372,7 @@ def sqlalchemy_maps(server):
 
 
 def main():
-    need("psycopg", "asyncpg", "sqlalchemy")
+    need("asyncpg", "sqlalchemy")
     failed = 0
     with Dogwood() as server:
         for function in CHECKS:

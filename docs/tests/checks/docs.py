@@ -20,17 +20,13 @@ most 600, and the pages of settings, relations, SQLSTATEs and commands name exac
 """
 
 import argparse
-import os
-import pathlib
 import re
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import harness  # noqa: E402
-from support import markdown, transcript  # noqa: E402
+import harness
+from harness import ROOT
+from support import markdown, transcript
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "docs" / "src"
 OTHERS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benches/README.md", "benches/apps/README.md"]
 # Pages whose sentences are checked: what else stands here is older than the rule.

@@ -20,8 +20,7 @@ import re
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from support.servers import Dogwood, Postgres, Wire, need  # noqa: E402
+from harness.compared import Dogwood, Postgres, Wire
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 OWN_OIDS = 16384
@@ -177,7 +176,6 @@ class Check:
 
 
 def main():
-    need("psycopg")
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--only", default="")
     arguments.add_argument("--seed", type=int, default=15)

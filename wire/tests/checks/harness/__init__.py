@@ -1,0 +1,17 @@
+"""What the checks of all rooms share. It stands here once; beside each room's checks a link of this name leads to it.
+
+    server.py     a server of a check's own          tally.py     what passed and failed, and how a check runs
+    compared.py   Dogwood and PostgreSQL, asked the same          recorded.py   what PostgreSQL answered, in files
+    protocol.py   the protocol by hand               packages.py  the Python packages that a check needs
+"""
+import pathlib
+
+from .packages import need
+
+need("psycopg")
+
+from .server import BINARY, Refused, Server, run  # noqa: E402
+from .tally import Tally, rows, run_check, start_writers, state_of  # noqa: E402
+
+# The project.
+ROOT = pathlib.Path(__file__).resolve().parents[4]
