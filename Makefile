@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: build demo apps docs test bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
+.PHONY: build demo apps docs test record bench bench-micro bench-votes bench-owncloud bench-lobsters bench-sar bench-ycsb bench-gdprbench bench-memory bench-compare refusals soak notebooks lab lint fresh clean install-build install-test install-notebooks install-docs install-bench
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 export DOGWOOD := $(CARGO_TARGET_DIR)/release/dogwood
@@ -26,11 +26,15 @@ install-build:
 	@command -v cargo >/dev/null || { echo "cargo is not on the path: install Rust first, from rustup.rs"; exit 1; }
 	@$(call install_debian,g++ make libclang-dev)
 
-# The tests compare with PostgreSQL and speak through psycopg; one of them interrupts a measurement beside memcached.
-# Their services are not wanted: the tests start their own.
+# The tests compare with what PostgreSQL answered, which is recorded, and with PostgreSQL; they speak through psycopg; one of them
+# interrupts a measurement beside memcached. Their services are not wanted: the tests start their own.
+# POSTGRES_BIN=none does without PostgreSQL, and the checks say by name what they leave out.
+ifdef POSTGRES_BIN
+export POSTGRES_BIN
+endif
 install-test: install-build
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(call install_debian,postgresql postgresql-contrib); }
-	@command -v psql >/dev/null || { $(call install_debian,postgresql-client); }
+	@[ "$(POSTGRES_BIN)" = none ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(call install_debian,postgresql postgresql-contrib); }
+	@[ "$(POSTGRES_BIN)" = none ] || command -v psql >/dev/null || { $(call install_debian,postgresql-client); }
 	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
 	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r wire/tests/checks/harness/requirements.txt
@@ -78,6 +82,12 @@ test: install-notebooks
 	echo "check make demo"; "$(CARGO_TARGET_DIR)/release/demo" || failed+=("make demo"); \
 	[ "$${#failed[@]}" = 0 ] || { echo "failed: $${failed[*]}"; exit 1; }
 	@echo "every test passed"
+
+# PostgreSQL's answers, written anew where a corpus has changed. Read what changed.
+record: build install-test
+	@for check in planner/tests/checks/sql_oracle.py planner/tests/checks/regular.py wire/tests/checks/messages.py wire/tests/checks/catalog.py wire/tests/checks/reflection.py; do \
+		"$(VENV)/bin/python" $$check --record || exit 1; \
+	done
 
 # The peers of the measurements. Their services are not wanted: the benches start their own.
 install-bench: install-test

@@ -25,6 +25,7 @@ import sys
 
 import harness
 from harness import ROOT
+from harness.compared import NotHere, left_out, postgres_program
 from support import markdown, transcript
 
 SOURCE = ROOT / "docs" / "src"
@@ -113,6 +114,11 @@ class Play:
     def run(self):
         played = ("sql", "console", "python")
         if not any(block.language in played for block in self.page.blocks):
+            return
+        try:
+            postgres_program("psql")
+        except NotHere:
+            left_out(f"psql, and with it the statements of {self.name}")
             return
         stage = transcript.Stage(sys.executable)
         try:

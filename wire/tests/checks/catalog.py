@@ -7,13 +7,18 @@
 
 Compared: `\\d` of each table, information_schema.columns, pg_attrdef, pg_constraint, pg_index, pg_indexes, pg_get_expr and its
 like. Then Dogwood's own words are given to a second Dogwood, which must say the same. DOGWOOD names the binary.
+
+    catalog.py [--record]      writes PostgreSQL's answers anew, into catalog.answers, which is for where it is not installed
 """
 
+import argparse
 import os
+import pathlib
 import subprocess
 import sys
 
-from harness.compared import Dogwood, Postgres, Wire
+from harness.compared import Dogwood, Wire, left_out, postgres_if_there, postgres_program
+from harness.recorded import Recorded, Recording
 
 TYPES = ["text", "varchar", "varchar(10)", "char(4)", "int", "smallint", "bigint", "numeric", "numeric(6,2)", "real",
          "double precision", "boolean", "date", "time", "timestamp", "timestamp(3)", "timestamptz", "interval", "uuid", "json",
@@ -81,7 +86,7 @@ ASKED = {
 
 class Check:
     def __init__(self, ours, theirs):
-        self.ours, self.theirs, self.passed, self.failed = ours, theirs, 0, 0
+        self.ours, self.theirs, self.recording, self.passed, self.failed = ours, theirs, theirs.recording, 0, 0
 
     def say(self, same, what, ours, theirs):
         self.passed += same
@@ -108,18 +113,22 @@ class Check:
                 self.say(mine == its, name, mine, its)
 
 
+def takes(check, column_type, literal):
+    """Whether PostgreSQL does."""
+    answer = check.theirs.wire.run(f"CREATE TEMP TABLE probe (x {column_type} DEFAULT {literal})")
+    check.theirs.wire.run("DROP TABLE IF EXISTS probe")
+    return answer.error is None
+
+
 def make(check):
     """The schema; gives the names of its tables."""
     for sql in ("CREATE TYPE mood AS ENUM ('sad', 'happy')", "CREATE SEQUENCE counter"):
         check.both(sql)
     tables = []
     for number, column_type in enumerate(TYPES):
-        columns = []
-        for literal in LITERALS:
-            # A column for each default that PostgreSQL takes of this type.
-            if check.theirs.run(f"CREATE TEMP TABLE probe (x {column_type} DEFAULT {literal})").error is None:
-                check.theirs.run("DROP TABLE probe")
-                columns.append(f"c{len(columns)} {column_type} DEFAULT {literal}")
+        # A column for each default that PostgreSQL takes of this type.
+        taken = check.recording.lines(f"defaults of {column_type}", lambda: [str(n) for n, literal in enumerate(LITERALS) if takes(check, column_type, literal)])
+        columns = [f"c{place} {column_type} DEFAULT {LITERALS[int(n)]}" for place, n in enumerate(taken or [])]
         table = f"defaults_{number:02}"
         if check.both(f"CREATE TABLE {table} ({', '.join(columns)})"):
             tables.append(table)
@@ -151,12 +160,12 @@ def make(check):
 def described(dsn, tables):
     """psql's `\\d` of each table."""
     commands = "".join(f"\\echo ### {table}\n\\d {table}\n" for table in tables)
-    done = subprocess.run(["psql", "-X", "-q", dsn], input=commands, capture_output=True, text=True, env={**os.environ, "PGCLIENTENCODING": "UTF8"})
+    done = subprocess.run([postgres_program("psql"), "-X", "-q", dsn], input=commands, capture_output=True, text=True, env={**os.environ, "PGCLIENTENCODING": "UTF8"})
     parts = (done.stdout + done.stderr).split("### ")[1:]
     return {part.split("\n", 1)[0]: part.split("\n", 1)[1] for part in parts}
 
 
-def said_again(check, ours):
+def said_again(check):
     """Dogwood's own words make the same schema once more."""
     words = [row[0].decode() for row in check.ours.run(
         "SELECT 'CREATE TABLE ' || c.relname || ' (' || string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod) || "
@@ -186,18 +195,26 @@ def said_again(check, ours):
 
 
 def main():
-    with Dogwood() as dogwood, Postgres() as postgres:
-        check = Check(Wire(dogwood.dsn), Wire(postgres.dsn))
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--record", action="store_true")
+    options = arguments.parse_args()
+    with Dogwood() as dogwood, postgres_if_there() as postgres:
+        recording = Recording(pathlib.Path(__file__).with_suffix(".answers"), postgres is not None, options.record)
+        check = Check(Wire(dogwood.dsn), Recorded(recording, Wire(postgres.dsn) if postgres else None))
         tables = make(check)
         check.asked()
-        ours, theirs = described(dogwood.dsn, tables), described(postgres.dsn, tables)
-        for table in tables:
-            if ours.get(table) != theirs.get(table):
-                lines = [(a, b) for a, b in zip(ours.get(table, "").split("\n"), theirs.get(table, "").split("\n")) if a != b]
-                check.say(False, f"\\d {table}", *(lines[0] if lines else (len(ours.get(table, "")), len(theirs.get(table, "")))))
-            else:
-                check.passed += 1
-        said_again(check, ours)
+        check.failed += recording.close()
+        if postgres:
+            ours, theirs = described(dogwood.dsn, tables), described(postgres.dsn, tables)
+            for table in tables:
+                if ours.get(table) != theirs.get(table):
+                    lines = [(a, b) for a, b in zip(ours.get(table, "").split("\n"), theirs.get(table, "").split("\n")) if a != b]
+                    check.say(False, f"\\d {table}", *(lines[0] if lines else (len(ours.get(table, "")), len(theirs.get(table, "")))))
+                else:
+                    check.passed += 1
+        else:
+            left_out("psql's \\d of each table")
+        said_again(check)
         print(f"{check.passed} passed, {check.failed} failed")
         return 1 if check.failed else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Same protocol messages to Dogwood and to PostgreSQL 15: same answers, message by message.
 
-    messages.py [--only NAME] [--verbose]
+    messages.py [--only NAME] [--verbose] [--record]
 
 A script is lines, each one message of one connection (`2>` at its beginning: of a second one):
 
@@ -14,15 +14,18 @@ A script is lines, each one message of one connection (`2>` at its beginning: of
     S                           Sync
 
 What Q and S are answered is compared up to ReadyForQuery: kinds, columns, rows, tags, SQLSTATEs with their messages and, of what
-drivers tell by it, the routine. DOGWOOD names the binary.
+drivers tell by it, the routine. PostgreSQL's answers are recorded (messages.answers) for where it is not installed. DOGWOOD names the
+binary.
 """
 
 import argparse
+import pathlib
 import socket
 import struct
 import sys
 
-from harness.compared import Dogwood, Postgres
+from harness.compared import Dogwood, postgres_if_there
+from harness.recorded import Recording, escape
 
 ROUTINES = ("RevalidateCachedQuery",)
 LISTED = ("SELECT name, statement, parameter_types, from_sql, generic_plans + custom_plans AS plans "
@@ -525,15 +528,20 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
     passed = failed = 0
-    with Dogwood() as dogwood, Postgres() as postgres:
+    with Dogwood() as dogwood, postgres_if_there() as postgres:
+        recording = Recording(pathlib.Path(__file__).with_suffix(".answers"), postgres is not None, options.record)
         for title, script in SCRIPTS.items():
             if options.only and options.only not in title:
+                recording.pass_over(title)
                 continue
             ours = play(script, lambda: Peer(dogwood.port, "controller", "dogwood"))
-            theirs = play(script, lambda: Peer(postgres.port, "postgres", "postgres"))
-            for place, ((line, found), (_, wanted)) in enumerate(zip(ours, theirs)):
+            theirs = play(script, lambda: Peer(postgres.port, "postgres", "postgres")) if postgres else []
+            for place, (line, found) in enumerate(ours):
+                found = [escape(message) for message in found]
+                wanted = recording.lines(f"{title}, {place}: {line}", lambda: [escape(message) for message in theirs[place][1]])
                 intended = (title, place) in INTENDED
                 if options.verbose:
                     print(f"{title}: {line}\n    {wanted}")
@@ -545,6 +553,7 @@ def main():
         if not dogwood.alive() or "internal error" in dogwood.log.read_text(errors="replace"):
             failed += 1
             print(dogwood.log.read_text(errors="replace"))
+        failed += recording.close()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

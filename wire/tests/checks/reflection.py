@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """What SQLAlchemy, pandas and polars see of a schema, and what pandas writes, is as with PostgreSQL 15.
 
-Each check runs against both servers and its answers must be equal. DOGWOOD names the binary.
+Each check runs against both servers and its answers must be equal; PostgreSQL's are recorded (reflection.answers) for where it is not
+installed, and `--record` writes them anew. DOGWOOD names the binary.
 """
 
+import difflib
+import pathlib
+import pprint
 import sys
 import traceback
 import warnings
 
-from harness.compared import Dogwood, Postgres
+from harness.compared import Dogwood, postgres_if_there
 from harness.packages import need
+from harness.recorded import Recording
 
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'great');
@@ -49,6 +54,11 @@ def plain(found):
     if isinstance(found, (list, tuple)):
         return [plain(part) for part in found]
     return found if isinstance(found, (str, int, bool, type(None))) else repr(found)
+
+
+def shown(found):
+    """The same in lines."""
+    return pprint.pformat(plain(found), width=160).split("\n")
 
 
 @check
@@ -174,16 +184,18 @@ def main():
     import sqlalchemy as sa
 
     failed = 0
-    with Dogwood() as dogwood, Postgres() as postgres:
-        engines = [sa.create_engine(address(server.dsn)) for server in (dogwood, postgres)]
+    with Dogwood() as dogwood, postgres_if_there() as postgres:
+        recording = Recording(pathlib.Path(__file__).with_suffix(".answers"), postgres is not None, "--record" in sys.argv)
+        engines = [sa.create_engine(address(server.dsn)) for server in (dogwood, postgres) if server]
         for engine in engines:
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 for statement in SCHEMA.strip().split(";\n"):
                     connection.exec_driver_sql(statement.rstrip(";"))
         for function in CHECKS:
             try:
-                ours, theirs = (function(engine, sa) for engine in engines)
-                assert plain(ours) == plain(theirs), f"\n   found {plain(ours)}\n  wanted {plain(theirs)}"
+                ours = shown(function(engines[0], sa))
+                theirs = recording.lines(function.__name__, lambda: shown(function(engines[1], sa)))
+                assert ours == theirs, "\n".join(["", *difflib.unified_diff(ours, theirs or [], "found", "wanted", lineterm="", n=1)])
             except Exception:
                 failed += 1
                 print(f"FAILED {function.__name__}\n{traceback.format_exc(limit=-3)}", flush=True)
@@ -194,6 +206,7 @@ def main():
             print(f"FAILED our_relations\n{traceback.format_exc(limit=-3)}", flush=True)
         for engine in engines:
             engine.dispose()
+        failed += recording.close()
         for line in dogwood.log.read_text(errors="replace").split("\n"):
             if "internal error" in line:
                 failed += 1

@@ -3,6 +3,7 @@
 Must never touch a server that it did not start itself.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -15,7 +16,40 @@ import sys
 import tempfile
 import time
 
-POSTGRES_BIN = pathlib.Path("/usr/lib/postgresql/15/bin")
+# Another folder, or none: the checks then do without PostgreSQL, as where it is not installed.
+POSTGRES_BIN = pathlib.Path(os.environ.get("POSTGRES_BIN") or "/usr/lib/postgresql/15/bin")
+SERVERS = ("initdb", "pg_ctl")
+
+
+class NotHere(Exception):
+    """A program of PostgreSQL's that is not installed."""
+
+
+def postgres_program(name):
+    """Where a program of PostgreSQL's is, its clients among them."""
+    there = POSTGRES_BIN / name
+    if there.exists():
+        return str(there)
+    # Of the clients other versions do as well.
+    anywhere = None if "POSTGRES_BIN" in os.environ or name in SERVERS else shutil.which(name)
+    if not anywhere:
+        raise NotHere(name)
+    return anywhere
+
+
+def postgres_there():
+    """Whether PostgreSQL 15 is installed."""
+    return (POSTGRES_BIN / "initdb").exists()
+
+
+def postgres_if_there():
+    """`with postgres_if_there() as postgres`: a PostgreSQL of its own, or None where it is not installed."""
+    return Postgres() if postgres_there() else contextlib.nullcontext()
+
+
+def left_out(what):
+    """Says by name what a check does not do where PostgreSQL is not installed."""
+    print(f"LEFT OUT, PostgreSQL 15 is not here: {what}", flush=True)
 
 
 def free_port():
