@@ -5,6 +5,7 @@
 
 pub mod check;
 mod engine;
+mod graph;
 mod housekeeping;
 pub mod protocol;
 mod response;

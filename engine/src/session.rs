@@ -14,6 +14,7 @@ mod explain;
 mod gdpr;
 mod locking;
 mod ordered_indexes;
+pub mod path;
 pub mod plan;
 mod prepared;
 pub mod result_columns;
@@ -33,6 +34,7 @@ use cursor::Cursor;
 use env::{Everyday, SessionState, StatementEnvironment};
 use operators::profile::Profile;
 use parking_lot::Mutex;
+use path::Path;
 use plan::Prepared;
 use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
@@ -52,7 +54,7 @@ use state::{SqlError, clock};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use subscribed::Subscribed;
 use transactions::commit::Committed;
 use transactions::database::Database;
@@ -118,6 +120,10 @@ pub struct Session {
     company: Option<Company>,
     /// How many EXECUTEs run within each other.
     nested: usize,
+    /// From how long on the statement that has begun is logged.
+    log_min_duration: Option<Duration>,
+    /// The way that the last statement went.
+    path: Path,
 }
 
 /// What shares an implicit transaction: a statement that must be alone says so.
@@ -185,6 +191,8 @@ impl Session {
             under_way: None,
             company: None,
             nested: 0,
+            log_min_duration: None,
+            path: Path::Other,
         })
     }
 
@@ -320,8 +328,9 @@ impl Session {
     }
 
     fn begin_on_account(&mut self) {
-        let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, .. } =
+        let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, log_min_duration, .. } =
             self.state.lock().everyday();
+        self.log_min_duration = log_min_duration;
         let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
         let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
         self.deadline = statement.into_iter().chain(transaction).min();

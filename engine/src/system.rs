@@ -5,7 +5,9 @@ pub mod inspection;
 use operators::once::{FoundRows, NumberRange, SystemRows};
 use planner::catalog::Catalog;
 use planner::scalar::EvalContext;
-use planner::system::{ARRANGEMENTS, AUDIT, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS};
+use planner::system::{
+    ARRANGEMENTS, AUDIT, DATAFLOW, LATENCY, MEMORY, OPERATORS, RECEIPTS, SNAPSHOTS, SUBSCRIPTIONS, VIEWS,
+};
 use repr::{Array, Datum, RelationId, Row};
 use state::SqlError;
 use state::view_states::Stage;
@@ -176,6 +178,7 @@ impl SystemRows for Catalogs {
             VIEWS => Ok(self.views()),
             OPERATORS => self.operators(),
             ARRANGEMENTS => self.arrangements(),
+            DATAFLOW => self.dataflow(),
             SUBSCRIPTIONS => Ok(self.subscriptions()),
             SNAPSHOTS => Ok(self.snapshots()),
             LATENCY => Ok(self.latency()),

@@ -21,6 +21,7 @@ pub mod physical;
 pub mod plan;
 pub mod resolve;
 pub mod scalar;
+pub mod statement_shape;
 pub mod subscribe;
 pub mod system;
 pub mod transform;

@@ -77,6 +77,11 @@ const DOGWOOD: &[(&str, u32, &str)] = &[
         "id int8, backend int4, view text, relation oid, since int8, queued_changes int8, queued_bytes int8, \
          delivered_changes int8, message text",
     ),
+    (
+        "dataflow",
+        DATAFLOW.0,
+        "id text, kind text, name text, relation oid, inputs _text, stage text, rows int8, bytes int8",
+    ),
     ("snapshots", SNAPSHOTS.0, "backend int4, dogwood_time int8, commits_behind int8, age_us int8"),
     ("latency", LATENCY.0, "stage text, count int8, p50_us int8, p95_us int8, p99_us int8, max_us int8"),
 ];
@@ -95,6 +100,8 @@ pub const ARRANGEMENTS: RelationId = RelationId(15_012);
 pub const SNAPSHOTS: RelationId = RelationId(15_013);
 /// `dogwood.subscriptions`: who watches which view, and what waits for them.
 pub const SUBSCRIPTIONS: RelationId = RelationId(15_014);
+/// `dogwood.dataflow`: the operators of the whole database, and what each reads.
+pub const DATAFLOW: RelationId = RelationId(15_015);
 /// `dogwood.receipts`: the signed receipts of all erasures.
 pub const RECEIPTS: RelationId = RelationId(15_001);
 /// `dogwood.audit`: the records of the audit log. Subjects appear as keyed hashes.

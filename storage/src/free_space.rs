@@ -10,6 +10,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -30,6 +31,8 @@ pub(crate) struct FreeSpace {
     folder: PathBuf,
     kept: Option<u64>,
     looked: Mutex<Option<Looked>>,
+    /// Whether the last batch found no room: it is said when that changes.
+    refused: AtomicBool,
 }
 
 struct Looked {
@@ -44,7 +47,7 @@ struct Looked {
 impl FreeSpace {
     /// On a folder's disk; `kept` is what the operator wants to be kept, 0 for nothing and no watching.
     pub(crate) fn new(folder: &Path, kept: Option<u64>) -> FreeSpace {
-        FreeSpace { folder: folder.to_owned(), kept, looked: Mutex::default() }
+        FreeSpace { folder: folder.to_owned(), kept, looked: Mutex::default(), refused: AtomicBool::new(false) }
     }
 
     /// Takes room for a batch: it stands in the log, and later in a file. `buffered` tells what write buffers hold.
@@ -66,9 +69,17 @@ impl FreeSpace {
             None => looked.insert(self.look(buffered())?),
         };
         if !fits(now) {
+            if !self.refused.swap(true, Ordering::Relaxed) {
+                let (free_mb, kept_mb) = (now.free >> 20, left(now) >> 20);
+                tracing::error!(target: "dogwood::storage", free_mb, kept_mb, "the disk is full: writes are refused");
+            }
             return Err(StorageError::DiskFull { free: now.free, kept: left(now) });
         }
         now.free -= wanted;
+        if self.refused.load(Ordering::Relaxed) && !makes_room {
+            self.refused.store(false, Ordering::Relaxed);
+            tracing::info!(target: "dogwood::storage", free_mb = now.free >> 20, "there is room on the disk again");
+        }
         Ok(())
     }
 

@@ -46,6 +46,7 @@ impl Settling {
         } else if !is_loaded && is_due {
             self.next = Instant::now() + EVERY;
             for family in FAMILIES.into_iter().filter(|family| waiting(db, *family) > 0) {
+                tracing::debug!(target: "dogwood::storage", family = family.name(), files = waiting(db, family), "merging files");
                 self.merging.push(family);
                 rocks::set_waiting_files(db, family, 1)?;
             }

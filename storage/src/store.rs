@@ -256,8 +256,13 @@ impl Store {
             append_failed.store(rocks::is_of_appending(error), Ordering::Release);
         }
         let written = written.map_err(rocks::failed("write a batch"));
-        if let Err(StorageError::Rocks { failure: RocksFailure::Io | RocksFailure::Other, .. }) = &written {
-            self.inner.stuck.store(true, Ordering::Release);
+        if let Err(error) = &written {
+            tracing::error!(target: "dogwood::storage", "a write failed: {error}");
+        }
+        if let Err(StorageError::Rocks { failure: RocksFailure::Io | RocksFailure::Other, .. }) = &written
+            && !self.inner.stuck.swap(true, Ordering::AcqRel)
+        {
+            tracing::error!(target: "dogwood::storage", "no write is taken any more");
         }
         written
     }
@@ -336,7 +341,11 @@ impl Store {
         let handles: Vec<_> = FAMILIES.iter().map(|family| family.handle(db)).collect();
         self.inner.room.leave();
         // All families: a log file goes only when every family has left it.
-        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))
+        let started = std::time::Instant::now();
+        db.flush_cfs_opt(&handles, &wait).map_err(rocks::failed("flush write buffers"))?;
+        let took_ms = started.elapsed().as_secs_f64() * 1e3;
+        tracing::debug!(target: "dogwood::storage", took_ms, "write buffers are in files");
+        Ok(())
     }
 
     /// Starts merging files that wait, if it is time and little is written. To be called twice a second or so.

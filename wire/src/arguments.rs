@@ -1,5 +1,6 @@
 //! The command line, read by hand: few options, exact complaints.
 
+use crate::log::{Format, Levels};
 use std::ffi::OsString;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -18,7 +19,8 @@ Usage:
   dogwood serve --data DIR [--listen ADDRESS:PORT] [--insecure]
                 [--tls-cert FILE --tls-key FILE] [--block-cache-mb N]
                 [--connections N] [--awake-us N] [--keep-free-mb N]
-                [--salvage]
+                [--log-format text|json] [--log-level LEVELS]
+                [-c NAME=VALUE]… [--salvage]
   dogwood check --data DIR [--repair]
   dogwood verify --key public.key [--head NUMBER:HASH] FILE
   dogwood --help | --version
@@ -43,6 +45,12 @@ serve    Opens the data folder (made at first start) and listens, on
   --keep-free-mb
                of the data folder's disk, for erasures and merging: writes are
                refused before it is used up; 64 by default, 0 for nothing
+  --log-format
+               how the log stands on standard error: text, or an object of
+               JSON a line
+  --log-level  off, error, warning, info or debug; info by default. Others for
+               some targets behind it: info,views=debug
+  -c           a setting, as sessions begin with it: -c log_connections=on
   --salvage    read a damaged folder as far as it can be, to dump what is
                left; no data is written
 check    Reads a stopped server's data folder and prints what is wrong with
@@ -95,6 +103,12 @@ pub struct Serve {
     pub salvage: bool,
     /// The operator's certificate and key.
     pub certificate: Option<(PathBuf, PathBuf)>,
+    /// How the log is written.
+    pub log_format: Format,
+    /// What of it.
+    pub log_levels: Levels,
+    /// Settings that all sessions begin with.
+    pub settings: Vec<(String, String)>,
 }
 
 /// `verify`'s options.
@@ -131,6 +145,12 @@ pub enum ArgumentError {
     Megabytes(String),
     /// Not an address and port.
     Address(String),
+    /// Not a format of the log.
+    LogFormat(String),
+    /// Not levels of the log.
+    LogLevel(String),
+    /// Not a setting and its value.
+    Setting(String),
     /// Not a head.
     Head(String),
     /// One of the certificate's options without the other.
@@ -156,6 +176,14 @@ impl fmt::Display for ArgumentError {
                 write!(f, "\"{text}\" is not a number of megabytes from 1 to 1048576")
             }
             ArgumentError::Address(text) => write!(f, "\"{text}\" is not an address and port"),
+            ArgumentError::LogFormat(text) => write!(f, "\"{text}\" is not a format of the log: text or json"),
+            ArgumentError::LogLevel(text) => {
+                write!(
+                    f,
+                    "\"{text}\" is not a level of the log (off, error, warning, info, debug), with others for targets behind it"
+                )
+            }
+            ArgumentError::Setting(text) => write!(f, "\"{text}\" is not the name of a setting and its value"),
             ArgumentError::Head(text) => write!(f, "\"{text}\" is not a record's number and hash"),
             ArgumentError::HalfCertificate => f.write_str("--tls-cert and --tls-key go together"),
         }
@@ -207,6 +235,7 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
     let (mut data, mut listen, mut insecure, mut certificate, mut key) = (None, None, None, None, None);
     let (mut block_cache_bytes, mut connections_max, mut awake) = (None, None, None);
     let (mut keep_free_bytes, mut salvage) = (None, None);
+    let (mut log_format, mut log_levels, mut settings) = (None, None, Vec::new());
     while let Some(word) = options.arguments.next() {
         match word.to_str() {
             Some("--help" | "-h") => return Ok(Command::Help),
@@ -226,6 +255,15 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
                 let value = options.value("--awake-us")?;
                 set("--awake-us", &mut awake, microseconds(&value.to_string_lossy())?)?;
             }
+            Some("--log-format") => {
+                let value = options.value("--log-format")?;
+                set("--log-format", &mut log_format, format(&value.to_string_lossy())?)?;
+            }
+            Some("--log-level") => {
+                let value = options.value("--log-level")?;
+                set("--log-level", &mut log_levels, levels(&value.to_string_lossy())?)?;
+            }
+            Some("-c") => settings.push(setting(&options.value("-c")?.to_string_lossy())?),
             Some("--salvage") => set("--salvage", &mut salvage, true)?,
             Some("--keep-free-mb") => {
                 let value = options.value("--keep-free-mb")?;
@@ -253,7 +291,30 @@ fn serve<I: Iterator<Item = OsString>>(options: &mut Options<I>) -> Result<Comma
         connections_max,
         awake: awake.unwrap_or(AWAKE),
         certificate,
+        log_format: log_format.unwrap_or(Format::Text),
+        log_levels: log_levels.unwrap_or_default(),
+        settings,
     }))
+}
+
+fn format(text: &str) -> Result<Format, ArgumentError> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err(ArgumentError::LogFormat(text.to_string())),
+    }
+}
+
+fn levels(text: &str) -> Result<Levels, ArgumentError> {
+    text.parse().map_err(|_no_levels| ArgumentError::LogLevel(text.to_string()))
+}
+
+/// `name=value`, as PostgreSQL's `-c`: a dash in the name is an underscore.
+fn setting(text: &str) -> Result<(String, String), ArgumentError> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.replace('-', "_"), value.to_string())),
+        Some(_) | None => Err(ArgumentError::Setting(text.to_string())),
+    }
 }
 
 /// A number of connections.
@@ -351,6 +412,13 @@ mod tests {
             panic!("not read")
         };
         assert_eq!(serve.listen, SocketAddr::from(([127, 0, 0, 1], 0)));
+        let Ok(Command::Serve(logs)) =
+            read("serve --data d --log-format json --log-level info,views=debug -c a=1 -c b-c=d=e")
+        else {
+            panic!("not read")
+        };
+        assert_eq!((logs.log_format, Ok(logs.log_levels)), (Format::Json, "info,views=debug".parse()));
+        assert_eq!(logs.settings, [("a", "1"), ("b_c", "d=e")].map(|(name, value)| (name.into(), value.into())));
         assert!(serve.insecure && serve.certificate.is_none() && serve.awake == AWAKE);
     }
 
@@ -367,6 +435,12 @@ mod tests {
             ("serve --data a --block-cache-mb 0", "\"0\" is not a number of megabytes from 1 to 1048576"),
             ("serve --data a --connections x", "\"x\" is not a number of connections from 1 to 100000"),
             ("serve --data a --awake-us 2000", "\"2000\" is not a number of microseconds from 0 to 1000"),
+            ("serve --data a --log-format xml", "\"xml\" is not a format of the log: text or json"),
+            (
+                "serve --data a --log-level loud",
+                "\"loud\" is not a level of the log (off, error, warning, info, debug), with others for targets behind it",
+            ),
+            ("serve --data a -c log_connections", "\"log_connections\" is not the name of a setting and its value"),
             ("serve --data a --tls-cert c", "--tls-cert and --tls-key go together"),
             ("verify receipt", "--key is needed"),
             ("verify --key k", "FILE is needed"),

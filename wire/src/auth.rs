@@ -12,7 +12,7 @@
 use crate::connection::Connection;
 use crate::decode::{AUTHENTICATION_BYTES_MAX, Body};
 use crate::error::{WireError, protocol_violation};
-use crate::failed_logins::{Attempt, FailedLogins, TooMany};
+use crate::failed_logins::{Attempt, FailedLogins, Told, TooMany};
 use crate::tls::write_new;
 use engine::SqlError;
 use pgwire::api::auth::sasl::scram::{ScramSecret, ScramServerAuth, gen_salted_password};
@@ -22,7 +22,7 @@ use pgwire::messages::startup::Authentication;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// The login that first start creates.
@@ -189,7 +189,10 @@ pub async fn authenticate(
     send(connection, Authentication::SASLContinue(server_first.into())).await?;
 
     let last = password_message(connection, deadline)?;
-    let wait = failed_logins.wait(attempt, Instant::now(), deadline).map_err(|TooMany| too_many(user))?;
+    let wait = failed_logins.wait(attempt, Instant::now(), deadline).map_err(|TooMany| {
+        tell(failed_logins.turned_away(attempt, known, Instant::now()), Duration::ZERO);
+        too_many(user)
+    })?;
     if !wait.is_zero() {
         connection.rest(Instant::now() + wait).await?;
     }
@@ -200,14 +203,20 @@ pub async fn authenticate(
             connection.feed(PgWireBackendMessage::Authentication(Authentication::Ok))
         }
         Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
-            if let Some(line) = failed_logins.failed(attempt, known, Instant::now()) {
-                eprintln!("{line}");
-            }
+            tell(failed_logins.failed(attempt, known, Instant::now()), wait);
             Err(WireError::Fatal(
                 SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
             ))
         }
         Err(_) => Err(malformed()),
+    }
+}
+
+/// Writes to the log what there is to say of a failure. `waited`: before it was looked at.
+fn tell(told: Option<Told>, waited: Duration) {
+    if let Some(Told { line, left_out }) = told {
+        let waited_ms = waited.as_secs_f64() * 1e3;
+        tracing::warn!(target: "dogwood::logins", waited_ms, left_out, "{line}");
     }
 }
 

@@ -49,6 +49,15 @@ pub struct Attempt {
     role: String,
 }
 
+/// What the log says of a failure.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Of this one.
+    pub line: String,
+    /// So many before it were not written.
+    pub left_out: u32,
+}
+
 /// This one cannot be answered in time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooMany;
@@ -117,27 +126,18 @@ impl FailedLogins {
         Ok(turn.max(own))
     }
 
-    /// One has failed. What is to be written to the log, if anything; `known`: whether there is such a role.
-    pub fn failed(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<String> {
+    /// One has failed. What is to be written to the log, if anything; `is_known`: whether there is such a role.
+    pub fn failed(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
         let mut known = self.lock();
         known.pairs.count(attempt.pair(), now);
         known.addresses.count(attempt.address, now);
         known.roles.count(attempt.role.clone(), now);
-        let written = known.written.get_or_insert(Written { since: now, lines: 0, left_out: 0 });
-        let mut line = String::new();
-        if now.saturating_duration_since(written.since) >= SECOND {
-            if written.left_out > 0 {
-                line = format!("{} more failed logins\n", written.left_out);
-            }
-            *written = Written { since: now, lines: 0, left_out: 0 };
-        }
-        if written.lines >= LINES_MAX {
-            written.left_out += 1;
-            return None;
-        }
-        written.lines += 1;
-        let role = if is_known { format!("\"{}\"", attempt.role) } else { "an unknown role".to_string() };
-        Some(format!("{line}failed login from {} as {role}", attempt.address))
+        known.told("failed login", attempt, is_known, now)
+    }
+
+    /// One was not looked at, as too many had failed. What is to be written to the log, if anything.
+    pub fn turned_away(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
+        self.lock().told("too many failed logins: turned away a login", attempt, is_known, now)
     }
 
     /// One has succeeded: what failed before it is forgiven to that role from there.
@@ -151,6 +151,24 @@ impl FailedLogins {
     // A panic while the lock is held cannot leave it half changed: every change is one call.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn told(&mut self, what: &str, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
+        let written = self.written.get_or_insert(Written { since: now, lines: 0, left_out: 0 });
+        let mut left_out = 0;
+        if now.saturating_duration_since(written.since) >= SECOND {
+            left_out = written.left_out;
+            *written = Written { since: now, lines: 0, left_out: 0 };
+        }
+        if written.lines >= LINES_MAX {
+            written.left_out += 1;
+            return None;
+        }
+        written.lines += 1;
+        let role = if is_known { format!("\"{}\"", attempt.role) } else { "an unknown role".to_string() };
+        Some(Told { line: format!("{what} from {} as {role}", attempt.address), left_out })
     }
 }
 
@@ -254,11 +272,13 @@ mod tests {
             let address = IpAddr::V6(Ipv6Addr::new(1, 2, (number >> 8) as u16, number as u16, 5, 6, 7, 8));
             logins.failed(&Attempt::new(address, &format!("secret{number}")), false, now)
         });
-        let written: Vec<String> = written.collect();
+        let written: Vec<Told> = written.collect();
         assert_eq!(written.len(), LINES_MAX as usize);
-        assert!(written.iter().all(|line| !line.contains("secret")), "{written:?}");
+        assert!(written.iter().all(|told| !told.line.contains("secret")), "{written:?}");
         assert_eq!(logins.lock().pairs.failed.len(), REMEMBERED_MAX);
         let later = logins.failed(&attempt(1, "controller"), true, now + SECOND).expect("a line of the next second");
-        assert_eq!(later, "9990 more failed logins\nfailed login from 10.0.0.1 as \"controller\"");
+        assert_eq!(later, Told { line: "failed login from 10.0.0.1 as \"controller\"".into(), left_out: 9_990 });
+        let away = logins.turned_away(&attempt(1, "controller"), true, now + SECOND).expect("a line");
+        assert_eq!(away.line, "too many failed logins: turned away a login from 10.0.0.1 as \"controller\"");
     }
 }

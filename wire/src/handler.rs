@@ -1,6 +1,6 @@
 //! One logged-in client's conversation: takes messages in order, runs them on the session, answers.
 //!
-//! `simple` runs query strings, `extended` Parse to Sync, `portals` keeps what they bind, `stream` moves rows, `copy` runs COPY, `again` decides what is run again, `subscription` tells changes. An error of a statement is
+//! `simple` runs query strings, `extended` Parse to Sync, `portals` keeps what they bind, `stream` moves rows, `copy` runs COPY, `again` decides what is run again, `subscription` tells changes, `watch` what the log is told. An error of a statement is
 //! answered here and the conversation goes on; only `WireError` ends it. The engine's calls block:
 //! but for quiet subscriptions and silent clients, all runs on a thread that belongs to this client (`parking`).
 
@@ -11,6 +11,7 @@ mod portals;
 mod simple;
 mod stream;
 mod subscription;
+mod watch;
 
 use crate::cancel::Registration;
 use crate::connection::Connection;
@@ -23,6 +24,7 @@ use engine::session::Session;
 use pgwire::messages::startup::ParameterStatus;
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use portals::Portals;
+use watch::Watch;
 
 /// See the module.
 pub struct Handler<'a> {
@@ -32,6 +34,8 @@ pub struct Handler<'a> {
     portals: Portals,
     // After an error in the extended protocol everything up to Sync is passed over.
     skipping: bool,
+    // The statement that runs, if it is to be logged when it takes long.
+    watched: Option<Watch>,
 }
 
 /// Why a statement stopped: by its own error, or with the connection.
@@ -55,7 +59,7 @@ impl From<WireError> for Stop {
 impl<'a> Handler<'a> {
     /// A handler for a session that has just been opened.
     pub fn new(connection: &'a mut Connection, session: Session, registration: Registration) -> Self {
-        Handler { connection, session, registration, portals: Portals::default(), skipping: false }
+        Handler { connection, session, registration, portals: Portals::default(), skipping: false, watched: None }
     }
 
     /// Serves until the connection ends, and says why it did.
@@ -125,11 +129,13 @@ impl<'a> Handler<'a> {
     async fn serve_message(&mut self, message: PgWireFrontendMessage) -> Result<(), WireError> {
         let running = self.registration.running();
         // The others go on with one that has begun, or do no work.
-        if !matches!(
+        let begins = !matches!(
             message,
             PgWireFrontendMessage::Describe(_) | PgWireFrontendMessage::Close(_) | PgWireFrontendMessage::Flush(_)
-        ) {
+        );
+        if begins {
             self.session.begin_statement();
+            self.watch(step(&message));
         }
         let result = match message {
             PgWireFrontendMessage::Query(query) => {
@@ -163,6 +169,9 @@ impl<'a> Handler<'a> {
         };
         match result {
             Ok(()) => {
+                if begins {
+                    self.watch_ends();
+                }
                 if self.connection.wants_flush() {
                     self.flush().await?;
                 }
@@ -184,6 +193,7 @@ impl<'a> Handler<'a> {
     /// Tells the session and the client of a statement's error.
     fn report(&mut self, error: SqlError) -> Result<(), WireError> {
         let error = self.session.judged(error);
+        self.watch_fails(&error);
         self.session.fail(&error);
         // The transaction that the portals stood in is over or failed.
         self.portals.clear();
@@ -233,6 +243,18 @@ impl<'a> Handler<'a> {
         if before != TransactionStatus::Idle && self.session.status() == TransactionStatus::Idle {
             self.portals.clear();
         }
+    }
+}
+
+/// What a message does, for the log.
+fn step(message: &PgWireFrontendMessage) -> &'static str {
+    match message {
+        PgWireFrontendMessage::Query(_) => "query",
+        PgWireFrontendMessage::Parse(_) => "parse",
+        PgWireFrontendMessage::Bind(_) => "bind",
+        PgWireFrontendMessage::Execute(_) => "execute",
+        PgWireFrontendMessage::Sync(_) => watch::COMMIT,
+        _ => "other",
     }
 }
 

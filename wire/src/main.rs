@@ -4,6 +4,7 @@
 //! something was found, 2 not understood. Never prints data.
 
 mod arguments;
+mod log;
 mod verify;
 
 use arguments::Serve;
@@ -39,7 +40,10 @@ fn main() -> ExitCode {
             println!("dogwood {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        Ok(arguments::Command::Serve(serve)) => outcome(run_server(serve)),
+        Ok(arguments::Command::Serve(serve)) => {
+            log::start(serve.log_format, &serve.log_levels);
+            outcome(run_server(serve))
+        }
         Ok(arguments::Command::Check { data, repair }) => check(&data, repair),
         Ok(arguments::Command::Verify(verify)) => outcome(verify::run(&verify).map(|report| println!("{report}"))),
         Err(error) => {
@@ -61,9 +65,17 @@ fn outcome(result: Result<(), String>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dogwood: {error}");
+            say_failure(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+fn say_failure(error: &str) {
+    if log::is_started() {
+        tracing::error!(target: "dogwood::server", "{error}");
+    } else {
+        eprintln!("dogwood: {error}");
     }
 }
 
@@ -87,6 +99,9 @@ fn run_server(serve: Serve) -> Result<(), String> {
     if let Some(bytes) = serve.block_cache_bytes {
         config.block_cache_bytes = bytes;
     }
+    config.settings = serve.settings;
+    let version = env!("CARGO_PKG_VERSION");
+    tracing::info!(target: "dogwood::server", version, folder = %serve.data.display(), salvage = serve.salvage, "starting");
     let engine = Engine::open(config).map_err(|error| described(&error))?;
     let config = ServerConfig {
         data: serve.data,
@@ -98,6 +113,9 @@ fn run_server(serve: Serve) -> Result<(), String> {
     };
     let served = serve_until_signalled(&config, &engine);
     let stopped = engine.shutdown().map_err(|error| error.to_string());
+    if stopped.is_ok() {
+        tracing::info!(target: "dogwood::server", "stopped");
+    }
     match served? {
         Ended::Signalled => stopped,
         Ended::ToReopen(address) => Err(begin_again(address)),
@@ -114,7 +132,10 @@ enum Ended {
 
 /// Becomes the same program anew, over the same folder and address. Returns only what kept it from that.
 fn begin_again(address: SocketAddr) -> String {
-    eprintln!("dogwood: opening the data folder anew, as a write to it had failed and it can be written again");
+    tracing::warn!(
+        target: "dogwood::server",
+        "opening the data folder anew, as a write to it had failed and it can be written again"
+    );
     // One that was replaced meanwhile is still there for the system.
     let program = std::env::current_exe().ok().filter(|program| program.exists());
     let program = program.unwrap_or_else(|| "/proc/self/exe".into());
@@ -149,6 +170,7 @@ fn serve_until_signalled(config: &ServerConfig, engine: &Arc<Engine>) -> Result<
         .map_err(|error| format!("could not start a thread: {error}"))?;
     let address = server.address();
     println!("listening on {address}");
+    tracing::info!(target: "dogwood::server", %address, insecure = config.insecure, "listening");
     server.run().map_err(|error| error.to_string())?;
     Ok(if reopens.load(Ordering::Acquire) { Ended::ToReopen(address) } else { Ended::Signalled })
 }
@@ -181,6 +203,7 @@ fn stop_when_signalled(server: &Server) -> std::io::Result<()> {
     drop(guard);
     std::thread::Builder::new().name("signals".to_string()).spawn(move || {
         runtime.block_on(signals.arrive());
+        tracing::info!(target: "dogwood::server", "stopping, as a signal says");
         switch.stop();
     })?;
     Ok(())
@@ -212,8 +235,10 @@ fn check(data: &Path, repair: bool) -> ExitCode {
 fn log_panic(panic: &std::panic::PanicHookInfo<'_>) {
     // A literal in the source is safe to print.
     let message = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(message withheld)");
-    match panic.location() {
-        Some(place) => eprintln!("internal error at {}:{}: {message}", place.file(), place.line()),
-        None => eprintln!("internal error: {message}"),
+    let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    if log::is_started() {
+        tracing::error!(target: "dogwood::panics", "internal error{place}: {message}");
+    } else {
+        eprintln!("internal error{place}: {message}");
     }
 }

@@ -143,7 +143,7 @@ impl Lot {
         .await;
         if !ended && let Err(error) = self.start(line, conversation) {
             // With the conversation, its socket is closed.
-            eprintln!("could not start a connection's thread: {error}");
+            tracing::error!(target: "dogwood::connections", "could not start a connection's thread: {error}");
         }
     }
 }

@@ -202,12 +202,12 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>, shutdo
         match accepted.and_then(|(socket, from)| Ok((socket.into_std()?, from.ip()))) {
             Ok((socket, from)) => {
                 if let Err(error) = start(socket, from, shared) {
-                    eprintln!("could not start a connection's thread: {error}");
+                    tracing::error!(target: "dogwood::connections", "could not start a connection's thread: {error}");
                 }
             }
             Err(error) => {
                 // Out of descriptors, mostly; the next attempt would fail as fast.
-                eprintln!("could not accept a connection: {error}");
+                tracing::error!(target: "dogwood::connections", "could not accept a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -280,7 +280,9 @@ async fn finish(mut connection: Connection, end: WireError) {
             }
         }
         WireError::Gone => {}
-        WireError::Socket(error) => eprintln!("a connection failed: {error}"),
+        WireError::Socket(error) => {
+            tracing::warn!(target: "dogwood::connections", kind = ?error.kind(), "a connection failed");
+        }
     }
 }
 
@@ -326,6 +328,7 @@ async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) 
 
 async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
     let long_secret = login.minor >= MINOR_MAX;
+    let role = login.user.clone();
     let options = ConnectOptions {
         user: login.user,
         database: login.database,
@@ -358,7 +361,19 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     if let Err(error) = connection.feed(PgWireBackendMessage::BackendKeyData(BackendKeyData::new(pid, key))) {
         return error;
     }
-    Handler::new(connection, session, registration).serve().await
+    let [begin, end] = session.logs_connections();
+    let began = Instant::now();
+    // Whom an open door lets in calls itself what it likes.
+    let role = if shared.insecure { "" } else { &*role };
+    if begin {
+        tracing::info!(target: "dogwood::connections", backend = pid, role, "connected");
+    }
+    let served = Handler::new(connection, session, registration).serve().await;
+    if end {
+        let connected_s = began.elapsed().as_secs_f64();
+        tracing::info!(target: "dogwood::connections", backend = pid, role, connected_s, "disconnected");
+    }
+    served
 }
 
 /// A cancel secret: four bytes, or 32 from protocol 3.2 on.

@@ -48,6 +48,8 @@ pub(super) struct Everyday {
     pub modes: Modes,
     /// Whether its queries may be views, and read ordered indexes in memory.
     pub auto_views: bool,
+    /// From how long on a statement is logged.
+    pub log_min_duration: Option<Duration>,
 }
 
 impl SessionState {
@@ -88,6 +90,7 @@ impl Everyday {
             idle_in_transaction_timeout: settings.timeout("idle_in_transaction_session_timeout"),
             modes: Modes { isolation, read_only: settings.is_on("default_transaction_read_only") },
             auto_views: settings.is_on("dogwood.auto_views"),
+            log_min_duration: settings.log_min_duration(),
         }
     }
 }

@@ -4,12 +4,13 @@
 //! said is what happens. Explaining is no execution, and earns no view.
 
 mod analyze;
+mod dataflow;
 mod subject;
 
 use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::Session;
 use crate::session::plan::{self, CachedPlan};
-use crate::session::plan::{Prepared, is_lookup};
+use crate::session::plan::{Prepared, is_lookup, reads_rows};
 use crate::session::result_columns::explain_columns;
 use crate::session::view_choice::{Asking, OwnView};
 use operators::plan::children;
@@ -152,15 +153,6 @@ fn computed(query: &Query, cached: &CachedPlan, why: NoView, catalog: &Catalog) 
         return (Path::OneShot { over }, Some(NoView::NoTable));
     }
     if is_lookup(&query.plan) { (Path::Lookup, None) } else { (Path::OneShot { over }, Some(why)) }
-}
-
-/// Whether a plan gives rows of one relation as they are.
-fn reads_rows(plan: &Plan) -> bool {
-    match plan {
-        Plan::Get { .. } => true,
-        Plan::Mfp(input, _) => reads_rows(input),
-        _ => false,
-    }
 }
 
 /// Whether a plan has no table in it.

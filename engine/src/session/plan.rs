@@ -160,3 +160,12 @@ pub(super) fn is_lookup(plan: &Plan) -> bool {
         _ => false,
     }
 }
+
+/// Whether a plan gives rows of one relation as they are.
+pub(super) fn reads_rows(plan: &Plan) -> bool {
+    match plan {
+        Plan::Get { .. } => true,
+        Plan::Mfp(input, _) => reads_rows(input),
+        _ => false,
+    }
+}

@@ -6,6 +6,7 @@ use planner::parse::statement::{ComplianceFormat, ExplainFormat, ExplainOptions}
 use planner::parse::utility::Show;
 use planner::plan::WritePlan;
 use planner::resolve::GdprRequest;
+use planner::system::{DATAFLOW, find_by_id};
 use planner::{Explained, Planned};
 use repr::{ColumnType, ScalarType};
 use state::SqlError;
@@ -58,6 +59,7 @@ pub fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
         Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
         Statement::ExplainCompliance { format } => Some(compliance_columns(*format)),
+        Statement::ExplainDataflow { format } => Some(dataflow_columns(*format)),
         _ => None,
     }
 }
@@ -73,6 +75,21 @@ pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
 }
 
 const COLUMN: &str = "QUERY PLAN";
+
+/// The columns of EXPLAIN DATAFLOW: those of the relation, or the graph in one.
+pub fn dataflow_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
+    match (format, find_by_id(DATAFLOW)) {
+        (ComplianceFormat::Text, Some(relation)) => {
+            let column = |column: &planner::system::SystemColumn| OutputColumn {
+                name: column.name.to_string(),
+                column_type: ColumnType::nullable(column.scalar.clone()),
+                origin: None,
+            };
+            relation.columns.iter().map(column).collect()
+        }
+        (ComplianceFormat::Dot | ComplianceFormat::Json | ComplianceFormat::Text, _) => text_columns(&["graph"]),
+    }
+}
 
 /// EXPLAIN's one column.
 pub fn explain_columns(explained: &Explained) -> Arc<[OutputColumn]> {

@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::session::copy;
 use crate::session::copy::{CopyFormat, CopyIn};
 use crate::session::cursor::Cursor;
+use crate::session::path::Path;
 use crate::session::plan::{CachedPlan, Prepared};
 use crate::session::result_columns::{ResultColumns, differ, result_changed, result_columns, returning};
 use crate::system::Catalogs;
@@ -33,9 +34,13 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
+        self.path = Path::Other;
         let cached = self.current_plan(prepared)?;
         let cached = self.readable_plan(prepared, cached)?;
         let cached = self.plan_under_locks(prepared, cached)?;
+        if self.log_min_duration.is_some() {
+            self.path = Path::of(&cached);
+        }
         match &cached.planned {
             Planned::Query(query) => {
                 // A lone read needs no transaction: one snapshot, no locks.
@@ -43,7 +48,10 @@ impl Session {
                     self.transaction();
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
-                    Some(rows) => rows,
+                    Some(rows) => {
+                        self.path = Path::AutomaticView;
+                        rows
+                    }
                     None => {
                         self.ask_for_orders(&cached);
                         self.query_rows(query, params)?

@@ -141,6 +141,7 @@ impl Session {
                 }
             }
             Statement::ExplainCompliance { format } => self.explain_compliance(*format),
+            Statement::ExplainDataflow { format } => self.explain_dataflow(*format),
             Statement::LockTable(lock) => self.lock_tables(lock),
             Statement::Vacuum(_) => complete("VACUUM"),
             Statement::Analyze(_) => complete("ANALYZE"),

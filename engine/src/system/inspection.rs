@@ -1,5 +1,6 @@
 //! What goes on inside: the operators and arrangements of views, who watches them, and who reads which snapshot.
 
+use crate::graph;
 use crate::system::Catalogs;
 use planner::scalar::Environment;
 use repr::{Datum, RelationId, Row};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use transactions::commit::shutting_down;
 use transactions::database::Database;
 use views::automatic;
-use views::inspection::Inspected;
+use views::inspection::{Inspected, in_words};
 use views::message::ViewRequest;
 
 /// All operators of all views, once the view thread has done what was asked of it before. Waits no longer than the
@@ -19,7 +20,7 @@ pub fn inspect(database: &Database, environment: &dyn Environment) -> Result<Vec
     database.ask_views(ViewRequest::Inspect(reply));
     loop {
         match answer.recv_timeout(Duration::from_millis(10)) {
-            Ok(inspected) => return Ok(inspected),
+            Ok(found) => return Ok(in_words(found, database.published.load().catalog())),
             Err(RecvTimeoutError::Timeout) => environment.sleep(Duration::ZERO)?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(shutting_down());
@@ -58,6 +59,12 @@ impl Catalogs {
             Some(Row::pack(&row))
         });
         Ok(rows.collect())
+    }
+
+    /// `dogwood.dataflow`
+    pub(super) fn dataflow(&self) -> Result<Vec<Row>, SqlError> {
+        let operators = graph::operators(&self.database, &self.catalog, self.context.environment.as_ref())?;
+        Ok(operators.iter().map(|operator| Row::pack(&graph::datums(operator))).collect())
     }
 
     /// Which operator of which view, and what it stands for.

@@ -33,6 +33,8 @@ pub struct Config {
     /// `dogwood.subscription_memory` when the server starts: what may wait for all subscribers together. Past it those for
     /// whom most waits are cut (53400).
     pub subscription_memory_bytes_max: usize,
+    /// Settings that all sessions begin with, by name.
+    pub settings: Vec<(String, String)>,
     /// Asks the program's allocator, where it can tell.
     pub allocator: Option<fn() -> Allocated>,
 }
@@ -49,6 +51,7 @@ impl Config {
             server_memory_bytes_max: installed_bytes().map_or(4 << 30, |installed| installed / 2),
             view_memory_bytes_max: 1 << 30,
             subscription_memory_bytes_max: 256 << 20,
+            settings: Vec::new(),
             allocator: None,
         }
     }

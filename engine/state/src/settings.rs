@@ -93,12 +93,21 @@ impl Settings {
     pub fn get(&self, name: &str) -> Option<&str> {
         let name = lower(name);
         let value = self.current.get(&*name).or_else(|| self.start.get(&*name)).map(String::as_str);
-        value.or_else(|| known::find(&name).map(|known| known.default)).or_else(|| self.named.get(&*name).map(|_| ""))
+        value
+            .or_else(|| self.given(&name))
+            .or_else(|| known::find(&name).map(|known| known.default))
+            .or_else(|| self.named.get(&*name).map(|_| ""))
+    }
+
+    /// What the server was started with.
+    fn given(&self, lower: &str) -> Option<&str> {
+        self.server.as_ref()?.given(lower)
     }
 
     /// What RESET goes back to.
     fn reset_value(&self, known: &Known) -> &str {
-        self.start.get(&*lower(known.shown)).map_or(known.default, String::as_str)
+        let name = lower(known.shown);
+        self.start.get(&*name).map(String::as_str).or_else(|| self.given(&name)).unwrap_or(known.default)
     }
 
     /// Who has logged in.
@@ -150,6 +159,8 @@ impl Settings {
             "session"
         } else if self.start.contains_key(&*lower(known.shown)) {
             "client"
+        } else if self.given(&lower(known.shown)).is_some() {
+            "command line"
         } else {
             "default"
         };
@@ -160,7 +171,11 @@ impl Settings {
             category: known.category,
             description: known.description,
             further: known.further,
-            context: if known.is_fixed { "internal" } else { "user" },
+            context: match known {
+                Known { is_fixed: true, .. } => "internal",
+                Known { is_of_start: true, .. } => "backend",
+                Known { .. } => "user",
+            },
             kind: match known.kind {
                 Kind::Bool => "bool",
                 Kind::Integer(..) => "integer",
@@ -180,6 +195,29 @@ impl Settings {
                 None => value::bare(known, self.reset_value(known)),
             },
         }
+    }
+
+    /// Settings that a server is started with, as they are kept: for all sessions, and for each.
+    pub fn of_server(given: &[(String, String)], mut server: ServerSettings) -> Result<ServerSettings, SqlError> {
+        let settings = Settings::default();
+        for (name, value) in given {
+            let kept = settings.checked_by_name(name, value)?;
+            let name = lower(name).into_owned();
+            if known::find(&name).is_none_or(|known| known.is_hidden) {
+                return Err(unrecognized(&name));
+            }
+            match kept.parse::<usize>() {
+                Ok(kilobytes) if is_shared(&name) => server.start_with(&name, kilobytes << 10),
+                Ok(_) | Err(_) => server.give(name, kept),
+            }
+        }
+        Ok(server)
+    }
+
+    /// From how long on a statement is logged.
+    pub fn log_min_duration(&self) -> Option<Duration> {
+        let milliseconds = self.get("log_min_duration_statement")?.parse().ok()?;
+        Some(Duration::from_millis(milliseconds))
     }
 
     /// A value from the startup packet: what RESET goes back to.
@@ -240,6 +278,9 @@ impl Settings {
             };
             shared.set(bytes);
             return Ok(());
+        }
+        if known::find(&lower(name)).is_some_and(|known| known.is_of_start) {
+            return Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be set after connection start")));
         }
         let value = match value {
             Some(value) => Some(self.checked_by_name(name, value)?),
@@ -417,6 +458,11 @@ fn unrecognized(name: &str) -> SqlError {
 
 fn refuse_fixed(known: &Known, name: &str) -> Result<(), SqlError> {
     if known.is_fixed { Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed"))) } else { Ok(()) }
+}
+
+/// Whether there is a setting of that name, in lower case.
+pub fn is_known(lower: &str) -> bool {
+    known::find(lower).is_some()
 }
 
 /// As PostgreSQL spells a setting's name, where it is known.
@@ -643,6 +689,37 @@ mod tests {
         );
         other.set("dogwood.view_memory", None, false).unwrap();
         assert_eq!(shown(&one, "dogwood.view_memory"), "1GB");
+    }
+
+    #[test]
+    fn a_server_may_be_started_with_settings() {
+        let given = |name: &str, value: &str| vec![(name.to_string(), value.to_string())];
+        let server = || super::ServerSettings::new(1 << 30, 256 << 20, 4 << 30);
+        let some =
+            [given("log_min_duration_statement", "2s"), given("Log_Connections", "yes"), given("server_memory", "1GB")];
+        let server_settings = std::sync::Arc::new(Settings::of_server(&some.concat(), server()).expect("known"));
+        let mut session = Settings::default();
+        session.share(&server_settings);
+        assert_eq!(shown(&session, "log_min_duration_statement"), "2s");
+        assert_eq!(session.log_min_duration(), Some(Duration::from_secs(2)));
+        assert_eq!((shown(&session, "server_memory").as_str(), session.is_on("log_connections")), ("1GB", true));
+        session.start("log_min_duration_statement", "0").expect("by the client");
+        assert_eq!(session.log_min_duration(), Some(Duration::ZERO));
+        session.set("log_min_duration_statement", Some("-1"), false).expect("at any time");
+        assert_eq!(session.log_min_duration(), None);
+        assert_eq!(session.set("log_connections", Some("off"), false).expect_err("started").code, "55P02");
+        let source =
+            |name: &str| session.listed().into_iter().find(|found| found.name == name).map(|found| found.source);
+        assert_eq!((source("log_connections"), source("log_disconnections")), (Some("command line"), Some("default")));
+        for (name, value, code) in [
+            ("no_such", "1", "42704"),
+            ("app.user", "ada", "42704"),
+            ("server_version", "16", "55P02"),
+            ("log_min_duration_statement", "soon", "22023"),
+            ("role", "none", "42704"),
+        ] {
+            assert_eq!(Settings::of_server(&given(name, value), server()).expect_err(name).code, code, "{name}");
+        }
     }
 
     #[test]

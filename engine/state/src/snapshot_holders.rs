@@ -87,7 +87,15 @@ impl Holders {
                 return;
             }
             if late {
-                older.for_each(|session| session.close());
+                older.for_each(|session| {
+                    let backend = session.backend;
+                    tracing::warn!(
+                        target: "dogwood::connections",
+                        backend,
+                        "a session is closed: it held a snapshot from before an erasure"
+                    );
+                    session.close();
+                });
                 return;
             }
             std::thread::sleep(pause);

@@ -11,6 +11,7 @@ use state::config::Config;
 use state::locks::{LockTable, TransactionId};
 use state::published::Published;
 use state::sequence::Sequences;
+use state::settings::Settings;
 use state::settings::server::ServerSettings;
 use state::shape::Schema;
 use state::snapshot_holders::{Hold, Holder, Holders};
@@ -80,7 +81,7 @@ pub fn open_store(data: &Path, config: &Config, mode: Mode) -> Result<Store, Sql
 
 /// Says what the store has noticed since it was last asked, where an operator reads it.
 pub fn tell_operator(store: &Store) {
-    store.take_notices().iter().for_each(|notice| eprintln!("dogwood: {notice}"));
+    store.take_notices().iter().for_each(|notice| tracing::warn!(target: "dogwood::storage", "{notice}"));
 }
 
 /// XX001: commits are lost; what can be read behind them, by the tables' names where the catalog can be read.
@@ -121,12 +122,25 @@ fn damaged(what: &str) -> SqlError {
 impl Database {
     /// Opens a data folder, making it if it is empty. Recovery is RocksDB's log, then the keys of every erasure.
     pub fn open(config: Config) -> Result<Arc<Database>, SqlError> {
+        let settings = ServerSettings::new(
+            config.view_memory_bytes_max,
+            config.subscription_memory_bytes_max,
+            config.server_memory_bytes_max,
+        );
+        let settings = Settings::of_server(&config.settings, settings)?;
         let store = open_store(&config.data, &config, config.mode)?;
         let snapshot = store.snapshot();
         let time = match snapshot.meta(META_TIME)? {
             Some(bytes) => u64::from_be_bytes(bytes.try_into().map_err(|_| damaged("commit time"))?),
             None => 0,
         };
+        if config.mode == Mode::Salvage {
+            tracing::warn!(
+                target: "dogwood::storage",
+                commit = time,
+                "the folder is read as far as it can be, and nothing is written"
+            );
+        }
         let catalog = stored_catalog(&snapshot)?;
         let published = Arc::new(ArcSwap::from_pointee(Published {
             time: CommitTime(time),
@@ -138,11 +152,7 @@ impl Database {
         }));
         let forgotten_at = Arc::new(AtomicU64::new(0));
         let statistics = Arc::new(Statistics::default());
-        let settings = Arc::new(ServerSettings::new(
-            config.view_memory_bytes_max,
-            config.subscription_memory_bytes_max,
-            config.server_memory_bytes_max,
-        ));
+        let settings = Arc::new(settings);
         let subscriptions = Subscriptions::start(CommitTime(time), settings.clone());
         let automatic_views = Arc::new(AutomaticViews::default());
         let views = ViewThread {

@@ -172,6 +172,13 @@ impl Entry {
     pub fn is_order(&self) -> bool {
         matches!(self.wanted, Wanted::Order(_))
     }
+    /// The table that it is an ordered index of.
+    pub fn table(&self) -> Option<RelationId> {
+        match &self.wanted {
+            Wanted::Query(_) => None,
+            Wanted::Order(by) => Some(by.table.id),
+        }
+    }
     /// Subscriptions that need it.
     pub fn holders(&self) -> usize {
         self.holders.load(Ordering::SeqCst)
@@ -361,6 +368,8 @@ impl AutomaticViews {
             let over = exploded || (total > memory_bytes_max && bytes(view) > 0);
             if (over || (idle > IDLE_MAX.as_secs() && !failed)) && self.forget(&entry, view, over) {
                 total = total.saturating_sub(bytes(view));
+                let name = name(view);
+                tracing::info!(target: "dogwood::views", view = name, bytes = bytes(view), over, idle_s = idle, "dropping a view of a query");
                 if over {
                     let pause = if exploded { IDLE_MAX } else { PAUSE };
                     let over = OverBudget { at: Instant::now(), budget_bytes: memory_bytes_max, pause };
@@ -415,7 +424,7 @@ pub fn name(view: RelationId) -> String {
 }
 
 /// A statement's text with its literals replaced: what a query asks for is nobody else's business.
-fn without_values(text: &str) -> String {
+pub fn without_values(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

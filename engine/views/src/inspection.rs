@@ -5,14 +5,33 @@ use arrangements::log::Held;
 use arrangements::meter::Arranged;
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
+use planner::explain::report::Operator as Line;
+use planner::plan::Plan;
 use repr::RelationId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// An operator as the view thread has it: what it says of it in words, whoever asks finds out.
+pub struct Found {
+    view: RelationId,
+    plan: Arc<Plan>,
+    operator: usize,
+    name: String,
+    /// The innermost plan that it renders, by its place in memory.
+    node: Option<usize>,
+    elapsed: Duration,
+    invocations: u64,
+    arranged: Option<Arranged>,
+}
 
 /// One operator of one view.
 #[derive(Clone, Debug)]
 pub struct Inspected {
     /// The view.
     pub view: RelationId,
+    /// Its plan.
+    pub plan: Arc<Plan>,
     /// Its number, unique among all views.
     pub operator: usize,
     /// What the dataflow calls it.
@@ -29,10 +48,24 @@ pub struct Inspected {
     pub arranged: Option<Arranged>,
 }
 
+/// With the lines of the plans that they render.
+pub fn in_words(found: Vec<Found>, catalog: &Catalog) -> Vec<Inspected> {
+    let mut lines: BTreeMap<RelationId, Vec<Line>> = BTreeMap::new();
+    found
+        .into_iter()
+        .map(|found| {
+            let Found { view, plan, operator, name, node, elapsed, invocations, arranged } = found;
+            let lines = lines.entry(view).or_insert_with(|| plan_operators(&plan, catalog));
+            let line = node.and_then(|node| lines.iter().position(|line| line.node == Some(node)));
+            let renders = line.map_or_else(|| "the view's rows".to_string(), |line| lines[line].text.clone());
+            Inspected { view, plan, operator, name, renders, line, elapsed, invocations, arranged }
+        })
+        .collect()
+}
+
 impl ViewDataflow {
     /// All operators, in the order in which they were made.
-    pub fn inspect(&self, catalog: &Catalog) -> Vec<Inspected> {
-        let lines = plan_operators(&self.definition.plan, catalog);
+    pub fn inspect(&self) -> Vec<Found> {
         let plans = self.rendered.plans();
         let held = self.logs.arrangements.within(self.operators.clone());
         let logged = self.logs.operators.within(self.operators.clone());
@@ -41,15 +74,13 @@ impl ViewDataflow {
             .map(|(operator, logged)| {
                 let plans = plans.iter().filter(|plan| plan.operators.contains(&operator));
                 let innermost = plans.min_by_key(|plan| plan.operators.len()).map(|plan| plan.node);
-                let line = innermost.and_then(|node| lines.iter().position(|line| line.node == Some(node)));
-                let renders = line.map_or_else(|| "the view's rows".to_string(), |line| lines[line].text.clone());
                 let held = held.iter().find(|(held, _)| *held == operator).map(|(_, held)| *held);
-                Inspected {
+                Found {
                     view: self.definition.id,
+                    plan: self.definition.plan.clone(),
                     operator,
                     name: logged.name,
-                    renders,
-                    line,
+                    node: innermost,
                     elapsed: logged.elapsed,
                     invocations: logged.invocations,
                     arranged: self

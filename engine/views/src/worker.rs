@@ -14,9 +14,9 @@ mod merge;
 mod ordered_indexes;
 mod row_errors;
 
-use crate::automatic::AutomaticViews;
+use crate::automatic::{self, AutomaticViews};
 use crate::dataflow::{Definition, Logs, ViewDataflow};
-use crate::inspection::Inspected;
+use crate::inspection::Found;
 use crate::maintained::{Maintained, Overview, Progress, definition};
 use crate::message::Message;
 use crate::ordered_index::OrderedIndexes;
@@ -161,6 +161,7 @@ impl ViewWorker {
                 }
                 Some(Message::Drop(view, state)) => {
                     self.state = state;
+                    tracing::debug!(target: "dogwood::views", view = self.name(view), "a view of a query goes");
                     self.ordered.remove(view);
                     if let Some(flow) = self.views.remove(&view).and_then(|view| view.flow) {
                         flow.end(&mut self.worker);
@@ -211,9 +212,8 @@ impl ViewWorker {
         self.overview.get_or_insert_with(make).clone()
     }
 
-    fn inspect(&mut self) -> Vec<Inspected> {
-        let catalog = self.state.catalog();
-        self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(|flow| flow.inspect(catalog)).collect()
+    fn inspect(&mut self) -> Vec<Found> {
+        self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(ViewDataflow::inspect).collect()
     }
 
     fn time(&self) -> CommitTime {
@@ -488,12 +488,21 @@ impl ViewWorker {
         found
     }
 
+    /// What an operator knows a view by.
+    fn name(&self, id: RelationId) -> String {
+        self.state.catalog().table(id).map_or_else(|| automatic::name(id), |table| table.name.clone())
+    }
+
     fn fail(&mut self, id: RelationId, view: &mut Maintained, error: SqlError) {
         self.overview = None;
         if let Some(flow) = view.flow.take() {
             flow.end(&mut self.worker);
         }
         view.progress = Progress::Failed;
+        let name = self.name(id);
+        // What was refused by a bound says so without a value; of another error only the code is known to be of nobody.
+        let why = if matches!(error.code, "53200" | "54000") { error.message.as_str() } else { "" };
+        tracing::warn!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view fails");
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }
 }

@@ -230,6 +230,11 @@ pub enum Statement {
         /// Rows, or the graph.
         format: ComplianceFormat,
     },
+    /// EXPLAIN [(FORMAT …)] DATAFLOW
+    ExplainDataflow {
+        /// Rows, or the graph.
+        format: ComplianceFormat,
+    },
     /// CTX START | COMMIT | ROLLBACK
     Ctx(CtxCommand),
     /// SUBSCRIBE (query) [WITH (…)]

@@ -184,9 +184,12 @@ impl Grammar<'_, '_> {
         if self.eat(&["COMPLIANCE"]) {
             return Ok(Statement::ExplainCompliance { format: compliance_format });
         }
+        if self.eat(&["DATAFLOW"]) {
+            return Ok(Statement::ExplainDataflow { format: compliance_format });
+        }
         if format_position.is_some() {
             return Err(PlanError::new("22023", "unrecognized value for EXPLAIN option \"format\": \"dot\"")
-                .hint("FORMAT DOT belongs to EXPLAIN (FORMAT DOT) COMPLIANCE")
+                .hint("FORMAT DOT belongs to EXPLAIN (FORMAT DOT) COMPLIANCE and EXPLAIN (FORMAT DOT) DATAFLOW")
                 .at(format_position));
         }
         // With options, as for other statements, its operators; without, what it would do to whom it names.

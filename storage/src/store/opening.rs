@@ -68,10 +68,29 @@ impl Store {
                 found
             }
         };
+        let started = std::time::Instant::now();
         let store = Store::assemble(options, lock, state, Access::Write)?;
         store.announce(state, found.opening)?;
         store.roll_forward()?;
+        store.tell_opened(state, started.elapsed());
         Ok(store)
+    }
+
+    /// Says what was found, and whether the server that wrote it had stopped in order.
+    fn tell_opened(&self, state: State, took: std::time::Duration) {
+        let acknowledged = acknowledged_time(state);
+        let Acknowledged { time, receipts, slots, .. } = self.position();
+        let took_ms = took.as_secs_f64() * 1e3;
+        tracing::info!(
+            target: "dogwood::storage",
+            commit = time,
+            // Written when the last server stopped without a word, and not told to anybody: they stand.
+            beyond_acknowledged = time.saturating_sub(acknowledged),
+            receipts,
+            data_keys_made = slots,
+            took_ms,
+            "the folder is open"
+        );
     }
 
     /// Makes an empty database, or what a crash has left of making one.
@@ -84,6 +103,7 @@ impl Store {
         }
         crate::keyring::sync_folder(&files::rocks(options))?;
         store.announce(State::New, None)?;
+        tracing::info!(target: "dogwood::storage", "the folder is new: an empty database is made in it");
         Ok(store)
     }
 
@@ -323,8 +343,22 @@ impl Store {
             // The receipts themselves must not be lost after the keys are.
             self.flush()?;
             keyring.destroy(&doomed)?;
+            let keys = doomed.len();
+            tracing::warn!(
+                target: "dogwood::erasures",
+                keys,
+                "data keys of receipts from before the last stop are destroyed only now"
+            );
         }
         if done != before { keyring.set_receipts_done(done) } else { Ok(()) }
+    }
+}
+
+/// The last commit that somebody was told of, as far as the witness knows.
+fn acknowledged_time(state: State) -> u64 {
+    match state {
+        State::New | State::Unwitnessed => 0,
+        State::Witnessed { testimony, .. } => testimony.acknowledged.time,
     }
 }
 

@@ -36,7 +36,9 @@ impl Handler<'_> {
                 let types =
                     message.type_oids.iter().map(|&oid| self.parameter_type(oid)).collect::<Result<Vec<_>, _>>()?;
                 let source = (!name.is_empty()).then_some(&*message.query);
-                Some(self.session.prepare_to_keep(statement, &types, source)?)
+                let prepared = self.session.prepare_to_keep(statement, &types, source)?;
+                self.watch_statement(&prepared);
+                Some(prepared)
             }
         };
         self.session.keep_statement(&name, prepared)?;
@@ -59,6 +61,9 @@ impl Handler<'_> {
         let statement_name = message.statement_name.unwrap_or_default();
         let stored = self.session.stored_statement(&statement_name)?;
         self.portals.make_way(&name)?;
+        if let Some(prepared) = &stored.prepared {
+            self.watch_statement(prepared);
+        }
         let types = stored.param_types();
         if !name.is_empty() {
             self.session.may_keep()?;
@@ -208,6 +213,7 @@ impl Handler<'_> {
             self.feed_bare(Bare::Empty);
             return Ok(());
         };
+        self.watch_statement(&prepared);
         let stream = match std::mem::replace(&mut portal.state, PortalState::Done(None)) {
             PortalState::Suspended(stream) => {
                 self.session.check_not_ended()?;
@@ -255,8 +261,12 @@ impl Handler<'_> {
             Response::Complete(tag) => tag,
             Response::CopyIn(copy) => self.copy_in(copy).await?,
             Response::CopyOut(stream, format) => self.copy_out(stream, &format).await?,
-            Response::Subscribed(subscribed, format) => match self.subscription(subscribed, &format).await? {},
+            Response::Subscribed(subscribed, format) => {
+                self.watched = None;
+                match self.subscription(subscribed, &format).await? {}
+            }
         };
+        self.watch_tag(&tag);
         Ok(self.feed_complete(&tag)?)
     }
 
@@ -284,6 +294,7 @@ impl Handler<'_> {
         }
         let limit = u64::try_from(max_rows).ok().filter(|&rows| rows > 0);
         let sent = self.send_rows(&mut stream, &portal.formats, limit).await?;
+        self.watch_rows(sent.rows);
         if sent.ended {
             self.feed_complete(&command_tag(&stream.tag, sent.rows))?;
             portal.state = PortalState::Done(Some(stream.tag));
@@ -299,11 +310,13 @@ impl Handler<'_> {
         self.skipping = false;
         self.session.ends_statement();
         if self.connection.can_hand_over() {
+            let told = self.watch_apart();
             match self.session.complete_apart() {
                 Ok(Some(apart)) => {
                     self.portals.clear();
                     let mut answer = self.connection.hand_over();
                     apart.commit(move |answered| {
+                        told();
                         if let Some(error) = answered.error() {
                             answer.feed(error_response(error));
                         }
@@ -319,6 +332,7 @@ impl Handler<'_> {
         if let Err(error) = self.session.complete() {
             self.report(error)?;
         }
+        self.watch_ends();
         if self.session.status() == TransactionStatus::Idle {
             self.portals.clear();
         }

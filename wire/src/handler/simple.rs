@@ -45,6 +45,7 @@ impl Handler<'_> {
 
     /// Runs a statement of a query string.
     async fn run(&mut self, prepared: Arc<Prepared>, parameters: Arc<[Datum]>, more: bool) -> Result<(), Stop> {
+        self.watch_statement(&prepared);
         let before = self.session.status();
         let mut runs = self.runs(&prepared, more);
         let ran = loop {
@@ -58,10 +59,13 @@ impl Handler<'_> {
             Ran::Subscribed(subscribed, format) => {
                 // Thousands may be told at once: what only running needed goes.
                 drop((prepared, parameters, runs));
+                self.watched = None;
                 match self.subscription(subscribed, &format).await? {}
             }
         };
         self.leave_transaction(before);
+        self.watch_tag(tag.as_deref().unwrap_or_default());
+        self.watch_ends();
         match tag {
             Some(tag) => self.feed_complete(&tag)?,
             None => self.feed_bare(Bare::Empty),

@@ -31,7 +31,7 @@ const ROOMS: [(&str, &str, &[&str]); 12] = [
 ];
 
 /// Packages that these rooms alone may know.
-const ONE_ROOM: [(&str, &[&str]); 9] = [
+const ONE_ROOM: [(&str, &[&str]); 10] = [
     ("sqlparser", &["planner"]),
     ("timely", DATAFLOW),
     ("differential-dataflow", DATAFLOW),
@@ -41,6 +41,7 @@ const ONE_ROOM: [(&str, &[&str]); 9] = [
     ("tokio", &["wire"]),
     ("rustls", &["wire"]),
     ("rcgen", &["wire"]),
+    ("tracing-subscriber", &["wire"]),
 ];
 
 /// The rooms that dataflows are made in.

@@ -5,6 +5,7 @@
 
 mod client;
 mod copy;
+mod dataflow;
 mod defects;
 mod encryption;
 mod extended;

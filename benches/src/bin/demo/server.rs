@@ -22,7 +22,7 @@ impl Server {
     /// Starts the server on a data folder and waits until it listens.
     pub fn start(data: &Path) -> Result<Server, Failure> {
         let mut process = Command::new(program()?)
-            .args(["serve", "--listen", "127.0.0.1:0", "--insecure", "--data"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--insecure", "--log-level", "warning", "--data"])
             .arg(data)
             .stdout(Stdio::piped())
             .spawn()?;

@@ -26,6 +26,8 @@ pub struct Known {
     pub further: Option<&'static str>,
     /// Whether SET is refused.
     pub is_fixed: bool,
+    /// Whether it is decided when a session starts: SET is refused later.
+    pub is_of_start: bool,
     /// Which of its values have a meaning here.
     pub supported: Supported,
     /// Whether SHOW ALL and `pg_settings` leave it out, and RESET ALL leaves it as it is.
@@ -138,6 +140,7 @@ impl Known {
             description,
             further: None,
             is_fixed: false,
+            is_of_start: false,
             supported: Supported::All,
             is_hidden: false,
         }
@@ -155,6 +158,11 @@ impl Known {
 
     const fn all_but(mut self, value: &'static str) -> Known {
         self.supported = Supported::AllBut(value);
+        self
+    }
+
+    const fn of_start(mut self) -> Known {
+        self.is_of_start = true;
         self
     }
 

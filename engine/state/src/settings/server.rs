@@ -1,5 +1,6 @@
 //! Settings that all sessions share: set by any of them, at once, and until the server stops.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What automatic views may hold together, and any view alone.
@@ -19,6 +20,8 @@ pub struct ServerSettings {
     pub subscription_memory: SharedSize,
     /// `server_memory`.
     pub server_memory: SharedSize,
+    /// What sessions begin with, where that is not the default.
+    given: BTreeMap<String, String>,
 }
 
 /// A size in bytes that one session sets for all.
@@ -63,7 +66,28 @@ impl ServerSettings {
             view_memory: SharedSize::new(view_memory_bytes),
             subscription_memory: SharedSize::new(subscription_memory_bytes),
             server_memory: SharedSize::new(server_memory_bytes),
+            given: BTreeMap::new(),
         }
+    }
+
+    /// Has a shared one start with another value.
+    pub(super) fn start_with(&mut self, name: &str, bytes: usize) {
+        match name {
+            VIEW_MEMORY => self.view_memory = SharedSize::new(bytes),
+            SUBSCRIPTION_MEMORY => self.subscription_memory = SharedSize::new(bytes),
+            SERVER_MEMORY => self.server_memory = SharedSize::new(bytes),
+            _ => {}
+        }
+    }
+
+    /// Has every session begin with this value; `name` in lower case.
+    pub(super) fn give(&mut self, name: String, value: String) {
+        self.given.insert(name, value);
+    }
+
+    /// What sessions begin with.
+    pub(super) fn given(&self, lower: &str) -> Option<&str> {
+        self.given.get(lower).map(String::as_str)
     }
 
     /// The one of this name.

@@ -90,6 +90,24 @@ impl Worker for Flusher {
     }
 }
 
+/// Says that people were forgotten: by receipt and counts, never whom.
+fn tell_erasures(groups: &[Written], keys_destroyed: usize) {
+    for erasure in groups.iter().flat_map(|group| &group.replies).flat_map(|(_, erasures)| erasures) {
+        let counts = |of: fn(&crate::receipt::TableCounts) -> u64| erasure.counts.values().map(of).sum::<u64>();
+        tracing::info!(
+            target: "dogwood::erasures",
+            receipt = erasure.receipt.id_text(),
+            deleted = counts(|table| table.deleted),
+            anonymized = counts(|table| table.anonymized),
+            disowned = counts(|table| table.disowned),
+            "a data subject is forgotten"
+        );
+    }
+    if keys_destroyed > 0 {
+        tracing::info!(target: "dogwood::erasures", keys = keys_destroyed, "data keys are destroyed");
+    }
+}
+
 impl Flusher {
     fn tell_views(&mut self, message: Message) {
         self.told += 1;
@@ -117,7 +135,10 @@ impl Flusher {
             flushes.keys = started.elapsed();
         }
         if let Err(error) = flushed {
-            eprintln!("dogwood: stopping: what was written could not be made durable: {error}");
+            tracing::error!(
+                target: "dogwood::storage",
+                "stopping at once: what was written could not be made durable: {error}"
+            );
             std::process::abort();
         }
         let _before = self.line.publish(&last, views);
@@ -125,6 +146,7 @@ impl Flusher {
             deltas.push((last.time, Deltas::default()));
         }
         self.subscriptions.tell(deltas);
+        tell_erasures(&groups, destroyed.len());
         // What is held no longer goes once all have their answers.
         for (reply, erasures) in groups.iter_mut().flat_map(|group| group.replies.drain(..)) {
             reply.answer(Outcome::Committed(Committed { erasures, flushes }));

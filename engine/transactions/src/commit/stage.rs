@@ -102,6 +102,7 @@ impl<W: Worker> Stage<W> {
 /// Half a commit cannot be taken back: recovery is the tested way out of a bug here.
 pub(super) fn or_abort(body: impl FnOnce()) {
     if std::panic::catch_unwind(AssertUnwindSafe(body)).is_err() {
+        tracing::error!(target: "dogwood::panics", "stopping at once: a commit could not be finished, and half of it cannot be taken back");
         std::process::abort();
     }
 }

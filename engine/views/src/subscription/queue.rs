@@ -265,6 +265,9 @@ impl Queue {
     pub fn cut(&self, why: &str) {
         let mut state = self.state.lock();
         self.clear(&mut state);
+        if state.ended.is_none() {
+            tracing::warn!(target: "dogwood::subscriptions", subscription = self.number, why, "a subscription is cut");
+        }
         state.ended.get_or_insert_with(|| {
             SqlError::new("53400", "the subscription was cut: its changes were not taken in time")
                 .detail(why)

@@ -107,6 +107,7 @@ impl ViewWorker {
         }
         let hydration = Hydration::new(self.reader(&self.state, &self.current), &flow.chains);
         view.progress = Progress::Hydrating(Box::new(hydration));
+        tracing::debug!(target: "dogwood::views", view = self.name(id), "filling a view");
         view.since = self.state.time;
         self.current.set(id, ViewState::at(Stage::Hydrating { rows: 0 }));
     }
@@ -186,7 +187,14 @@ impl ViewWorker {
             return Ok(true);
         }
         let state = flow.state(Stage::Ready);
+        let rows = hydration.rows;
         view.progress = Progress::Ready;
+        // Those of queries come and go.
+        if view.automatic {
+            tracing::debug!(target: "dogwood::views", view = self.name(id), rows, bytes = state.bytes(), "a view is filled");
+        } else {
+            tracing::info!(target: "dogwood::views", view = self.name(id), rows, bytes = state.bytes(), "a view is filled");
+        }
         self.unmerged.insert(id, Unmerged::AFTER_FILLING);
         self.overview = None;
         self.current.set(id, state);

@@ -11,6 +11,7 @@ const ENCRYPTION: &str = "Connections and Authentication / SSL";
 const LOCALE: &str = "Client Connection Defaults / Locale and Formatting";
 const LOG: &str = "Write-Ahead Log / Settings";
 const LOGGED: &str = "Reporting and Logging / What to Log";
+const LOGGED_WHEN: &str = "Reporting and Logging / When to Log";
 const MEMORY: &str = "Resource Usage / Memory";
 const PLATFORM: &str = "Version and Platform Compatibility / Other Platforms and Clients";
 const PRESET: &str = "Preset Options";
@@ -71,6 +72,9 @@ pub(super) static KNOWN: &[Known] = &[
     text("lc_numeric", "C", TextKind::Locale, LOCALE, "Sets the locale for formatting numbers."),
     text("lc_time", "C", TextKind::Locale, LOCALE, "Sets the locale for formatting date and time values."),
     integer("lock_timeout", "0", Unit::Milliseconds, (0, i32::MAX), STATEMENT, "Sets the maximum allowed duration of any wait for a lock.").further("A value of 0 turns off the timeout."),
+    boolean("log_connections", "off", LOGGED, "Logs each successful connection.").of_start(),
+    boolean("log_disconnections", "off", LOGGED, "Logs end of a session, including duration.").of_start(),
+    integer("log_min_duration_statement", "-1", Unit::Milliseconds, (-1, i32::MAX), LOGGED_WHEN, "Sets the minimum execution time above which all statements will be logged.").further("Zero prints all queries. -1 turns this feature off."),
     fixed("max_identifier_length", "63", Kind::Integer(Unit::None, 63, 63), PRESET, "Shows the maximum identifier length."),
     fixed("max_index_keys", "32", Kind::Integer(Unit::None, 32, 32), PRESET, "Shows the maximum number of index keys."),
     boolean("quote_all_identifiers", "off", PREVIOUS, "When generating SQL fragments, quote all identifiers.").only_default(),

@@ -1,0 +1,105 @@
+//! The part of the graph that stands on the disk: tables, their indexes, and how it is found whose a row is.
+
+use super::{Kind, Operator, index_id, table_id};
+use planner::catalog::{Catalog, EdgeKind};
+use planner::ownership::edge_word;
+use repr::RelationId;
+use state::shape::{Edge, Schema, TableShape};
+use state::traversal::TraversalPlan;
+use transactions::database::Database;
+
+/// Of every table.
+pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<Operator> {
+    let mut operators = Vec::new();
+    let shapes = schema.shapes();
+    for shape in shapes.values() {
+        let table = shape.table();
+        let bytes = usize::try_from(database.store.approximate_size(table.id)).ok();
+        operators.push(Operator::new(table_id(table.id), Kind::Table, &table.name, table.id).holding(None, bytes));
+        for index in &table.indexes {
+            let arranged = Operator::new(index_id(index.id), Kind::Index, &index.name, table.id);
+            operators.push(arranged.reading([table_id(table.id)]));
+        }
+    }
+    let graph = Graph { schema, catalog: schema.catalog() };
+    for relation in schema.order() {
+        let Some(shape) = schema.shape(*relation) else { continue };
+        operators.extend(shape.owner_edges.iter().map(|edge| graph.edge(edge, Kind::Ownership)));
+        operators.push(graph.owners(shape));
+    }
+    for shape in shapes.values() {
+        operators.extend(shape.access_edges.iter().map(|edge| graph.edge(edge, Kind::Access)));
+    }
+    let subjects = shapes.values().filter(|shape| shape.table().data_subject);
+    operators.extend(subjects.filter_map(|shape| Some(graph.requests(shape, schema.traversal(shape.table().id)?))));
+    operators
+}
+
+struct Graph<'a> {
+    schema: &'a Schema,
+    catalog: &'a Catalog,
+}
+
+impl Graph<'_> {
+    /// One annotated foreign key: the rows that gain holders by it, joined with the holders of those it leads to.
+    fn edge(&self, edge: &Edge, kind: Kind) -> Operator {
+        let holders = match self.schema.shape(edge.far) {
+            Some(far) if far.personal => owners_id(edge.far),
+            Some(_) | None => index_id(edge.far_index),
+        };
+        let accessors = match (kind, self.schema.shape(edge.far)) {
+            (Kind::Access, Some(far)) => far.access_edges.iter().map(edge_id).collect(),
+            _ => Vec::new(),
+        };
+        let own = Operator::new(edge_id(edge), kind, self.edge_name(edge), edge.near);
+        own.reading([index_id(edge.near_index), holders].into_iter().chain(accessors))
+    }
+
+    /// `posts (author) OWNED_BY users`
+    fn edge_name(&self, edge: &Edge) -> String {
+        let table = self.catalog.table(edge.reference.table);
+        let key = table.and_then(|table| {
+            table
+                .foreign_keys
+                .iter()
+                .find(|key| key.constraint.id == edge.reference.foreign_key)
+                .map(|key| (table, key))
+        });
+        let Some((table, key)) = key else { return edge_word(edge.kind).to_string() };
+        let columns: Vec<&str> = key.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
+        let target = self.catalog.table(key.target).map_or("", |target| target.name.as_str());
+        format!("{} ({}) {} {target}", table.name, columns.join(", "), edge_word(edge.kind))
+    }
+
+    /// Rows of data subjects are their own; others are whose the edges say.
+    fn owners(&self, shape: &TableShape) -> Operator {
+        let table = shape.table();
+        let own = table.data_subject.then(|| table_id(table.id));
+        let named = Operator::new(owners_id(table.id), Kind::Owners, format!("owners of {}", table.name), table.id);
+        named.reading(own.into_iter().chain(shape.owner_edges.iter().map(edge_id)))
+    }
+
+    /// What requests of these data subjects read.
+    fn requests(&self, shape: &TableShape, plan: &TraversalPlan) -> Operator {
+        let owned = plan.owned().into_iter().map(owners_id);
+        let joins = plan.components.iter().flat_map(|component| component.entering.iter().chain(&component.inner));
+        let accessed = joins.map(|join| &join.edge).filter(|edge| is_access(edge)).map(edge_id);
+        let table = shape.table();
+        let name = format!("requests of {}", table.name);
+        let own = Operator::new(format!("requests:{}", table.id), Kind::SubjectRequests, name, table.id);
+        own.reading(owned.chain(accessed))
+    }
+}
+
+fn is_access(edge: &Edge) -> bool {
+    matches!(edge.kind, EdgeKind::AccessedBy | EdgeKind::Accesses)
+}
+
+fn owners_id(table: RelationId) -> String {
+    format!("owners:{table}")
+}
+
+fn edge_id(edge: &Edge) -> String {
+    let kind = if is_access(edge) { "access" } else { "ownership" };
+    format!("{kind}:{}", edge.reference.foreign_key)
+}

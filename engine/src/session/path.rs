@@ -1,0 +1,91 @@
+//! Which way a statement went, and what else the log of slow statements says of it: never a value, and no word of the client's own.
+
+use crate::session::Session;
+use crate::session::plan::{CachedPlan, Prepared, is_lookup, reads_rows};
+use planner::Planned;
+use planner::resolve::GdprRequest;
+use planner::statement_shape::shape;
+use state::settings;
+use std::time::Duration;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Rows were found by their keys.
+    Lookup,
+    /// Rows were computed from tables, or from views among others.
+    OneShot,
+    /// Rows of one materialized view as they are.
+    MaterializedView,
+    /// Rows of a view that the query has earned.
+    AutomaticView,
+    /// Rows were written.
+    Write,
+    /// COPY.
+    Copy,
+    /// A person's rows were found, given out or erased.
+    SubjectRequest,
+    /// Anything else.
+    Other,
+}
+
+impl Path {
+    /// The way that a plan goes, if no view of its own answers it.
+    pub(super) fn of(cached: &CachedPlan) -> Path {
+        match &cached.planned {
+            Planned::Query(query) if is_lookup(&query.plan) => Path::Lookup,
+            Planned::Query(query) if !cached.views.is_empty() && reads_rows(&query.plan) => Path::MaterializedView,
+            Planned::Query(_) | Planned::Cursor(..) => Path::OneShot,
+            Planned::Write(_) | Planned::CreateTableAs(..) => Path::Write,
+            Planned::CopyIn(..) | Planned::CopyOut(..) => Path::Copy,
+            Planned::Gdpr(GdprRequest::ExplainForget, ..) => Path::Other,
+            Planned::Gdpr(..) => Path::SubjectRequest,
+            Planned::Subscribe(_) | Planned::SubscribeCursor(..) | Planned::Explain(_) | Planned::Other => Path::Other,
+        }
+    }
+
+    /// Whether nothing can have been written on it.
+    pub fn only_reads(self) -> bool {
+        match self {
+            Path::Lookup | Path::OneShot | Path::MaterializedView | Path::AutomaticView => true,
+            Path::Write | Path::Copy | Path::SubjectRequest | Path::Other => false,
+        }
+    }
+
+    /// As it stands in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Path::Lookup => "lookup",
+            Path::OneShot => "one-shot",
+            Path::MaterializedView => "maintained view",
+            Path::AutomaticView => "automatic view",
+            Path::Write => "write",
+            Path::Copy => "copy",
+            Path::SubjectRequest => "traversal",
+            Path::Other => "other",
+        }
+    }
+}
+
+impl Session {
+    /// From how long on the statement that has begun is logged; none is not.
+    pub fn log_min_duration(&self) -> Option<Duration> {
+        self.log_min_duration
+    }
+
+    /// The way that the last statement went.
+    pub fn path(&self) -> Path {
+        self.path
+    }
+
+    /// A statement without its literals and without words of the client's own.
+    pub fn shape_of(&self, prepared: &Prepared) -> String {
+        shape(&prepared.text, &self.catalog(), settings::is_known)
+    }
+
+    /// Whether the session's begin and end are logged.
+    pub fn logs_connections(&self) -> [bool; 2] {
+        let state = self.state.lock();
+        ["log_connections", "log_disconnections"].map(|name| state.settings.is_on(name))
+    }
+}
