@@ -9,7 +9,7 @@ use planner::ownership::graph::KeyForm;
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, RowKey, key};
 use state::SqlError;
 use state::config::Config;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::Owners;
 use state::published::Published;
 use state::reader::Reader;
@@ -42,7 +42,7 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
         }
         None => CommitTime(0),
     };
-    let view = Layered::new(
+    let view = LayeredSnapshot::new(
         store,
         Arc::new(Published {
             time,
@@ -175,7 +175,7 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
 }
 
 /// Every row stands under the key that its values make.
-fn check_keys(view: &Layered, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+fn check_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
     if shape.table().primary_key.is_none() {
         return Ok(());
     }
@@ -190,7 +190,7 @@ fn check_keys(view: &Layered, shape: &TableShape, findings: &mut Findings) -> Re
 
 /// An index has one entry for every row with a value, and no other.
 fn check_index(
-    view: &Layered,
+    view: &LayeredSnapshot,
     snapshot: &Snapshot,
     shape: &TableShape,
     index: &Index,
@@ -241,7 +241,7 @@ fn check_index(
 }
 
 /// Every reference without NULL leads to a row.
-fn check_foreign_keys(view: &Layered, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
+fn check_foreign_keys(view: &LayeredSnapshot, shape: &TableShape, findings: &mut Findings) -> Result<(), SqlError> {
     let table = shape.table();
     let mut targets = Vec::with_capacity(table.foreign_keys.len());
     for foreign_key in &table.foreign_keys {
@@ -270,7 +270,7 @@ fn check_foreign_keys(view: &Layered, shape: &TableShape, findings: &mut Finding
 }
 
 /// Every data subject has its row.
-fn check_subjects(view: &Layered, snapshot: &Snapshot, findings: &mut Findings) -> Result<(), SqlError> {
+fn check_subjects(view: &LayeredSnapshot, snapshot: &Snapshot, findings: &mut Findings) -> Result<(), SqlError> {
     for subject in snapshot.scan_subjects() {
         let (relation, row_key, _) = subject?;
         match view.schema().shape(relation).filter(|shape| shape.table().data_subject).cloned() {
@@ -287,7 +287,7 @@ type DerivedOwners = HashMap<RelationId, TableOwners>;
 
 /// The owners of a table's rows, as its edges and the owners of the tables before it make them. Reads no index.
 fn derive(
-    view: &Layered,
+    view: &LayeredSnapshot,
     shape: &TableShape,
     derived: &DerivedOwners,
     findings: &mut Findings,
@@ -328,7 +328,7 @@ fn derive(
 }
 
 /// The far rows of an edge by the value that they are met by.
-fn far_rows(view: &Layered, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>, SqlError> {
+fn far_rows(view: &LayeredSnapshot, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>, SqlError> {
     let far = view.shape(edge.far)?.clone();
     let mut rows: HashMap<Vec<u8>, Vec<RowKey>> = HashMap::new();
     for item in view.scan(far.table())? {
@@ -342,7 +342,7 @@ fn far_rows(view: &Layered, edge: &Edge) -> Result<HashMap<Vec<u8>, Vec<RowKey>>
 
 /// Who holds a far row: a data subject's row itself, another row's owners.
 fn holders(
-    view: &Layered,
+    view: &LayeredSnapshot,
     relation: RelationId,
     row_key: &RowKey,
     derived: &DerivedOwners,
@@ -375,7 +375,7 @@ fn flow(owners: &mut BTreeMap<RowKey, BTreeMap<MicroDbId, u32>>, flows: &HashMap
 
 /// No row without owner, and the stored owners are those derived.
 fn compare_owners(
-    view: &Layered,
+    view: &LayeredSnapshot,
     shape: &TableShape,
     derived: &TableOwners,
     findings: &mut Findings,

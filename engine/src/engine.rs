@@ -1,6 +1,6 @@
 //! The engine's door: open a data folder, connect sessions, stop.
 
-use crate::housekeeping::Keeper;
+use crate::housekeeping::Housekeeping;
 use crate::session::{ConnectOptions, Session};
 use crate::templates::Templates;
 use state::SqlError;
@@ -11,7 +11,7 @@ use transactions::database::{Database, tell_operator};
 /// A running engine.
 pub struct Engine {
     // First, so that the folder is free once the engine and its sessions are gone.
-    _keeper: Keeper,
+    _keeper: Housekeeping,
     database: Arc<Database>,
     templates: Arc<Templates>,
 }
@@ -20,7 +20,7 @@ impl Engine {
     /// Opens a data folder, making it if it is empty. Refuses to start over anything that is not whole.
     pub fn open(config: Config) -> Result<Arc<Engine>, SqlError> {
         let database = Database::open(config)?;
-        Ok(Arc::new(Engine { _keeper: Keeper::start(&database), database, templates: Arc::default() }))
+        Ok(Arc::new(Engine { _keeper: Housekeeping::start(&database), database, templates: Arc::default() }))
     }
 
     /// Opens a session for an authenticated login.

@@ -10,20 +10,20 @@ use transactions::database::{Database, tell_operator};
 const LOOKS_EVERY: Duration = Duration::from_millis(500);
 
 /// The thread. Dropped, it looks no more, and has let go of the database.
-pub struct Keeper {
+pub struct Housekeeping {
     /// None once it is to end.
     stays: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl Housekeeping {
     /// Starts it.
-    pub fn start(database: &Arc<Database>) -> Keeper {
+    pub fn start(database: &Arc<Database>) -> Housekeeping {
         let database: Weak<Database> = Arc::downgrade(database);
-        Keeper::looking(LOOKS_EVERY, move || database.upgrade().iter().for_each(|database| look(database)))
+        Housekeeping::looking(LOOKS_EVERY, move || database.upgrade().iter().for_each(|database| look(database)))
     }
 
-    fn looking(every: Duration, mut look: impl FnMut() + Send + 'static) -> Keeper {
+    fn looking(every: Duration, mut look: impl FnMut() + Send + 'static) -> Housekeeping {
         let (stays, ended) = channel();
         let keep = move || {
             while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
@@ -31,11 +31,11 @@ impl Keeper {
             }
         };
         let thread = std::thread::Builder::new().name("keeper".into()).spawn(keep);
-        Keeper { stays: Some(stays), thread: Some(thread.expect("the process can start its keeper")) }
+        Housekeeping { stays: Some(stays), thread: Some(thread.expect("the process can start its keeper")) }
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Housekeeping {
     fn drop(&mut self) {
         drop(self.stays.take());
         // One that has panicked has let go, too.
@@ -64,7 +64,7 @@ mod tests {
         let (looks, looking) = channel();
         let keeper = {
             let database = Arc::downgrade(&held);
-            Keeper::looking(Duration::from_millis(1), move || {
+            Housekeeping::looking(Duration::from_millis(1), move || {
                 let _database = database.upgrade();
                 // Whoever ends it does not listen any more.
                 let _gone = looks.send(());

@@ -14,7 +14,7 @@ use repr::{Datum, Row};
 use std::cell::RefCell;
 
 /// The columns of one arrangement that its keys tell.
-pub struct Told {
+pub struct KeyColumns {
     /// Where they stand in the row, in the key's order.
     columns: Vec<usize>,
     /// Their types, of each that of its first value: it never changes, so that what comes and goes is written alike.
@@ -23,12 +23,12 @@ pub struct Told {
     lead: bool,
 }
 
-impl Told {
+impl KeyColumns {
     /// Of an arrangement whose keys are the codes of these columns.
-    pub fn new(columns: Vec<usize>) -> Told {
+    pub fn new(columns: Vec<usize>) -> KeyColumns {
         let types = RefCell::new(vec![None; columns.len()]);
         let lead = columns.iter().copied().eq(0..columns.len());
-        Told { columns, types, lead }
+        KeyColumns { columns, types, lead }
     }
 
     /// The value that stands for a row.
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::ordered_row::group_key;
 
-    fn check(told: &Told, row: &[Datum], is_short: bool) {
+    fn check(told: &KeyColumns, row: &[Datum], is_short: bool) {
         let packed = Row::pack(row);
         let value = told.value(row, packed.clone());
         assert_eq!(value.bytes().len() < packed.bytes().len(), is_short, "{row:?}");
@@ -124,7 +124,7 @@ mod tests {
     fn a_value_and_its_key_are_the_row() {
         let numeric = |text: &str| Datum::Numeric(text.parse().expect("a number"));
         for columns in [vec![], vec![0], vec![0, 1], vec![2, 0], vec![1, 2, 0], vec![0, 0], vec![2]] {
-            let told = Told::new(columns.clone());
+            let told = KeyColumns::new(columns.clone());
             let is_short = !columns.is_empty();
             let row = [Datum::Null, Datum::text("b"), Datum::Null];
             check(&told, &row, is_short);
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_row_of_the_key_alone_needs_no_value() {
-        let told = Told::new(vec![0, 1]);
+        let told = KeyColumns::new(vec![0, 1]);
         let row = [Datum::Int4(7), Datum::text("b")];
         let value = told.value_of_key(row.iter(), Row::pack(&row).bytes());
         assert!(value.is_empty());

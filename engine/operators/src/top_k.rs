@@ -10,7 +10,7 @@ use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{Grouping, reduce_in_order};
 use arrangements::arrangement::{FlatBytes, metered};
-use arrangements::key_columns::Told;
+use arrangements::key_columns::KeyColumns;
 use arrangements::ordered_row::{OrderedRow, group_key};
 use planner::scalar::{EvalContext, Order, ScalarExpr};
 use repr::hash::HashSet;
@@ -201,7 +201,7 @@ pub fn render<'s, T: RenderTime>(
     let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).cloned().collect();
     let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
-    let told = Rc::new(Told::new(keys.clone()));
+    let told = Rc::new(KeyColumns::new(keys.clone()));
     let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, _: &mut Vec<_>| {
         for (row, time, diff) in rows.drain(..) {

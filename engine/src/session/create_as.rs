@@ -65,7 +65,8 @@ impl Session {
         let patience = self.patience();
         let context = self.eval_context(Arc::from([]), &self.catalog());
         let mut writer = Writer::new(self.transaction(), context, patience);
-        let table = writer.transaction.latest_view().catalog().table_by_name(&create.name.name).map(|table| table.id);
+        let table =
+            writer.transaction.latest_snapshot().catalog().table_by_name(&create.name.name).map(|table| table.id);
         let table = table.ok_or_else(|| SqlError::new("XX000", "the table that was made is not there"))?;
         let shape = writer.shape(table)?;
         let checks = writer.row_checks(&shape)?;

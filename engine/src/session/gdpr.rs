@@ -13,7 +13,7 @@ use repr::{Datum, MicroDbId, RelationId, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
 use state::reader::Reader;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Session {
 
     pub(super) fn subject(
         &mut self,
-        view: &Layered,
+        view: &LayeredSnapshot,
         table: RelationId,
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
@@ -93,7 +93,7 @@ impl Session {
         key: &[ScalarExpr],
         params: Arc<[Datum]>,
     ) -> Result<AccessRows, SqlError> {
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let subject = self.subject(&view, table, key, params.clone())?;
         let limits = self.limits(view.time());
         let watch = Watch::new(limits.clone());
@@ -135,7 +135,7 @@ impl Session {
 
     /// A request that finds no one leaves nothing but a record of it.
     fn record_unknown(&mut self, table: RelationId, key: &[ScalarExpr], params: Arc<[Datum]>) -> Result<(), SqlError> {
-        let view = Layered::new(self.database.store.clone(), self.database.latest());
+        let view = LayeredSnapshot::new(self.database.store.clone(), self.database.latest());
         let context = self.eval_context(params, view.catalog());
         let key = key.iter().map(|expr| expr.eval(&[], &context)).collect::<Result<Vec<_>, _>>()?;
         let row_key = view.shape(table)?.key_of(view.store(), &key);
@@ -176,7 +176,7 @@ impl Session {
         patience: Patience,
         profile: &mut Profile,
     ) -> Result<MicroDbId, SqlError> {
-        let view = self.transaction().latest_view();
+        let view = self.transaction().latest_snapshot();
         let subject = self.subject(&view, table, key, params.clone())?;
         let context = self.eval_context(params.clone(), view.catalog());
         drop(view);

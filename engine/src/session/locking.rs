@@ -17,7 +17,7 @@ use planner::scalar::{EvalContext, ScalarExpr};
 use repr::{ColumnType, Datum, RelationId, RowKey, ScalarType};
 use state::SqlError;
 use state::answer::QueryRows;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const NEXT_PAGE: usize = 4;
 /// Rows that are locked and stand still.
 struct Settled {
     /// In what they were found.
-    view: Layered,
+    view: LayeredSnapshot,
     /// With the rows that subqueries have locked.
     context: EvalContext,
     /// The query's own, if it locks them.
@@ -39,7 +39,7 @@ struct Settled {
 
 /// One attempt to lock all rows of a statement.
 struct Attempt<'v> {
-    view: &'v Layered,
+    view: &'v LayeredSnapshot,
     locked: Vec<(RelationId, RowKey)>,
     /// What somebody else has.
     taken: Option<(LockKey, LockMode)>,
@@ -72,7 +72,7 @@ impl Session {
             self.transaction().lock(LockKey::Table(relation), LockMode::Shared, &patience)?;
         }
         loop {
-            let view = self.transaction().statement_view()?;
+            let view = self.transaction().statement_snapshot()?;
             let mut attempt = Attempt { view: &view, locked: Vec::new(), taken: None };
             let found = self.attempt(query, params, &mut attempt)?;
             let Attempt { locked, taken, .. } = attempt;
@@ -234,10 +234,10 @@ fn lock_keys(
 /// Whether one of these rows is no longer what the view showed.
 fn changed_since(
     transaction: &mut Transaction,
-    view: &Layered,
+    view: &LayeredSnapshot,
     rows: &[(RelationId, RowKey)],
 ) -> Result<bool, SqlError> {
-    let latest = transaction.latest_view();
+    let latest = transaction.latest_snapshot();
     if latest.time() == view.time() {
         return Ok(false);
     }

@@ -53,7 +53,7 @@ impl Session {
         }
         let Some(entry) = entry else { return Ok(Some(NoView::Seldom { runs: 0 })) };
         let Some(id) = entry.view() else { return Ok(Some(entry.why_none())) };
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let unread = NoView::of(view.views(), id);
         Ok(unread.or_else(|| view.views().order(index.id).is_none().then_some(NoView::NotThere)))
     }

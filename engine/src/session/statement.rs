@@ -20,7 +20,7 @@ use planner::{MaintainedViews, Planned, PlannedStatement, SubscribePlan};
 use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode};
 use state::reader::Reader;
 use std::sync::Arc;
@@ -137,12 +137,12 @@ impl Session {
     }
 
     /// What a read sees: the published state, or the transaction's view.
-    pub(super) fn view(&mut self) -> Result<Layered, SqlError> {
+    pub(super) fn snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
         match &mut self.active {
-            Some(active) => active.transaction.statement_view(),
+            Some(active) => active.transaction.statement_snapshot(),
             None => {
                 let (base, hold) = self.database.held(&self.holder);
-                Ok(Layered::new(self.database.store.clone(), base).held(Arc::new(hold)).keeping())
+                Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(Arc::new(hold)).keeping())
             }
         }
     }
@@ -152,14 +152,14 @@ impl Session {
             self.transaction();
             return self.locked_rows(query, &params);
         }
-        let view = self.view()?;
+        let view = self.snapshot()?;
         self.rows_over(query, view, params)
     }
 
     pub(super) fn rows_over(
         &self,
         query: &Arc<Query>,
-        view: Layered,
+        view: LayeredSnapshot,
         params: Arc<[Datum]>,
     ) -> Result<QueryRows, SqlError> {
         let context = self.eval_context(params, view.catalog());
@@ -170,7 +170,7 @@ impl Session {
     pub(super) fn rows_with(
         &self,
         query: &Arc<Query>,
-        view: Layered,
+        view: LayeredSnapshot,
         context: EvalContext,
     ) -> Result<QueryRows, SqlError> {
         let view = if self.auto_views() { view } else { view.without_orders() };

@@ -90,7 +90,7 @@ impl Session {
                 watched.check(&published).map_err(|found| row_error(found, &error.clone().into()))?;
             }
             let opening = match plan.snapshot {
-                true => self.snapshot(state, &keys)?,
+                true => self.opening(state, &keys)?,
                 false => Vec::new(),
             };
             let since = plan.as_of.unwrap_or(published.time);
@@ -119,7 +119,7 @@ impl Session {
     }
 
     /// The rows as they are.
-    fn snapshot(&self, state: &ViewState, keys: &[Vec<u8>]) -> Result<Vec<Row>, SqlError> {
+    fn opening(&self, state: &ViewState, keys: &[Vec<u8>]) -> Result<Vec<Row>, SqlError> {
         let arrangement = state.arrangements.first().ok_or_else(gone)?;
         let (mut rows, mut stopped) = (Vec::new(), Ok(()));
         for key in keys {

@@ -11,7 +11,7 @@ use state::SqlError;
 use state::account::Account;
 use state::cancel::CancelFlag;
 use state::interrupt::QueryLimits;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::published::Published;
 use state::snapshot_holders::Hold;
 use state::view_states::Stage;
@@ -117,7 +117,7 @@ impl Looked {
             });
         }
         let time = state.time;
-        let reader = Arc::new(Layered::new(database.store.clone(), state.clone()));
+        let reader = Arc::new(LayeredSnapshot::new(database.store.clone(), state.clone()));
         let limits = QueryLimits {
             account: Account::new(Arc::default(), Some(Instant::now() + LOOK), LOOK_BYTES_MAX),
             ended: Arc::new(move || database.check_not_ended(time).err()),

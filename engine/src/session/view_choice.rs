@@ -15,7 +15,7 @@ use repr::{Datum, RelationId};
 use state::SqlError;
 use state::answer::QueryRows;
 use state::interrupt::Watch;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use state::view_states::ViewState;
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ pub(super) struct OwnView {
     /// Its rows.
     pub state: Arc<ViewState>,
     /// The snapshot that they are of.
-    pub view: Layered,
+    pub view: LayeredSnapshot,
 }
 
 impl Session {
@@ -55,7 +55,7 @@ impl Session {
         if cached.views.is_empty() {
             return Ok(None);
         }
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let all_ready = |below: &Vec<RelationId>| below.iter().all(|id| view.views().ready(*id).is_some());
         if !view.has_changes() && cached.maintained.get().is_some_and(all_ready) {
             return Ok(None);
@@ -155,7 +155,7 @@ impl Session {
             Automatic::Never(reason) => return Ok(Err(NoView::Never(reason.clone()))),
         };
         let lifted = &shape.planned.lifted;
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let database = self.database.clone();
         let wanted = match asking {
             Asking::ToRead(params) => {
@@ -215,7 +215,7 @@ impl Session {
 
 /// Why one of the maintained views among these relations, or of those that they are made of, cannot be read: a row
 /// that fails in one is missing in those above it.
-fn unreadable<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+fn unreadable<'r>(view: &LayeredSnapshot, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
     let below = maintained(view.schema().catalog(), relations);
     let id = below.into_iter().find(|id| view.views().ready(*id).is_none())?;
     Some(NoView::Below(id, Box::new(NoView::of(view.views(), id).unwrap_or(NoView::NotThere))))
@@ -228,7 +228,7 @@ fn maintained<'r>(catalog: &Catalog, relations: impl IntoIterator<Item = &'r Rel
 }
 
 /// That the transaction has changed a table that one of these relations is or reads, if it has.
-fn changed<'r>(view: &Layered, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
+fn changed<'r>(view: &LayeredSnapshot, relations: impl IntoIterator<Item = &'r RelationId>) -> Option<NoView> {
     if !view.has_changes() {
         return None;
     }

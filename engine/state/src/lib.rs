@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! published shape view_states statistics      what all read: leaves, compiled catalog and views as of one commit
-//! reader layered overlay read_memo            how it is read: one interface, with a transaction's own changes on top
+//! reader layered_snapshot overlay read_memo   how it is read: one interface, with a transaction's own changes on top
 //! locks validation ownership_hints            who may write what; what a derivation stands on
 //! snapshot_holders transaction_fate           who reads which snapshot, and what an erasure may end
 //! account interrupt cancel time_budget        what ends a statement
@@ -20,7 +20,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod interrupt;
-pub mod layered;
+pub mod layered_snapshot;
 pub mod locks;
 pub mod notice;
 pub mod overlay;

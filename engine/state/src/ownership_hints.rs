@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statements: whose copy a changed row was read from ─┐
-//!             which parent a row refers to            ├─▶ Known, since the earliest of their snapshots ─▶ derivation
+//!             which parent a row refers to            ├─▶ OwnershipHints, since the earliest of their snapshots ─▶ derivation
 //! ```
 //! Nothing here is a promise: a derivation that uses it notes the same marks as if it had looked, and is based on `since`, so
 //! that whatever was changed after that is found before the commit. Never holds a row.
@@ -16,7 +16,7 @@ const OWNERS_MAX: usize = 64;
 
 /// The one owner of each of some rows, of tables whose rows have no more.
 #[derive(Default)]
-pub struct OwnersSeen {
+pub struct ObservedOwners {
     // One thread reads for a statement.
     seen: Mutex<Vec<Seen>>,
 }
@@ -28,7 +28,7 @@ struct Seen {
     at: CommitTime,
 }
 
-impl OwnersSeen {
+impl ObservedOwners {
     /// Notes whose copy was read in the snapshot of a commit.
     pub fn note(&self, relation: RelationId, row_key: &RowKey, owner: MicroDbId, at: CommitTime) {
         let mut seen = self.seen.lock();
@@ -79,15 +79,15 @@ impl KeptParents {
 
 /// See the module.
 #[derive(Default)]
-pub struct Known {
+pub struct OwnershipHints {
     owners: Vec<Seen>,
     parents: KeptParents,
 }
 
-impl Known {
+impl OwnershipHints {
     /// Takes over what a transaction has learned; nothing is left there.
-    pub fn take(seen: &OwnersSeen, parents: &mut KeptParents) -> Known {
-        Known { owners: std::mem::take(&mut *seen.seen.lock()), parents: std::mem::take(parents) }
+    pub fn take(seen: &ObservedOwners, parents: &mut KeptParents) -> OwnershipHints {
+        OwnershipHints { owners: std::mem::take(&mut *seen.seen.lock()), parents: std::mem::take(parents) }
     }
 
     /// The commit as of which all of it was so; none if nothing is known.

@@ -3,14 +3,14 @@
 //! Holds rows in clear, like a transaction's overlay, until they are written, and goes when a helper takes it apart. Never says what
 //! another state holds: a reader over another one starts anew.
 
-use crate::layered::Located;
+use crate::layered_snapshot::Located;
 use crate::overlay::Owners;
 use parking_lot::Mutex;
 use repr::hash::HashMap;
 use repr::{CommitTime, IndexId, MicroDbId, RelationId, Row, RowKey};
 
 /// Reads of the state of one commit.
-pub struct Recall {
+pub struct ReadMemo {
     time: CommitTime,
     // One lock for all: one thread asks.
     read: Mutex<Read>,
@@ -25,10 +25,10 @@ struct Read {
     locators: HashMap<RelationId, HashMap<RowKey, MicroDbId>>,
 }
 
-impl Recall {
+impl ReadMemo {
     /// Nothing read yet.
-    pub fn new(time: CommitTime) -> Recall {
-        Recall { time, read: Mutex::default() }
+    pub fn new(time: CommitTime) -> ReadMemo {
+        ReadMemo { time, read: Mutex::default() }
     }
 
     /// The state's commit.

@@ -11,7 +11,7 @@ use repr::text::{TextContext, integer};
 use repr::{Array, ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType, Value};
 use state::SqlError;
 use state::answer::{self, Answer, AnswerRow, Stored};
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::shape::{Schema, TableShape};
 use state::traversal::Relation;
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub fn columns() -> Arc<[OutputColumn]> {
 
 /// The answer, row by row.
 pub struct AccessRows {
-    view: Layered,
+    view: LayeredSnapshot,
     text: TextContext,
     traversal: Traversal,
     /// Rows that are still to be shown.
@@ -81,7 +81,7 @@ impl AccessRows {
     /// Of what a subject reached. `ended` says why the snapshot ended, if it has.
     pub fn new(
         traversal: Traversal,
-        view: Layered,
+        view: LayeredSnapshot,
         context: &EvalContext,
         ended: Arc<dyn Fn() -> Option<SqlError> + Send + Sync>,
     ) -> AccessRows {

@@ -12,7 +12,7 @@ use planner::catalog::{EdgeRef, ReferentialAction};
 use repr::hash::HashMap;
 use repr::{ColumnIndex, CommitTime, Datum, MicroDbId, RelationId, Row, key};
 use state::SqlError;
-use state::layered::{Ahead, Asks, Layered};
+use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot};
 use state::locks::{LockKey, LockMode};
 use state::overlay::Change;
 use state::reader::Reader;
@@ -39,12 +39,12 @@ fn erase_recalling(writer: &mut Writer<'_>, subject: &Subject, profile: &mut Pro
     writer.lock_table(subject.shape.id())?;
     // Another FORGET may have come first while this one waited for the person's row.
     let row = writer.lock_row(&subject.shape, &subject.row_key, LockMode::Exclusive)?;
-    let microdb = writer.transaction.latest_view().subject(subject.shape.id(), &subject.row_key)?;
+    let microdb = writer.transaction.latest_snapshot().subject(subject.shape.id(), &subject.row_key)?;
     if row.is_none() || microdb != Some(subject.microdb) {
-        let view = writer.transaction.latest_view();
+        let view = writer.transaction.latest_snapshot();
         return Err(no_such_subject(&view, &subject.shape, &subject.row_key)?);
     }
-    let view = writer.transaction.committed_view();
+    let view = writer.transaction.committed_snapshot();
     let started = profile.start();
     let (recalled, ahead) = read_ahead::recall(&view, subject)?;
     profile.stop(Counted::MicroDb, started, recalled);
@@ -240,8 +240,8 @@ impl Eraser<'_, '_> {
         Ok(naming)
     }
 
-    fn committed(&mut self) -> Arc<Layered> {
-        self.writer.transaction.committed_again()
+    fn committed(&mut self) -> Arc<LayeredSnapshot> {
+        self.writer.transaction.committed_snapshot_again()
     }
 
     /// Places as they are found once they are locked: one that was waited for may have been given to somebody else.
@@ -281,7 +281,7 @@ impl Eraser<'_, '_> {
         let foreign_key = &referrer.foreign_key;
         let shape = self.committed().shape(referrer.table)?.clone();
         let places = self.locked(|eraser| {
-            let view = eraser.writer.transaction.latest_view();
+            let view = eraser.writer.transaction.latest_snapshot();
             let mut keys = view.keys_by_value(&shape, foreign_key.index, value)?;
             if foreign_key.annotation.is_none() && foreign_key.on_delete == ReferentialAction::Cascade {
                 keys.extend(eraser.committed().keys_by_value(&shape, foreign_key.index, value)?);
@@ -302,7 +302,7 @@ impl Eraser<'_, '_> {
     fn set_default(&mut self, shape: &Arc<TableShape>, place: Place, referrer: &Referrer) -> Result<(), SqlError> {
         let columns = &referrer.foreign_key.columns;
         let defaults = foreign_key::defaults(self.writer, shape, columns)?;
-        let view = self.writer.transaction.latest_view();
+        let view = self.writer.transaction.latest_snapshot();
         let target = view.shape(referrer.foreign_key.target)?.clone();
         let exists = match target.unique_index(&referrer.foreign_key.target_columns) {
             Some(index) if !defaults.iter().any(Datum::is_null) => {
@@ -373,7 +373,7 @@ impl Eraser<'_, '_> {
     /// Rows that all this leaves without an owner: how many there were.
     fn remove_orphans(&mut self) -> Result<usize, SqlError> {
         let transaction = &mut *self.writer.transaction;
-        let old = transaction.committed_view();
+        let old = transaction.committed_snapshot();
         let overlay = transaction.shared_overlay();
         let new = old.clone().under(overlay.clone());
         let derivation = ownership::derive(&Between { old: &old, new: &new, overlay: &overlay })?;

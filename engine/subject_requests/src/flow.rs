@@ -16,7 +16,7 @@ use repr::hash::HashMap;
 use repr::{IndexId, RowKey};
 use state::SqlError;
 use state::interrupt::Watch;
-use state::layered::{Layered, Located};
+use state::layered_snapshot::{LayeredSnapshot, Located};
 use state::reader::Reader;
 use state::traversal::{Component, Join, NodeId, OperatorId, Relation, SUBJECT_NODE, TraversalPlan};
 use std::collections::hash_map::Entry;
@@ -24,7 +24,7 @@ use storage::MicroDbProbe;
 
 /// Finds all rows of a subject.
 pub fn run(
-    view: &Layered,
+    view: &LayeredSnapshot,
     subject: &Subject,
     plan: &TraversalPlan,
     watch: &Watch,
@@ -63,7 +63,7 @@ type Met = HashMap<IndexId, HashMap<Vec<u8>, Vec<usize>>>;
 type Fars = HashMap<(NodeId, IndexId), HashMap<Vec<u8>, Vec<usize>>>;
 
 struct Flow<'a> {
-    view: &'a Layered,
+    view: &'a LayeredSnapshot,
     subject: &'a Subject,
     plan: &'a TraversalPlan,
     watch: &'a Watch,

@@ -14,7 +14,7 @@ pub mod traverse;
 
 use repr::{Datum, MicroDbId, RowKey};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::shape::TableShape;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Subject {
 }
 
 /// Finds a data subject by its primary key. DG003 if there is none.
-pub fn find(view: &Layered, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
+pub fn find(view: &LayeredSnapshot, shape: &Arc<TableShape>, primary_key: &[Datum]) -> Result<Subject, SqlError> {
     let table = shape.table();
     if !table.data_subject {
         return Err(SqlError::new("42809", format!("table \"{}\" is not a data-subject table", table.name))
@@ -44,7 +44,7 @@ pub fn find(view: &Layered, shape: &Arc<TableShape>, primary_key: &[Datum]) -> R
 }
 
 /// DG003, with the receipt if the person was forgotten.
-fn no_such_subject(view: &Layered, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
+fn no_such_subject(view: &LayeredSnapshot, shape: &TableShape, row_key: &RowKey) -> Result<SqlError, SqlError> {
     let error = SqlError::new("DG003", format!("no such data subject in table \"{}\"", shape.table().name));
     let earlier = view.store().snapshot().meta(&transactions::receipt::forgotten_key(shape.id(), row_key))?;
     Ok(match earlier {

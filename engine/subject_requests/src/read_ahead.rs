@@ -12,7 +12,7 @@ use crate::disposition::fires_nothing;
 use repr::hash::HashMap;
 use repr::{IndexId, RelationId, Row, RowKey};
 use state::SqlError;
-use state::layered::{Ahead, Asks, Layered, Located};
+use state::layered_snapshot::{Ahead, Asks, LayeredSnapshot, Located};
 use state::shape::{Edge, RowValues, TableShape};
 
 /// The rows of the µDB by table.
@@ -21,7 +21,7 @@ type Tables = Vec<(RelationId, Vec<(RowKey, Row)>)>;
 type Met = HashMap<IndexId, HashMap<Vec<u8>, Vec<Located>>>;
 
 /// Recalls a person's rows, and begins to read what will be asked for when they go. How many rows there are.
-pub fn recall(view: &Layered, subject: &Subject) -> Result<(usize, Ahead), SqlError> {
+pub fn recall(view: &LayeredSnapshot, subject: &Subject) -> Result<(usize, Ahead), SqlError> {
     let tables = view.microdb_rows(subject.shape.id(), subject.microdb)?;
     let (mut met, mut asks) = (Met::default(), Asks::default());
     for (relation, rows) in &tables {
@@ -47,7 +47,7 @@ pub fn recall(view: &Layered, subject: &Subject) -> Result<(usize, Ahead), SqlEr
 }
 
 /// Notes what will be asked for when a row goes.
-pub fn foresee(view: &Layered, asks: &mut Asks, shape: &TableShape, row: &Row) -> Result<(), SqlError> {
+pub fn foresee(view: &LayeredSnapshot, asks: &mut Asks, shape: &TableShape, row: &Row) -> Result<(), SqlError> {
     let mut values = RowValues::new(shape, row);
     for edge in shape.owner_dependents.iter().chain(&shape.access_dependents) {
         if !fires_nothing(view.shape(edge.near)?, edge)
@@ -66,7 +66,7 @@ pub fn foresee(view: &Layered, asks: &mut Asks, shape: &TableShape, row: &Row) -
 
 /// Recalls the near rows of an ownership edge from far rows that the person holds: it owns them, so that all are in the µDB.
 fn keep_owned<'r>(
-    view: &Layered,
+    view: &LayeredSnapshot,
     subject: &Subject,
     (far, edge): (&TableShape, &Edge),
     far_rows: impl Iterator<Item = &'r Row>,

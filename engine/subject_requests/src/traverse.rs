@@ -14,7 +14,7 @@ use repr::hash::HashMap;
 use repr::{RelationId, Row, RowKey};
 use state::SqlError;
 use state::interrupt::Watch;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::shape::{Edge, TableShape};
 use state::traversal::{Relation, TraversalPlan};
 use state::validation::Marks;
@@ -61,7 +61,7 @@ pub struct Traversal {
 
 /// Walks the graph, by the plan of the subject's table. 57014 or why the snapshot ended, if the `watch` says so between rounds.
 pub fn traverse(
-    view: &Layered,
+    view: &LayeredSnapshot,
     subject: &Subject,
     watch: &Watch,
     profile: &mut Profile,
@@ -70,7 +70,7 @@ pub fn traverse(
 }
 
 /// The plan of the walk from rows of a data-subject table.
-pub fn plan(view: &Layered, subjects: RelationId) -> Result<&TraversalPlan, SqlError> {
+pub fn plan(view: &LayeredSnapshot, subjects: RelationId) -> Result<&TraversalPlan, SqlError> {
     let plan = view.schema().traversal(subjects);
     plan.ok_or_else(|| SqlError::new("XX000", "a data-subject table without a plan of its traversal"))
 }
@@ -183,7 +183,7 @@ impl Traversal {
 }
 
 /// The rows at the near end of an edge from this far row.
-pub fn near_rows(view: &Layered, edge: &Edge, far: &TableShape, row: &Row) -> Result<Vec<Place>, SqlError> {
+pub fn near_rows(view: &LayeredSnapshot, edge: &Edge, far: &TableShape, row: &Row) -> Result<Vec<Place>, SqlError> {
     let Some(value) = far_value(far, edge, row) else { return Ok(Vec::new()) };
     let near = view.shape(edge.near)?.clone();
     let keys = near_keys(view, &near, edge, &value, &mut Marks::default())?;

@@ -22,7 +22,7 @@ use flush::{Flusher, GroupChanges, Work, Written};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Overlay, Owners};
 use state::parallel::{self, HELPED_ITEMS_MIN};
 use state::published::Published;
@@ -41,7 +41,7 @@ use storage::audit::AuditEntry;
 use storage::{Batch, Store};
 use views::automatic::AutomaticViews;
 use views::message::{Message, ViewRequest};
-use views::results::Line;
+use views::results::ViewResults;
 use views::subscription::Subscriptions;
 use views::worker::{Surroundings, ViewWorker};
 
@@ -128,7 +128,7 @@ pub struct Flushes {
 }
 
 /// Derives and seals a transaction against a state.
-pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
+pub fn prepare(old: &LayeredSnapshot, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
     let new = old.clone().under(overlay.clone());
     let derivation = ownership::derive(&Between { old, new: &new, overlay })?;
     seal(old, overlay, derivation, based_on)
@@ -136,7 +136,7 @@ pub fn prepare(old: &Layered, overlay: &Arc<Overlay>, based_on: CommitTime) -> R
 
 /// Seals a transaction whose owners are derived against a state already.
 pub fn seal(
-    old: &Layered,
+    old: &LayeredSnapshot,
     overlay: &Arc<Overlay>,
     derivation: Derivation,
     based_on: CommitTime,
@@ -177,7 +177,7 @@ impl Pipeline {
         views: ViewThread,
     ) -> Pipeline {
         let (to_views, view_messages) = sync_channel(VIEW_MESSAGES_MAX);
-        let line = Arc::new(Line::new(published.clone()));
+        let line = Arc::new(ViewResults::new(published.clone()));
         let state = published.load_full();
         let view_store = store.clone();
         let ViewThread { statistics, settings, subscriptions, automatic } = views;
@@ -460,7 +460,7 @@ impl Committer {
         if overlay.len() > REDERIVE_ROWS_MAX {
             return Ok(None);
         }
-        let old = Layered::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
+        let old = LayeredSnapshot::new(self.store.clone(), self.current.clone()).under(Arc::new(layer.clone()));
         prepare(&old, overlay, self.current.time).map(Some)
     }
 }

@@ -15,7 +15,7 @@ use planner::resolve::ddl::{DdlEffect, DdlPlan, Labels, RewriteColumn, RewriteVa
 use planner::scalar::{EvalContext, Volatility};
 use repr::{ColumnIndex, Datum, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
 use state::notice::Notice;
 use state::reader::Reader;
@@ -43,7 +43,7 @@ pub fn execute(
 ) -> Result<Done, SqlError> {
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
     // The plan is made after the lock: the catalog cannot move on any more.
-    let old_schema = transaction.latest_view().schema().clone();
+    let old_schema = transaction.latest_snapshot().schema().clone();
     let labels = if restoring { Labels::Wait } else { Labels::TakeEffect };
     let plan = planner::plan_definition(statement, old_schema.catalog(), labels)?;
     // Whether the graph is well formed is asked at COMMIT: until then its tables may come in any order.
@@ -59,7 +59,7 @@ pub fn end_restoring(
     patience: &Patience,
 ) -> Result<BTreeSet<RelationId>, SqlError> {
     transaction.lock(LockKey::Catalog, LockMode::Exclusive, patience)?;
-    let view = transaction.latest_view();
+    let view = transaction.latest_snapshot();
     let old_schema = view.schema().clone();
     let plan = planner::plan_restored(old_schema.catalog())?;
     planner::ownership::check(&plan.catalog, false)?;
@@ -96,7 +96,7 @@ fn carry_out(
             }
         }
     }
-    let old = transaction.latest_view();
+    let old = transaction.latest_snapshot();
     let mut stored: BTreeMap<RelationId, Rows> = BTreeMap::new();
     for relation in &laid_anew {
         stored.insert(*relation, all_rows(&old, old.shape(*relation)?)?);
@@ -225,7 +225,7 @@ fn laid_anew(old: &Schema, new: &Schema, effects: &[DdlEffect]) -> BTreeSet<Rela
     found
 }
 
-fn all_rows(view: &Layered, shape: &TableShape) -> Result<Rows, SqlError> {
+fn all_rows(view: &LayeredSnapshot, shape: &TableShape) -> Result<Rows, SqlError> {
     view.scan(shape.table())?.map(|item| item.map(|(row_key, row)| (row_key, shape.unpack(&row)))).collect()
 }
 
@@ -261,7 +261,7 @@ impl Change<'_> {
         }
         let old_catalog = self.old_schema.catalog().clone();
         let before = old_catalog.table(relation);
-        let view = self.writer.transaction.latest_view();
+        let view = self.writer.transaction.latest_snapshot();
         view.scan(shape.table())?
             .map(|item| item.map(|(row_key, row)| (row_key, widened(&row, &shape, before))))
             .collect()
@@ -297,7 +297,9 @@ impl Change<'_> {
             DdlEffect::RequireEmpty { table, error } => {
                 let empty = match (self.stored.get(table), self.old_schema.shape(*table)) {
                     (Some(rows), _) => rows.is_empty(),
-                    (None, Some(shape)) => self.writer.transaction.latest_view().scan(shape.table())?.next().is_none(),
+                    (None, Some(shape)) => {
+                        self.writer.transaction.latest_snapshot().scan(shape.table())?.next().is_none()
+                    }
                     (None, None) => true,
                 };
                 if empty { Ok(()) } else { Err(error.clone().into()) }
@@ -309,7 +311,7 @@ impl Change<'_> {
         let Some(shape) = self.old_schema.shape(relation).cloned() else { return Ok(()) };
         if shape.table().data_subject {
             let database = self.writer.transaction.database();
-            let below = Layered::new(database.store.clone(), database.latest());
+            let below = LayeredSnapshot::new(database.store.clone(), database.latest());
             if below.schema().shape(relation).is_some() {
                 for (row_key, _) in all_rows(&below, &shape)? {
                     self.writer.transaction.overlay_mut().set_subject(relation, row_key, None);
@@ -460,7 +462,7 @@ impl Change<'_> {
         }
         let mut microdb = None;
         if was {
-            microdb = self.writer.transaction.latest_view().subject(relation, old_key)?;
+            microdb = self.writer.transaction.latest_snapshot().subject(relation, old_key)?;
             self.writer.transaction.overlay_mut().set_subject(relation, old_key.clone(), None);
         }
         if is {

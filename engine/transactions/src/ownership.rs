@@ -22,7 +22,7 @@ mod self_reference;
 use repr::hash::HashMap;
 use repr::{ColumnIndex, IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Change, Overlay, Owners};
 use state::reader::Reader;
 use state::shape::{Edge, TableShape};
@@ -58,9 +58,9 @@ pub struct Derivation {
 /// The two states between which owners are derived.
 pub struct Between<'a> {
     /// Before the transaction (under earlier ones of the group).
-    pub old: &'a Layered,
+    pub old: &'a LayeredSnapshot,
     /// The same under the transaction's overlay.
-    pub new: &'a Layered,
+    pub new: &'a LayeredSnapshot,
     /// The transaction's overlay.
     pub overlay: &'a Overlay,
 }
@@ -339,7 +339,12 @@ pub fn far_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> 
 }
 
 /// Keys of the far rows that a value meets.
-pub fn far_keys(reader: &Layered, edge: &Edge, value: &[u8], reads: &mut Marks) -> Result<Vec<RowKey>, SqlError> {
+pub fn far_keys(
+    reader: &LayeredSnapshot,
+    edge: &Edge,
+    value: &[u8],
+    reads: &mut Marks,
+) -> Result<Vec<RowKey>, SqlError> {
     reads.note(&Mark::Index(edge.far_index, value));
     let shape = reader.shape(edge.far)?.clone();
     reader.keys_by_value(&shape, edge.far_index, value)
@@ -347,7 +352,7 @@ pub fn far_keys(reader: &Layered, edge: &Edge, value: &[u8], reads: &mut Marks) 
 
 /// Keys of the near rows that a value meets.
 pub fn near_keys(
-    reader: &Layered,
+    reader: &LayeredSnapshot,
     shape: &TableShape,
     edge: &Edge,
     value: &[u8],
@@ -402,7 +407,7 @@ fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, 
         return Ok(changes);
     }
     for (row_key, change) in between.overlay.table(edge.far).into_iter().flat_map(|changes| &changes.rows) {
-        let held = |row: &Option<Row>, reader: &Layered| -> Result<Held, SqlError> {
+        let held = |row: &Option<Row>, reader: &LayeredSnapshot| -> Result<Held, SqlError> {
             let value = row.as_ref().and_then(|row| far_value(&far, edge, row));
             let holders = if row.is_some() { reader.subject(edge.far, row_key)? } else { None };
             Ok(Held { value, holders: holders.into_iter().collect() })

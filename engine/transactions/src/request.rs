@@ -5,13 +5,13 @@
 
 use crate::receipt;
 use repr::{RelationId, RowKey};
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use state::{SqlError, clock};
 use storage::audit::{AuditEntry, AuditOperation};
 
 /// What is recorded.
-pub fn unknown(view: &Layered, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
+pub fn unknown(view: &LayeredSnapshot, table: RelationId, row_key: &RowKey) -> Result<AuditEntry, SqlError> {
     let snapshot = view.store().snapshot();
     let forgotten = match snapshot.meta(&receipt::forgotten_key(table, row_key))? {
         Some(id) => receipt::id_of_text(&id).map(|id| snapshot.receipt(&id)).transpose()?.flatten(),

@@ -11,13 +11,13 @@ use crate::writer::foreign_key::{self, DeferredCheck};
 use planner::catalog::ConstraintName;
 use repr::{CommitTime, poll};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMark, LockMode, Patience, TransactionId};
 use state::overlay::{Mark, Overlay};
-use state::ownership_hints::{KeptParents, Known, OwnersSeen};
+use state::ownership_hints::{KeptParents, ObservedOwners, OwnershipHints};
 use state::parallel::{self, HELPED_ITEMS_MIN};
 use state::published::Published;
-use state::read_memo::Recall;
+use state::read_memo::ReadMemo;
 use state::reader::Reader;
 use state::snapshot_holders::{Hold, Holder};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ enum OneSnapshot {
 /// Owners derived for a transaction's changes, and from what.
 pub struct Derived {
     /// The state without them.
-    pub old: Layered,
+    pub old: LayeredSnapshot,
     /// The changes.
     pub overlay: Arc<Overlay>,
     /// The owners.
@@ -53,10 +53,10 @@ pub struct Derived {
 }
 
 /// See `Transaction::keep_reads`.
-struct Recalling {
-    recall: Arc<Recall>,
+struct MemoOfReads {
+    recall: Arc<ReadMemo>,
     /// What was committed when that was asked for last.
-    view: Option<Arc<Layered>>,
+    view: Option<Arc<LayeredSnapshot>>,
 }
 
 /// A transaction under way.
@@ -72,9 +72,9 @@ pub struct Transaction {
     /// Kept by a statement that is the transaction's last.
     derived: Option<Derived>,
     /// What was read of what is committed, while that is kept.
-    recalling: Option<Recalling>,
+    recalling: Option<MemoOfReads>,
     /// Whose copies the rows were read from that it has changed.
-    owners_seen: Arc<OwnersSeen>,
+    owners_seen: Arc<ObservedOwners>,
     /// What COMMIT hands over, if it was prepared and is waited for.
     prepared: Option<Prepared>,
     /// The session that it is of.
@@ -168,7 +168,7 @@ impl Transaction {
 
     /// What a new statement reads: its snapshot under its own changes. 40001 if a data subject was forgotten
     /// since a REPEATABLE READ snapshot was taken.
-    pub fn statement_view(&mut self) -> Result<Layered, SqlError> {
+    pub fn statement_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
         self.check_not_ended()?;
         self.release_ended();
         self.has_looked = true;
@@ -196,19 +196,19 @@ impl Transaction {
         }
     }
 
-    /// As `statement_view`, for a statement that changes the rows that it looks up.
-    pub fn changing_view(&mut self) -> Result<Layered, SqlError> {
-        Ok(self.statement_view()?.noting(self.owners_seen.clone()))
+    /// As `statement_snapshot`, for a statement that changes the rows that it looks up.
+    pub fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
+        Ok(self.statement_snapshot()?.noting(self.owners_seen.clone()))
     }
 
     /// What is committed now, under its own changes: what constraints are checked against.
-    pub fn latest_view(&mut self) -> Layered {
+    pub fn latest_snapshot(&mut self) -> LayeredSnapshot {
         let base = self.database.latest();
         self.over(base)
     }
 
     /// What is committed now, without its own changes.
-    pub fn committed_view(&mut self) -> Layered {
+    pub fn committed_snapshot(&mut self) -> LayeredSnapshot {
         let base = self.database.latest();
         self.below(base)
     }
@@ -216,8 +216,8 @@ impl Transaction {
     /// Keeps what is read of what is committed, as long as nothing else is committed, for a statement that asks again and
     /// again; until `forget_reads`.
     pub fn keep_reads(&mut self) {
-        let recall = Arc::new(Recall::new(self.database.latest().time));
-        self.recalling = Some(Recalling { recall, view: None });
+        let recall = Arc::new(ReadMemo::new(self.database.latest().time));
+        self.recalling = Some(MemoOfReads { recall, view: None });
     }
 
     /// See `keep_reads`.
@@ -225,10 +225,10 @@ impl Transaction {
         self.recalling = None;
     }
 
-    /// As `committed_view`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
-    pub fn committed_again(&mut self) -> Arc<Layered> {
+    /// As `committed_snapshot`: between `keep_reads` and `forget_reads` the same one as long as nothing else is committed.
+    pub fn committed_snapshot_again(&mut self) -> Arc<LayeredSnapshot> {
         let base = self.database.latest();
-        if let Some(Recalling { view: Some(view), .. }) = &self.recalling
+        if let Some(MemoOfReads { view: Some(view), .. }) = &self.recalling
             && view.is_over(&base)
         {
             return view.clone();
@@ -240,19 +240,19 @@ impl Transaction {
         view
     }
 
-    fn over(&mut self, base: Arc<Published>) -> Layered {
+    fn over(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         if !self.overlay.changes_schema() && self.overlay.catalog().version != base.catalog().version {
             Arc::make_mut(&mut self.overlay).follow(&base.schema);
         }
         self.below(base).under(self.overlay.clone())
     }
 
-    fn below(&mut self, base: Arc<Published>) -> Layered {
+    fn below(&mut self, base: Arc<Published>) -> LayeredSnapshot {
         let time = base.time;
-        let view = Layered::new(self.database.store.clone(), base).keeping();
-        let Some(Recalling { recall, .. }) = &mut self.recalling else { return view };
+        let view = LayeredSnapshot::new(self.database.store.clone(), base).keeping();
+        let Some(MemoOfReads { recall, .. }) = &mut self.recalling else { return view };
         if recall.time() != time {
-            *recall = Arc::new(Recall::new(time));
+            *recall = Arc::new(ReadMemo::new(time));
         }
         view.recalling(recall.clone())
     }
@@ -483,8 +483,8 @@ impl Transaction {
             None => {
                 let base = self.database.latest();
                 // Of no use to a second attempt: what it says may have changed.
-                let known = Known::take(&self.owners_seen, &mut self.parents);
-                let (mut time, mut old) = (base.time, Layered::new(self.database.store.clone(), base));
+                let known = OwnershipHints::take(&self.owners_seen, &mut self.parents);
+                let (mut time, mut old) = (base.time, LayeredSnapshot::new(self.database.store.clone(), base));
                 if let Some(since) = known.since()
                     && !self.overlay.changes_schema()
                 {

@@ -14,7 +14,7 @@ use planner::scalar::EvalContext;
 use repr::hash::HashMap;
 use repr::{Datum, Id, IndexId, RelationId, Row, RowKey, poll};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{LockKey, LockMode, Patience};
 use state::reader::Reader;
 use state::shape::TableShape;
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
 
     /// A table of the transaction's catalog, compiled.
     pub fn shape(&mut self, relation: RelationId) -> Result<Arc<TableShape>, SqlError> {
-        self.transaction.latest_view().shape(relation).cloned()
+        self.transaction.latest_snapshot().shape(relation).cloned()
     }
 
     /// Locks a table against DDL, as every write does.
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
         }
         // All are locked: what is committed under these keys stands still from here on.
         let database = self.transaction.database();
-        let below = Layered::new(database.store.clone(), database.latest());
+        let below = LayeredSnapshot::new(database.store.clone(), database.latest());
         let mut stored = below.stored_rows(relation);
         for (row, row_key) in rows.iter().map(AsRef::as_ref).zip(&row_keys) {
             if let Some(index) = shape.table().primary_key {
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
     fn place_row(&mut self, shape: &Arc<TableShape>, row_key: &RowKey, row: &[Datum]) -> Result<(), SqlError> {
         self.transaction.lock(LockKey::Row(shape.id(), row_key.clone()), LockMode::Exclusive, &self.patience)?;
         if let Some(index) = shape.table().primary_key
-            && self.transaction.latest_view().exists(shape, row_key)?
+            && self.transaction.latest_snapshot().exists(shape, row_key)?
         {
             return Err(unique::violation(shape, index, row));
         }
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let subject = if shape.table().data_subject {
-                self.transaction.latest_view().subject(relation, &update.row_key)?
+                self.transaction.latest_snapshot().subject(relation, &update.row_key)?
             } else {
                 None
             };
@@ -235,7 +235,7 @@ impl<'a> Writer<'a> {
         let before = if known {
             None
         } else {
-            let below = self.transaction.committed_view();
+            let below = self.transaction.committed_snapshot();
             // A table that this transaction made has nothing below.
             match below.schema().shape(relation) {
                 Some(_) => below.get(shape.table(), row_key)?,
@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
     ) -> Result<Option<Vec<Datum>>, SqlError> {
         let key = LockKey::Row(shape.id(), row_key.clone());
         self.transaction.lock(key, mode, &self.patience)?;
-        let newest = self.transaction.latest_view().get(shape.table(), row_key)?;
+        let newest = self.transaction.latest_snapshot().get(shape.table(), row_key)?;
         Ok(newest.map(|row| shape.unpack(&row)))
     }
 
@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
         if let Some(checks) = self.row_checks.get(&shape.id()) {
             return Ok(checks.clone());
         }
-        let catalog = self.transaction.latest_view().catalog().clone();
+        let catalog = self.transaction.latest_snapshot().catalog().clone();
         let checks = Arc::new(planner::plan_row_checks(&catalog, shape.table())?);
         self.row_checks.insert(shape.id(), checks.clone());
         Ok(checks)

@@ -9,7 +9,7 @@ use repr::{Datum, Row, ValueError, key, poll};
 use state::SqlError;
 use state::answer::{Answer, AnswerRow, QueryRows, Show, Stored, places};
 use state::interrupt::{Ticker, Watch};
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::view_states::{Arrangement, KeyRows, ViewState};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
 pub fn rows(
     lifted: &Arc<Lifted>,
     keys: Vec<Vec<u8>>,
-    (state, view): (&ViewState, &Layered),
+    (state, view): (&ViewState, &LayeredSnapshot),
     eval: &EvalContext,
     watch: Watch,
 ) -> Result<Option<QueryRows>, SqlError> {
@@ -130,7 +130,7 @@ struct Found {
     stands: bool,
     watch: Watch,
     ticker: Ticker,
-    _view: Layered,
+    _view: LayeredSnapshot,
 }
 
 impl Found {

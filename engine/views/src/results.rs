@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! commit thread ──▶ flush thread: fdatasync ──────────────┐
-//!        └────────▶ view thread: dataflows ──▶ Line ──────┴─▶ publish (leaves, views) at one time
+//!        └────────▶ view thread: dataflows ──▶ ViewResults ──────┴─▶ publish (leaves, views) at one time
 //! ```
 //!
 //! A group is published once both are done. What a view thread finishes between commits (a hydration) is published at
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
-pub struct Line {
+pub struct ViewResults {
     published: Arc<ArcSwap<Published>>,
     made: Mutex<VecDeque<Made>>,
     arrived: Condvar,
@@ -42,10 +42,10 @@ pub struct Made {
     pub deltas: Deltas,
 }
 
-impl Line {
+impl ViewResults {
     /// A line that ends in this pointer.
     pub fn new(published: Arc<ArcSwap<Published>>) -> Self {
-        Line {
+        ViewResults {
             published,
             made: Mutex::new(VecDeque::new()),
             arrived: Condvar::new(),

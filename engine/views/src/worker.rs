@@ -1,7 +1,7 @@
 //! The view thread: owns the timely worker and every maintained view.
 //!
 //! ```text
-//! flush thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ Line
+//! flush thread ─▶ Group, Create, Drop ─▶ per group: affected views in the order of their ids ─▶ ViewResults
 //!                                    └─▶ between groups: one chunk of a hydration; if there is none, some merging
 //! ```
 //!
@@ -20,7 +20,7 @@ use crate::inspection::Found;
 use crate::maintained::{Maintained, Overview, Progress, definition};
 use crate::message::Message;
 use crate::ordered_index::OrderedIndexes;
-use crate::results::{Line, Made};
+use crate::results::{Made, ViewResults};
 use crate::sources::{SourceChange, change, is_truncated, table_changes};
 use crate::subscription::{Deltas, Subscriptions};
 use arrangements::log::ArrangementLog;
@@ -32,7 +32,7 @@ use planner::catalog::{Catalog, Table};
 use planner::scalar::EvalContext;
 use repr::{CommitTime, RelationId, Row};
 use state::SqlError;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::Overlay;
 use state::published::Published;
 use state::reader::Reader;
@@ -53,7 +53,7 @@ use timely::worker::Worker;
 /// Whom the view thread tells, and what it may take.
 pub struct Surroundings {
     /// Where groups go.
-    pub line: Arc<Line>,
+    pub line: Arc<ViewResults>,
     /// Where it counts.
     pub statistics: Arc<Statistics>,
     /// Who watches views.
@@ -227,7 +227,7 @@ impl ViewWorker {
     /// The leaves and views at a state.
     fn reader(&self, state: &Published, views: &Views) -> Arc<dyn Reader> {
         let state = Published { views: views.clone(), ..state.clone() };
-        Arc::new(Layered::new(self.store.clone(), Arc::new(state)).amid_errors())
+        Arc::new(LayeredSnapshot::new(self.store.clone(), Arc::new(state)).amid_errors())
     }
 
     fn group(&mut self, before: &Arc<Published>, after: Arc<Published>, layers: &[Arc<Overlay>]) {

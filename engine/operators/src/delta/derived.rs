@@ -18,7 +18,7 @@ use crate::delta::slices::Slices;
 use crate::delta::{Changes, Feed, Follower, Group};
 use crate::lookup_join::evaluate;
 use arrangements::arrangement::{Bytes, RowBatch, RowSpine, arrange, metered};
-use arrangements::key_columns::Told;
+use arrangements::key_columns::KeyColumns;
 use differential_dataflow::AsCollection;
 use differential_dataflow::consolidation::consolidate;
 use differential_dataflow::lattice::antichain_join_into;
@@ -52,7 +52,7 @@ pub fn render<'s, T: RenderTime>(
     let follower = Follower { eval: context.eval.clone(), watch: context.watch.clone() };
     let (keys, eval, meter) = (join.key.clone(), context.eval.clone(), context.meter.clone());
     let mut datums = Vec::new();
-    let told = Rc::new(Told::new(columns(&keys).unwrap_or_default()));
+    let told = Rc::new(KeyColumns::new(columns(&keys).unwrap_or_default()));
     let tells = told.clone();
     let keyed = input.oks.clone().flat_map(move |row| {
         row.unpack_into(&mut datums);
@@ -192,7 +192,7 @@ fn fed(feeds: &[Feed], relation: RelationId) -> Option<(Arc<dyn Reader>, Option<
 /// The left side's rows by key.
 struct Left<T: RenderTime> {
     trace: TraceAgent<RowSpine<T, isize>>,
-    told: Rc<Told>,
+    told: Rc<KeyColumns>,
     /// All that came before is looked at no more.
     lower: Antichain<T>,
     /// All that comes before has come.
@@ -202,7 +202,7 @@ struct Left<T: RenderTime> {
 }
 
 impl<T: RenderTime> Left<T> {
-    fn new(trace: TraceAgent<RowSpine<T, isize>>, told: Rc<Told>) -> Self {
+    fn new(trace: TraceAgent<RowSpine<T, isize>>, told: Rc<KeyColumns>) -> Self {
         let start = Antichain::from_elem(T::minimum());
         Left { trace, told, lower: start.clone(), upper: start, fresh: Vec::new() }
     }
@@ -250,7 +250,7 @@ impl<T: RenderTime> Left<T> {
 fn collect<T: RenderTime>(
     batches: Vec<RowBatch<T, isize>>,
     keys: &[&[u8]],
-    told: &Told,
+    told: &KeyColumns,
     is_wanted: impl Fn(&T) -> bool,
     rows: &mut Vec<(Row, isize)>,
 ) {

@@ -7,7 +7,7 @@ use crate::once::{OneShot, Pull};
 use crate::ordered_groups::{Grouping, reduce_in_order};
 use crate::reduce::extreme::is_extreme;
 use arrangements::arrangement::Key;
-use arrangements::key_columns::Told;
+use arrangements::key_columns::KeyColumns;
 use arrangements::totals::Totals;
 use differential_dataflow::difference::Semigroup;
 use planner::scalar::aggregate::Contribution;
@@ -103,7 +103,7 @@ impl Accumulator {
     }
 
     /// The key of the row that was read, and what stands for its key columns there.
-    fn key(&self, told: &Told, eval: &EvalContext) -> Result<(Key, Row), ValueError> {
+    fn key(&self, told: &KeyColumns, eval: &EvalContext) -> Result<(Key, Row), ValueError> {
         let (mut bytes, mut columns) = (Vec::with_capacity(self.keys.len() * 12), Vec::with_capacity(self.keys.len()));
         for expression in &self.keys {
             let column = expression.operand(&self.datums, eval)?;
@@ -144,7 +144,7 @@ pub fn render<'s, T: RenderTime>(
         group_row: Vec::new(),
     };
     let mut groups: Groups<T> = HashMap::new();
-    let told = Rc::new(Told::new((0..keys.len()).collect()));
+    let told = Rc::new(KeyColumns::new((0..keys.len()).collect()));
     let tells = told.clone();
     let keyed = move |rows: &mut Vec<(Row, T, isize)>, updates: &mut Vec<_>, errs: &mut Vec<_>| {
         let _joined = watch.join();
@@ -188,7 +188,7 @@ fn can_fail(keys: &[ScalarExpr], aggregates: &[AggregateCall]) -> bool {
 fn accumulate<T: RenderTime>(
     accumulator: &mut Accumulator,
     groups: &mut Groups<T>,
-    told: &Told,
+    told: &KeyColumns,
     (row, time, diff): (&Row, &T, isize),
     eval: &EvalContext,
 ) -> Result<(), ValueError> {

@@ -21,7 +21,7 @@ impl Session {
     /// What a subject request would do, whomever it names.
     pub(super) fn subject_report(&mut self, request: GdprRequest, table: RelationId) -> Result<Report, SqlError> {
         let by_microdb = match request {
-            GdprRequest::Get => !self.view()?.has_changes(),
+            GdprRequest::Get => !self.snapshot()?.has_changes(),
             // An erasure stands at the beginning of its transaction.
             GdprRequest::Forget => true,
             GdprRequest::ExplainForget | GdprRequest::Export(_) => {
@@ -45,7 +45,7 @@ impl Session {
         by_microdb: bool,
         profile: &Profile,
     ) -> Result<Vec<Operator>, SqlError> {
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let plan = traverse::plan(&view, table)?;
         Ok(match request {
             GdprRequest::Forget | GdprRequest::ExplainForget => explain::erasure(view.schema(), plan, profile),
@@ -73,7 +73,7 @@ impl Session {
             return Ok(took);
         }
         self.refuse_restoring()?;
-        let view = self.view()?;
+        let view = self.snapshot()?;
         let subject = self.subject(&view, table, key, params.clone())?;
         let limits = self.limits(view.time());
         let watch = Watch::new(limits.clone());

@@ -22,7 +22,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 use storage::Store;
 use views::message::Message;
-use views::results::Line;
+use views::results::ViewResults;
 use views::subscription::{Deltas, Subscriptions};
 
 /// After so many groups that do not concern it the view thread is told of one: it holds the state of the last.
@@ -61,7 +61,7 @@ pub(super) struct GroupChanges {
 /// See the module.
 pub(super) struct Flusher {
     pub(super) store: Store,
-    pub(super) line: Arc<Line>,
+    pub(super) line: Arc<ViewResults>,
     pub(super) views: SyncSender<Message>,
     pub(super) forgotten_at: Arc<AtomicU64>,
     pub(super) subscriptions: Arc<Subscriptions>,

@@ -7,7 +7,7 @@ use crate::ownership::{Between, Derivation, RowDelta};
 use planner::ownership::graph::KeyForm;
 use repr::hash::HashMap;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::overlay::{Overlay, Owners};
 use state::shape::TableShape;
 use state::{SqlError, parallel};
@@ -25,8 +25,8 @@ const REMEMBERED_ROWS_MIN: usize = 16;
 
 /// The storage operations of a transaction: rows, owners, indexes, subjects.
 pub fn build(
-    old: &Layered,
-    new: &Layered,
+    old: &LayeredSnapshot,
+    new: &LayeredSnapshot,
     overlay: &Arc<Overlay>,
     derivation: &Arc<Derivation>,
 ) -> Result<Batch, SqlError> {
@@ -77,8 +77,8 @@ pub fn build(
 
 /// The operations of personal rows, in parts.
 fn personal(
-    old: &Layered,
-    new: &Layered,
+    old: &LayeredSnapshot,
+    new: &LayeredSnapshot,
     overlay: &Arc<Overlay>,
     derivation: &Arc<Derivation>,
 ) -> Vec<Result<Batch, SqlError>> {

@@ -18,7 +18,7 @@ use repr::hash::HashSet;
 use repr::{ColumnIndex, Datum, Row, RowKey};
 use state::SqlError;
 use state::interrupt::QueryLimits;
-use state::layered::Layered;
+use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMode};
 use state::reader::Reader;
 use state::shape::TableShape;
@@ -51,11 +51,11 @@ pub struct Evaluation<'e> {
 /// Runs one write, its constraints and referential actions included.
 pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluation<'_>) -> Result<Written, SqlError> {
     // What is computed beside rows at hand does not see what the statement does.
-    let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_view()?) };
+    let before = if plan.besides().is_empty() { None } else { Some(writer.transaction.statement_snapshot()?) };
     let look = before.map(|view| Look { view, evaluation });
     let mut written = match plan {
         WritePlan::Insert(insert) => {
-            let view = writer.transaction.statement_view()?;
+            let view = writer.transaction.statement_snapshot()?;
             let rows = run(&insert.source, view, writer, &writer.context, evaluation)?;
             insert_looking(writer, insert, rows, look.as_ref())?
         }
@@ -75,7 +75,7 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluatio
 /// How a write looks into other tables for rows that it has at hand.
 struct Look<'l> {
     /// The statement's snapshot.
-    view: Layered,
+    view: LayeredSnapshot,
     evaluation: &'l Evaluation<'l>,
 }
 
@@ -114,7 +114,7 @@ fn appended_to(
 
 fn run(
     source: &Arc<Query>,
-    view: Layered,
+    view: LayeredSnapshot,
     writer: &Writer<'_>,
     context: &EvalContext,
     evaluation: &Evaluation<'_>,
@@ -249,14 +249,14 @@ fn conflicting(
         if shape.table().primary_key == Some(index.id) {
             let row_key = shape.row_key(&writer.transaction.database().store, row, 0);
             for mode in [mode, LockMode::Exclusive] {
-                let there = writer.transaction.latest_view().exists(shape, &row_key)?;
+                let there = writer.transaction.latest_snapshot().exists(shape, &row_key)?;
                 if !there && mode != LockMode::Exclusive {
                     // Nothing to lock in any other way than for the new row.
                     continue;
                 }
                 let key = LockKey::Row(shape.id(), row_key.clone());
                 writer.transaction.lock(key, mode, &writer.patience)?;
-                if writer.transaction.latest_view().exists(shape, &row_key)? {
+                if writer.transaction.latest_snapshot().exists(shape, &row_key)? {
                     return Ok(Some(row_key));
                 }
             }
@@ -268,7 +268,7 @@ fn conflicting(
         let Some(value) = shape.index_value(index, row) else { continue };
         let key = LockKey::Unique(index.id, value.clone());
         writer.transaction.lock(key, LockMode::Exclusive, &writer.patience)?;
-        let found = writer.transaction.latest_view().keys_by_value(shape, index.id, &value)?;
+        let found = writer.transaction.latest_snapshot().keys_by_value(shape, index.id, &value)?;
         if let Some(row_key) = found.into_iter().next() {
             return Ok(Some(row_key));
         }
@@ -287,10 +287,10 @@ fn require_seen(
     if writer.transaction.modes.isolation != Isolation::RepeatableRead {
         return Ok(());
     }
-    let seen = writer.transaction.statement_view()?.get(shape.table(), row_key)?;
+    let seen = writer.transaction.statement_snapshot()?.get(shape.table(), row_key)?;
     let stands = match &on_conflict.action {
         ConflictAction::Nothing => seen.is_some(),
-        ConflictAction::Update { .. } => seen == writer.transaction.latest_view().get(shape.table(), row_key)?,
+        ConflictAction::Update { .. } => seen == writer.transaction.latest_snapshot().get(shape.table(), row_key)?,
     };
     if stands { Ok(()) } else { Err(concurrent_update()) }
 }
@@ -419,7 +419,7 @@ fn target_rows(
     writer.lock_table(shape.id())?;
     let width = shape.table().columns.len();
     for _ in 0..ATTEMPTS_MAX {
-        let view = writer.transaction.changing_view()?;
+        let view = writer.transaction.changing_snapshot()?;
         let seen_at = view.time();
         let rows = run(source, view, writer, &writer.context, evaluation)?;
         let alone = rows.len() == 1;
@@ -442,7 +442,7 @@ fn target_rows(
             let key = LockKey::Row(shape.id(), row_key.clone());
             waited |= writer.transaction.lock(key, mode(row)?, &writer.patience)? == Granted::AfterWait;
         }
-        let latest = writer.transaction.latest_view();
+        let latest = writer.transaction.latest_snapshot();
         if !waited && latest.time() == seen_at {
             return Ok(targets);
         }

@@ -107,7 +107,7 @@ pub fn check_deferred(
 }
 
 fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<bool, SqlError> {
-    let view = transaction.latest_view();
+    let view = transaction.latest_snapshot();
     let Ok(shape) = view.shape(parent.shape.id()).cloned() else { return Ok(false) };
     let constraint = parent.foreign_key().constraint.id;
     let foreign_key = shape.table().foreign_keys.iter().find(|key| key.constraint.id == constraint);
@@ -138,7 +138,7 @@ pub fn require_parent(
     {
         return Ok(());
     }
-    let view = transaction.latest_view();
+    let view = transaction.latest_snapshot();
     let target = view.shape(foreign_key.target)?.clone();
     let index = target.unique_index(&foreign_key.target_columns).expect("a foreign key refers to a unique index").id;
     let mut found = view.keys_by_value(&target, index, &value)?;
@@ -147,7 +147,7 @@ pub fn require_parent(
     // The row must still be there once it is locked.
     while let Some(row_key) = found.pop() {
         let granted = transaction.lock(LockKey::Row(target.id(), row_key.clone()), LockMode::KeyShare, patience)?;
-        let latest = transaction.latest_view();
+        let latest = transaction.latest_snapshot();
         let again = if granted == Granted::AtOnce && latest.time() == seen_at {
             vec![row_key.clone()]
         } else {
@@ -169,7 +169,7 @@ pub fn require_parent(
     if !still_refers(transaction, needed)? {
         return Ok(());
     }
-    let referencing = transaction.latest_view().shape(needed.shape.id())?.clone();
+    let referencing = transaction.latest_snapshot().shape(needed.shape.id())?.clone();
     let message = format!(
         "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
         referencing.table().name,
@@ -225,7 +225,7 @@ pub fn act(writer: &mut Writer<'_>, gone: KeyGone) -> Result<(), SqlError> {
 
 /// The defaults of some columns.
 pub fn defaults(writer: &mut Writer<'_>, shape: &TableShape, columns: &[ColumnIndex]) -> Result<Vec<Datum>, SqlError> {
-    let catalog = writer.transaction.latest_view().catalog().clone();
+    let catalog = writer.transaction.latest_snapshot().catalog().clone();
     columns
         .iter()
         .map(|column| {
@@ -244,7 +244,7 @@ fn referrers(
     let shape = writer.shape(gone.referrer.table)?;
     writer.lock_table(shape.id())?;
     let value = key::encode_all(&gone.old);
-    let keys = writer.transaction.latest_view().keys_by_value(&shape, gone.referrer.foreign_key.index, &value)?;
+    let keys = writer.transaction.latest_snapshot().keys_by_value(&shape, gone.referrer.foreign_key.index, &value)?;
     let mut rows = Vec::with_capacity(keys.len());
     for row_key in keys {
         if let Some(row) = writer.lock_row(&shape, &row_key, mode)?
@@ -279,7 +279,7 @@ pub fn require_no_referrer(transaction: &mut Transaction, patience: &Patience, g
     let foreign_key = &gone.referrer.foreign_key;
     let value = key::encode_all(&gone.old);
     let (target, shape) = loop {
-        let view = transaction.latest_view();
+        let view = transaction.latest_snapshot();
         let target = view.shape(gone.target)?.clone();
         let Ok(shape) = view.shape(gone.referrer.table).cloned() else { return Ok(()) };
         let mut referrers = view.keys_by_value(&shape, foreign_key.index, &value)?;

@@ -27,7 +27,7 @@ pub struct UniqueCheck {
 /// gone again by now.
 pub fn check(transaction: &mut Transaction, check: &UniqueCheck, patience: &Patience) -> Result<(), SqlError> {
     loop {
-        let mut keys = transaction.latest_view().keys_by_value(&check.shape, check.index, &check.value)?;
+        let mut keys = transaction.latest_snapshot().keys_by_value(&check.shape, check.index, &check.value)?;
         if keys.len() < 2 || !keys.contains(&check.row_key) {
             return Ok(());
         }

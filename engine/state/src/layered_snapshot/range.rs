@@ -1,7 +1,7 @@
 //! Ranges: of keys that stand in order on disk, and of hashed ones whose order is in memory, under the same overlays.
 
 use crate::SqlError;
-use crate::layered::{Layered, damaged, prefix_end};
+use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
 use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::shape::TableShape;
 use arrangements::ordered_set::parts;
@@ -16,7 +16,7 @@ const LOOKUP_ROWS: usize = 4;
 /// Smaller tables are read by range whatever it takes.
 const SMALL_TABLE_ROWS: usize = 256;
 
-impl Layered {
+impl LayeredSnapshot {
     /// A range of a table with ordered keys, from the leaves.
     pub(super) fn stored_range(
         &self,

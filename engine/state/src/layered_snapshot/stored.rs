@@ -1,25 +1,25 @@
 //! What is stored below all layers: read from the snapshot, or recalled where the reader recalls.
 
 use crate::SqlError;
-use crate::layered::{Layered, Located};
+use crate::layered_snapshot::{LayeredSnapshot, Located};
 use crate::overlay::Owners;
-use crate::read_memo::Recall;
+use crate::read_memo::ReadMemo;
 use crate::shape::TableShape;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey, poll};
 use std::sync::Arc;
 use storage::{MicroDbProbe, StorageError};
 
-impl Layered {
+impl LayeredSnapshot {
     /// What is read is kept in `recall`, or is there from earlier readers of the same state.
     #[must_use]
-    pub fn recalling(mut self, recall: Arc<Recall>) -> Self {
+    pub fn recalling(mut self, recall: Arc<ReadMemo>) -> Self {
         assert!(recall.time() == self.base.time, "what is recalled is of this state");
         self.recall = Some(recall);
         self
     }
 
     /// Recalls nothing any more; what was recalled.
-    pub fn take_recall(&mut self) -> Option<Arc<Recall>> {
+    pub fn take_recall(&mut self) -> Option<Arc<ReadMemo>> {
         self.recall.take()
     }
 

@@ -10,9 +10,9 @@ mod stored;
 
 use crate::SqlError;
 use crate::overlay::{Overlay, Owners};
-use crate::ownership_hints::{Known, OwnersSeen};
+use crate::ownership_hints::{ObservedOwners, OwnershipHints};
 use crate::published::Published;
-use crate::read_memo::Recall;
+use crate::read_memo::ReadMemo;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
@@ -39,7 +39,7 @@ pub type Located = (RowKey, Option<MicroDbId>);
 
 /// A snapshot under overlays.
 #[derive(Clone)]
-pub struct Layered {
+pub struct LayeredSnapshot {
     store: Store,
     base: Arc<Published>,
     /// From bottom to top.
@@ -50,22 +50,22 @@ pub struct Layered {
     /// Ordered indexes in memory are read.
     orders: bool,
     /// What was read of the snapshot already, where that is kept.
-    recall: Option<Arc<Recall>>,
+    recall: Option<Arc<ReadMemo>>,
     /// Where it is noted whose copies were read.
-    seen: Option<Arc<OwnersSeen>>,
+    seen: Option<Arc<ObservedOwners>>,
     /// What need not be looked up.
-    known: Option<Arc<Known>>,
+    known: Option<Arc<OwnershipHints>>,
     /// What is read stays in memory for the next statement.
     keeps: bool,
     /// Views are read though a row of them fails.
     amid_errors: bool,
 }
 
-impl Layered {
+impl LayeredSnapshot {
     /// The snapshot alone.
     pub fn new(store: Store, base: Arc<Published>) -> Self {
         let schema = base.schema.clone();
-        Layered {
+        LayeredSnapshot {
             store,
             base,
             layers: Vec::new(),
@@ -110,20 +110,20 @@ impl Layered {
 
     /// For a statement that changes what it looks up: whose copies it reads is noted, where rows have one owner.
     #[must_use]
-    pub fn noting(mut self, seen: Arc<OwnersSeen>) -> Self {
+    pub fn noting(mut self, seen: Arc<ObservedOwners>) -> Self {
         self.seen = Some(seen);
         self
     }
 
     /// For a derivation: what the transaction knows of the snapshot is not looked up.
     #[must_use]
-    pub fn knowing(mut self, known: Arc<Known>) -> Self {
+    pub fn knowing(mut self, known: Arc<OwnershipHints>) -> Self {
         self.known = Some(known);
         self
     }
 
     /// What the transaction knows of the snapshot.
-    pub fn known(&self) -> Option<&Known> {
+    pub fn known(&self) -> Option<&OwnershipHints> {
         self.known.as_deref()
     }
 
@@ -492,7 +492,7 @@ fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-impl Reader for Layered {
+impl Reader for LayeredSnapshot {
     fn time(&self) -> CommitTime {
         self.base.time
     }

@@ -1,12 +1,12 @@
 //! Reading ahead: rows by the values that lead to them, for one who knows what will be asked for.
 //!
 //! Asked together, with the help of a second thread where it is much. What is found is
-//! kept in the reader's `Recall`; what was not foreseen is read when it is asked for. Never decides anything.
+//! kept in the reader's `ReadMemo`; what was not foreseen is read when it is asked for. Never decides anything.
 
 use crate::SqlError;
-use crate::layered::{Layered, ROWS_AT_ONCE};
+use crate::layered_snapshot::{LayeredSnapshot, ROWS_AT_ONCE};
 use crate::parallel::{self, Help};
-use crate::read_memo::Recall;
+use crate::read_memo::ReadMemo;
 use planner::ownership::graph::KeyForm;
 use repr::{IndexId, MicroDbId, RelationId, Row, RowKey};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ struct Wanted {
 /// Reading that is under way. Dropped, it ends.
 pub struct Ahead(Option<Help<Result<(), StorageError>>>);
 
-impl Layered {
+impl LayeredSnapshot {
     /// Notes that the rows of a table will be asked for to which a canonical value leads.
     pub fn foresee(&self, asks: &mut Asks, relation: RelationId, index: IndexId, value: &[u8]) {
         let (Some(recall), Some(shape)) = (&self.recall, self.base.schema.shape(relation)) else { return };
@@ -91,7 +91,7 @@ impl Ahead {
 struct Reading {
     store: Store,
     snapshot: Snapshot,
-    recall: Arc<Recall>,
+    recall: Arc<ReadMemo>,
     by_index: Vec<Ask>,
     rows: Vec<Wanted>,
 }

@@ -3,7 +3,7 @@
 //! Where layers stand above the leaves each is looked up by itself, as they decide what is there.
 
 use crate::SqlError;
-use crate::layered::{Layered, Located, ROWS_AT_ONCE};
+use crate::layered_snapshot::{LayeredSnapshot, Located, ROWS_AT_ONCE};
 use crate::parallel::{HELPED_ITEMS_MIN, in_parts};
 use crate::shape::TableShape;
 use planner::ownership::graph::KeyForm;
@@ -11,7 +11,7 @@ use repr::{IndexId, MicroDbId, Row, RowKey};
 use std::sync::Arc;
 use storage::{Snapshot, StorageError, ValueHash};
 
-impl Layered {
+impl LayeredSnapshot {
     /// Of many canonical values the rows that have them in an index; in any order.
     pub fn located_together(
         &self,
