@@ -1,7 +1,7 @@
 //! Arrangements of rows: flat bytes by key, in differential's spines.
 //!
 //! A key is `repr::key` bytes, so that equal keys are SQL-equal; the value is a packed row (or bytes
-//! that sort like an ORDER BY). Every arrangement has a name. Keys leave an arrangement as datums where `told` says
+//! that sort like an ORDER BY). Every arrangement has a name. Keys leave an arrangement as datums where `key_columns` says
 //! so only: of most types the encoding does not decode, so what is needed later travels in the value.
 
 use crate::meter::{HeapBytes, Meter, trim_vec};

@@ -2,7 +2,7 @@
 //!
 //! A plan that names materialized views reads them if all of them can be read at the statement's snapshot and
 //! the transaction itself has changed none of their tables; else the views are expanded in the plan. A query
-//! with parameters may have earned a view of its own (`view::automatic`).
+//! with parameters may have earned a view of its own (`views::automatic`).
 
 use crate::session::Session;
 use crate::session::plan::CachedPlan;

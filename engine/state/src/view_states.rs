@@ -105,7 +105,7 @@ pub struct ViewState {
 pub struct Order {
     /// The index, or primary key, whose order it has.
     pub index: IndexId,
-    /// Its entries: see `ordered`.
+    /// Its entries: see `ordered_index`.
     pub entries: Entries,
 }
 

@@ -1,19 +1,17 @@
 //! Maintained views: one dataflow each, on a thread of their own, in commit order.
 //!
 //! ```text
-//! worker        the thread: groups, hydration, failures          dataflow    one view, rendered
-//! inspection    what dataflows hold and took                     maintained  a view as the thread keeps it
-//! line          from the view thread to the flush thread         hydrate     filling a view in chunks
-//! published     what readers see
-//! subscription  who watches, and how changes reach them          statistics  what is counted
-//! automatic     views that queries earn, by their parameters     bound       first rows of keys that have many
-//! read          answering a query from published batches         reason      why a query is not
-//! below         what became of what a view reads                 history     changes to go on from
-//! ordered       value → row key, for ranges of personal tables   message     what the thread is told
-//! remembered    what filling a view has looked up
+//! worker         the thread: groups, hydration, failures         dataflow       one view, rendered
+//! inspection     what dataflows hold and took                    maintained     a view as the thread keeps it
+//! results        from the view thread to the flush thread        hydrate        filling a view in chunks
+//! subscription   who watches, and how changes reach them         message        what the thread is told
+//! automatic      views that queries earn, by their parameters    bound          first rows of keys that have many
+//! read           answering a query from published batches        no_view        why a query is not
+//! sources        what became of what a view reads                history        changes to go on from
+//! ordered_index  value → row key, for ranges of personal tables  cached_reader  what filling a view has looked up
 //! ```
 //!
-//! Base tables are never copied here: chains look them up in the leaves (`render::delta`), and only what
+//! Base tables are never copied here: chains look them up in the leaves (`operators::delta`), and only what
 //! cannot be looked up is arranged. Publication is one pointer with the leaves of the same commit.
 
 pub mod automatic;

@@ -152,6 +152,22 @@ fn arrows_between_rooms_point_one_way() {
 }
 
 #[test]
+fn the_map_in_the_documents_is_that_of_the_manifests() {
+    let tour = read(&root().join("docs/src/inside/tour.md"));
+    let (_, map) = tour.split_once("| crate | stands on |").expect("the tour has a map of the crates");
+    let names: BTreeSet<&str> = ROOMS.iter().map(|(name, ..)| *name).collect();
+    for (name, folder, _) in ROOMS {
+        let row = map.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/src/inside/tour.md has no row for {name}"));
+        let cell = row.split('|').nth(2).unwrap_or_default();
+        let shown: BTreeSet<&str> = cell.split('`').skip(1).step_by(2).collect();
+        let used = dependencies(&manifest(folder), false);
+        let used: BTreeSet<&str> = used.iter().map(String::as_str).filter(|used| names.contains(used)).collect();
+        assert_eq!(shown, used, "what {name} stands on, in docs/src/inside/tour.md");
+    }
+}
+
+#[test]
 fn a_package_has_one_room() {
     for (package, rooms) in ONE_ROOM {
         for (name, folder, _) in ROOMS {

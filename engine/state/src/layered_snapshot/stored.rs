@@ -10,7 +10,7 @@ use std::sync::Arc;
 use storage::{MicroDbProbe, StorageError};
 
 impl LayeredSnapshot {
-    /// What is read is kept in `recall`, or is there from earlier readers of the same state.
+    /// What is read is kept in the memo, or is there from earlier readers of the same state.
     #[must_use]
     pub fn recalling(mut self, recall: Arc<ReadMemo>) -> Self {
         assert!(recall.time() == self.base.time, "what is recalled is of this state");
