@@ -89,7 +89,7 @@ fn strength<'t>(words: &mut dyn Iterator<Item = &'t TokenWithSpan>) -> Option<(L
 }
 
 /// Whether READ ONLY stands behind FOR.
-fn is_read_only<'t>(words: &mut dyn Iterator<Item = &'t TokenWithSpan>) -> bool {
+fn is_read_only(words: &mut dyn Iterator<Item = &TokenWithSpan>) -> bool {
     words.next().and_then(keyword) == Some(Keyword::READ) && words.next().and_then(keyword) == Some(Keyword::ONLY)
 }
 

@@ -144,7 +144,7 @@ impl Planner<'_> {
             if index > 0 && linked > 0 {
                 linked -= 1;
                 total.cost += input.cost.min(total.rows * LOOKUP_COST);
-                total.rows *= (input.rows / TABLE_ROWS).min(1.0).max(0.1) * INDEX_ROWS.min(input.rows.max(1.0));
+                total.rows *= (input.rows / TABLE_ROWS).clamp(0.1, 1.0) * INDEX_ROWS.min(input.rows.max(1.0));
             } else {
                 total.cost += input.cost;
                 total.rows *= input.rows;

@@ -215,8 +215,8 @@ impl Calls {
                 .collect();
             let mut types = input.types.clone();
             let mut calls = Vec::new();
-            for index in first..self.calls.len() {
-                let Call::Window(call) = &self.calls[index] else { continue };
+            for (index, call) in self.calls.iter().enumerate().skip(first) {
+                let Call::Window(call) = call else { continue };
                 if call.partition != leader.partition || call.order != leader.order {
                     continue;
                 }

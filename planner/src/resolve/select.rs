@@ -14,7 +14,7 @@ use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, GroupByWithModifier, Ident, LockClause, OrderByExpr, Select, SelectItem,
+    Distinct, Expr, GroupByExpr, Ident, LockClause, OrderByExpr, Select, SelectItem,
     SelectItemQualifiedWildcardKind, Value, ValueWithSpan, WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
@@ -357,15 +357,9 @@ impl Resolver<'_> {
                 })
                 .collect();
         }
-        for modifier in modifiers {
-            match modifier {
-                GroupByWithModifier::GroupingSets(_)
-                | GroupByWithModifier::Rollup
-                | GroupByWithModifier::Cube
-                | GroupByWithModifier::Totals => {
-                    return Err(PlanError::new("42601", "syntax error at or near \"WITH\""));
-                }
-            }
+        // Other systems' WITH ROLLUP and the like.
+        if !modifiers.is_empty() {
+            return Err(PlanError::new("42601", "syntax error at or near \"WITH\""));
         }
         Ok(Some(grouping))
     }

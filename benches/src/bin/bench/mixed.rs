@@ -22,12 +22,15 @@ const WARMING: Duration = Duration::from_millis(300);
 /// A connection: does one operation and checks its answer.
 pub type Worker<'a, T> = Box<dyn FnMut(&T) -> Result<(), Failure> + Send + 'a>;
 
+/// Draws an operation from a number that differs between all operations of a run of slices.
+type Draw<'a, T> = Box<dyn Fn(&mut Random, u64) -> T + Sync + 'a>;
+
 /// What is asked, the same of all systems.
 pub struct Mix<'a, T> {
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// Draws an operation. The number that it is given differs between all operations of a run of slices.
-    pub draw: Box<dyn Fn(&mut Random, u64) -> T + Sync + 'a>,
+    /// Draws an operation.
+    pub draw: Draw<'a, T>,
     /// The place of an operation's class.
     pub class: fn(&T) -> usize,
 }

@@ -290,7 +290,7 @@ fn candidate(setup: Setup<'_>) -> Candidate<'_, Asked> {
         if setup.system == WITHOUT_VIEWS {
             client.batch_execute("SET dogwood.auto_views = off")?;
         }
-        let mut cache = setup.cache.map(|cache| Cache::connect(cache)).transpose()?;
+        let mut cache = setup.cache.map(Cache::connect).transpose()?;
         let statements = Statements {
             view: client.prepare(&setup.form.sql())?,
             get: client.prepare(&get_files())?,

@@ -92,7 +92,7 @@ fn quantified_operator(parser: &Parser<'_>) -> Option<(usize, Vec<String>)> {
     let symbol = token(0).to_string();
     let is_operator = symbol.chars().all(|character| "+-*/<>=~!@#%^&|`?".contains(character));
     let known = ["=", "<>", "<", "<=", ">", ">=", "~", "~*", "!~", "!~*", "~~", "~~*", "!~~", "!~~*"];
-    let plain = known.contains(&symbol.as_str()) && !(opens_query(parser, 2) && !is_plain_query(parser, 3));
+    let plain = known.contains(&symbol.as_str()) && (!opens_query(parser, 2) || is_plain_query(parser, 3));
     (is_operator && !plain).then(|| (1, vec![symbol]))
 }
 

@@ -7,9 +7,11 @@ use super::{EvaluateRows, TableFunction, known};
 use repr::{Datum, ValueError};
 use std::sync::Arc;
 
+type Numbered = (usize, Vec<Vec<Datum>>);
+
 /// Rows by number.
 #[derive(Clone, Debug, Default)]
-pub struct GivenRows(Option<Arc<Vec<(usize, Vec<Vec<Datum>>)>>>);
+pub struct GivenRows(Option<Arc<Vec<Numbered>>>);
 
 impl GivenRows {
     /// These, and those of one number more.

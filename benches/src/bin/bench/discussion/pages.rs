@@ -466,7 +466,7 @@ impl Visitor<'_> {
 
     /// Every tenth who logs in is new.
     fn login(&mut self, visit: &Visit) -> Result<(), Failure> {
-        let is_new = visit.unique % 10 == 0;
+        let is_new = visit.unique.is_multiple_of(10);
         let name = if is_new { format!("new{}", visit.unique) } else { format!("user{}", visit.user) };
         let found = self.session.query(USER_BY_NAME, &[text(&name)])?;
         if found.is_empty() != is_new {
