@@ -14,6 +14,7 @@ use crate::scalar::registry::{is_aggregate, is_function, is_table_function, is_w
 use sqlparser::keywords::ALL_KEYWORDS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// A shape is cut here.
 pub const SHAPE_BYTES_MAX: usize = 2 << 10;
@@ -23,6 +24,7 @@ pub fn shape(sql: &str, catalog: &Catalog, is_setting: impl Fn(&str) -> bool) ->
     let names = names(catalog);
     let is_known = |word: &str, quoted: bool| {
         names.contains(word)
+            || SYSTEM.contains(word)
             || !quoted
                 && (is_keyword(word) || types::by_name(word, catalog).is_some() || is_called(word) || is_setting(word))
     };
@@ -50,16 +52,17 @@ fn names(catalog: &Catalog) -> BTreeSet<&str> {
         columns.chain(indexes).chain(keys).chain(checks).chain([table.name.as_str()])
     });
     let sequences = catalog.sequences.values().map(|sequence| sequence.name.as_str());
-    let system = crate::system::relations().iter();
-    let system =
-        system.flat_map(|found| found.columns.iter().map(|column| column.name).chain([found.schema, found.name]));
-    tables
-        .chain(sequences)
-        .chain(catalog.enums.values().map(|found| found.name.as_str()))
-        .chain(system)
-        .chain(["public"])
-        .collect()
+    let enums = catalog.enums.values().map(|found| found.name.as_str());
+    tables.chain(sequences).chain(enums).collect()
 }
+
+/// Those of the relations that every database has.
+static SYSTEM: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let relations = crate::system::relations().iter();
+    let names =
+        relations.flat_map(|found| found.columns.iter().map(|column| column.name).chain([found.schema, found.name]));
+    names.chain(["public"]).collect()
+});
 
 fn is_called(word: &str) -> bool {
     is_function(word) || is_aggregate(word) || is_window_function(word) || is_table_function(word)

@@ -3,9 +3,11 @@
 use crate::session::Session;
 use crate::session::plan::{CachedPlan, Prepared, is_lookup, reads_rows};
 use planner::Planned;
+use planner::catalog::Catalog;
 use planner::resolve::GdprRequest;
 use planner::statement_shape::shape;
 use state::settings;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// See the module.
@@ -67,6 +69,19 @@ impl Path {
     }
 }
 
+/// What a statement's shape is made of. Making it takes longer than a small statement.
+pub struct Shape {
+    text: Arc<str>,
+    catalog: Arc<Catalog>,
+}
+
+impl Shape {
+    /// The shape.
+    pub fn written(&self) -> String {
+        shape(&self.text, &self.catalog, settings::is_known)
+    }
+}
+
 impl Session {
     /// From how long on the statement that has begun is logged; none is not.
     pub fn log_min_duration(&self) -> Option<Duration> {
@@ -78,9 +93,9 @@ impl Session {
         self.path
     }
 
-    /// A statement without its literals and without words of the client's own.
-    pub fn shape_of(&self, prepared: &Prepared) -> String {
-        shape(&prepared.text, &self.catalog(), settings::is_known)
+    /// A statement without its literals and without words of the client's own, to be written when that is wanted.
+    pub fn shape_of(&self, prepared: &Prepared) -> Shape {
+        Shape { text: prepared.text.clone(), catalog: self.catalog() }
     }
 
     /// Whether the session's begin and end are logged.

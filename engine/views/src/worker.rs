@@ -502,7 +502,12 @@ impl ViewWorker {
         let name = self.name(id);
         // What was refused by a bound says so without a value; of another error only the code is known to be of nobody.
         let why = if matches!(error.code, "53200" | "54000") { error.message.as_str() } else { "" };
-        tracing::warn!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view fails");
+        // Without a query's own view its readers are slower, and nobody was promised it.
+        if view.automatic {
+            tracing::info!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view of a query fails");
+        } else {
+            tracing::warn!(target: "dogwood::views", view = name, sqlstate = error.code, why, "a view fails");
+        }
         self.current.set(id, ViewState::at(Stage::Failed(error)));
     }
 }

@@ -14,8 +14,8 @@ use crate::parse::star::without_star;
 use crate::scalar::Order;
 use repr::{Datum, RelationId, ScalarType};
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, Ident, LockClause, OrderByExpr, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Value, ValueWithSpan, WildcardAdditionalOptions,
+    Distinct, Expr, GroupByExpr, Ident, LockClause, OrderByExpr, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    Value, ValueWithSpan, WildcardAdditionalOptions,
 };
 use sqlparser::tokenizer::Span;
 

@@ -9,6 +9,7 @@
 use super::Handler;
 use engine::SqlError;
 use engine::protocol::Prepared;
+use engine::protocol::Shape;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::Level;
@@ -27,7 +28,7 @@ pub(super) struct Watch {
 
 /// What is said of one.
 pub(super) struct Said {
-    shape: String,
+    shape: Option<Shape>,
     path: &'static str,
     step: &'static str,
     rows: u64,
@@ -37,6 +38,7 @@ pub(super) struct Said {
 impl Said {
     fn tell(&self, took: Duration, sqlstate: &str) {
         let Said { shape, path, step, rows, backend } = self;
+        let shape = shape.as_ref().map_or_else(String::new, Shape::written);
         let took_ms = milliseconds(took);
         let event = if sqlstate.is_empty() { "a statement took long" } else { "a statement took long and failed" };
         tracing::info!(target: "dogwood::statements", took_ms, step, rows, path, shape, backend, sqlstate, "{event}");
@@ -105,7 +107,7 @@ impl Handler<'_> {
         if watch.step == COMMIT && (watch.prepared.is_none() || path.only_reads()) {
             return None;
         }
-        let shape = watch.prepared.as_ref().map_or_else(String::new, |prepared| self.session.shape_of(prepared));
+        let shape = watch.prepared.as_ref().map(|prepared| self.session.shape_of(prepared));
         let runs = matches!(watch.step, "query" | "execute") && watch.prepared.is_some();
         let path = if runs { path.name() } else { "" };
         Some(Said { shape, path, step: watch.step, rows: watch.rows, backend: self.session.backend_id() })
