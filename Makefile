@@ -47,8 +47,10 @@ install-notebooks: install-test
 build: install-build
 	cargo build --release --workspace
 
-# The story of one data set, from its first row to a forgotten person, in the terminal.
-demo: build
+# The story of one data set, from its first row to a forgotten person, in the terminal. Builds the server and the story only: of both
+# packages, so that every dependency has the features that it has in the workspace, and a later `make` goes on from there.
+demo: install-build
+	cargo build --release -p wire -p benches --bin dogwood --bin demo
 	@"$(CARGO_TARGET_DIR)/release/demo"
 
 # Ten applications, whose rows are whose in them, and what an erasure leaves (benches/apps/README.md).
@@ -143,7 +145,7 @@ lab: build install-notebooks
 
 # The page of what is refused, from the sources; `make test` fails where it is not up to date.
 refusals: install-build
-	DOGWOOD_REFUSALS=write cargo test --release -p wire --test refusals
+	DOGWOOD_REFUSALS=write cargo test --release --workspace --test refusals
 
 # What the tests do not check: the shape of the code.
 lint: install-build
