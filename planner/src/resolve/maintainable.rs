@@ -114,9 +114,8 @@ fn is_maintainable(function: &Function, arguments: usize) -> bool {
 
 fn names_objects(scalar: &ScalarType) -> bool {
     match scalar {
-        ScalarType::Regclass | ScalarType::Regtype | ScalarType::Regproc | ScalarType::Regnamespace => true,
         ScalarType::Array(element) => names_objects(element),
-        _ => false,
+        other => other.is_reg(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::scope::fold;
 use crate::catalog::Catalog;
 use crate::error::PlanError;
+use repr::types::Modifier;
 use repr::{ColumnType, ScalarType};
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
@@ -13,15 +14,7 @@ use sqlparser::ast::{
 pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, PlanError> {
     let plain = |scalar| Ok(ColumnType::nullable(scalar));
     match written {
-        DataType::Bool | DataType::Boolean => plain(ScalarType::Bool),
-        DataType::SmallInt(None) | DataType::Int2(None) => plain(ScalarType::Int2),
-        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => plain(ScalarType::Int4),
-        DataType::BigInt(None) | DataType::Int8(None) => plain(ScalarType::Int8),
-        DataType::Real | DataType::Float4 => plain(ScalarType::Float4),
-        DataType::Float8
-        | DataType::DoublePrecision
-        | DataType::Double(ExactNumberInfo::None)
-        | DataType::Float(ExactNumberInfo::None) => plain(ScalarType::Float8),
+        DataType::Double(ExactNumberInfo::None) => plain(ScalarType::Float8),
         DataType::Float(ExactNumberInfo::Precision(precision)) => match precision {
             1..=24 => plain(ScalarType::Float4),
             25..=53 => plain(ScalarType::Float8),
@@ -29,7 +22,6 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
             _ => Err(PlanError::new("22023", "precision for type float must be less than 54 bits")),
         },
         DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => numeric(info),
-        DataType::Text => plain(ScalarType::Text),
         DataType::Varchar(length) | DataType::CharacterVarying(length) | DataType::CharVarying(length) => {
             character(ScalarType::Varchar, length.as_ref(), "varchar")
         }
@@ -37,8 +29,6 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
             None => Ok(ColumnType { modifier: 5, ..ColumnType::nullable(ScalarType::Bpchar) }),
             some => character(ScalarType::Bpchar, some.as_ref(), "char"),
         },
-        DataType::Bytea => plain(ScalarType::Bytea),
-        DataType::Date => plain(ScalarType::Date),
         DataType::Time(precision, zone) => match zone {
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Time, *precision)),
             TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => {
@@ -49,14 +39,9 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
             TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => Ok(fractional(ScalarType::Timestamp, *precision)),
             TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => Ok(fractional(ScalarType::Timestamptz, *precision)),
         },
-        DataType::Interval { fields: None, precision: None } => plain(ScalarType::Interval),
-        DataType::Interval { .. } => {
+        DataType::Interval { fields, precision } if fields.is_some() || precision.is_some() => {
             Err(PlanError::unsupported("an interval type with fields or precision").hint("Use plain interval."))
         }
-        DataType::Uuid => plain(ScalarType::Uuid),
-        DataType::JSON => plain(ScalarType::Json),
-        DataType::JSONB => plain(ScalarType::Jsonb),
-        DataType::Regclass => plain(ScalarType::Regclass),
         DataType::Array(element) => {
             let element = match element {
                 ArrayElemTypeDef::SquareBracket(inner, _)
@@ -72,6 +57,7 @@ pub fn data_type(written: &DataType, catalog: &Catalog) -> Result<ColumnType, Pl
             })
         }
         DataType::Custom(name, modifiers) => named(name, modifiers, catalog),
+        // What has no modifier is its name, whether the parser has a word for it or not.
         other => {
             let text = other.to_string();
             match by_name(&text.to_lowercase(), catalog) {
@@ -158,21 +144,15 @@ fn with_modifiers(scalar: ScalarType, name: &str, modifiers: &[String]) -> Resul
         .iter()
         .map(|text| text.parse().map_err(|_| PlanError::new("22023", format!("invalid type modifier \"{text}\""))))
         .collect::<Result<_, _>>()?;
-    match (&scalar, numbers.as_slice()) {
+    match (scalar.modifier(), numbers.as_slice()) {
         // `pg_catalog.bpchar` without a length is unlimited, unlike `char`.
         (_, []) => Ok(ColumnType::nullable(scalar)),
-        (ScalarType::Varchar | ScalarType::Bpchar, [length]) => {
-            length_modifier(scalar, u64::try_from(*length).unwrap_or(0), name)
-        }
-        (ScalarType::Numeric, [precision]) => {
-            numeric(&ExactNumberInfo::Precision(u64::try_from(*precision).unwrap_or(0)))
-        }
-        (ScalarType::Numeric, [precision, scale]) => {
+        (Modifier::Length, [length]) => length_modifier(scalar, u64::try_from(*length).unwrap_or(0), name),
+        (Modifier::Digits, [precision]) => numeric(&ExactNumberInfo::Precision(u64::try_from(*precision).unwrap_or(0))),
+        (Modifier::Digits, [precision, scale]) => {
             numeric(&ExactNumberInfo::PrecisionAndScale(u64::try_from(*precision).unwrap_or(0), *scale))
         }
-        (ScalarType::Timestamp | ScalarType::Timestamptz | ScalarType::Time, [precision]) => {
-            Ok(fractional(scalar, u64::try_from(*precision).ok()))
-        }
+        (Modifier::Fraction, [precision]) => Ok(fractional(scalar, u64::try_from(*precision).ok())),
         _ => Err(PlanError::new("42601", format!("type modifier is not allowed for type \"{name}\""))),
     }
 }
@@ -240,39 +220,9 @@ fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
 
 /// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).
 pub fn builtin(name: &str) -> Option<ScalarType> {
-    Some(match name {
-        "bool" | "boolean" => ScalarType::Bool,
-        "int2" | "smallint" | "smallserial" | "serial2" => ScalarType::Int2,
-        "int4" | "int" | "integer" | "serial" | "serial4" => ScalarType::Int4,
-        "int8" | "bigint" | "bigserial" | "serial8" => ScalarType::Int8,
-        "oid" => ScalarType::Oid,
-        "float4" | "real" => ScalarType::Float4,
-        "float8" | "double precision" | "float" => ScalarType::Float8,
-        "numeric" | "decimal" => ScalarType::Numeric,
-        "text" => ScalarType::Text,
-        "varchar" | "character varying" => ScalarType::Varchar,
-        "bpchar" | "character" => ScalarType::Bpchar,
-        "name" => ScalarType::Name,
-        "char" | "\"char\"" => ScalarType::Char,
-        "bytea" => ScalarType::Bytea,
-        "date" => ScalarType::Date,
-        "time" | "time without time zone" => ScalarType::Time,
-        "timestamp" | "timestamp without time zone" => ScalarType::Timestamp,
-        "timestamptz" | "timestamp with time zone" => ScalarType::Timestamptz,
-        "interval" => ScalarType::Interval,
-        "uuid" => ScalarType::Uuid,
-        "json" => ScalarType::Json,
-        "jsonb" => ScalarType::Jsonb,
-        "regclass" => ScalarType::Regclass,
-        "regtype" => ScalarType::Regtype,
-        "regproc" => ScalarType::Regproc,
-        "regnamespace" => ScalarType::Regnamespace,
-        "int2vector" => ScalarType::Int2Vector,
-        "oidvector" => ScalarType::OidVector,
-        "xid" => ScalarType::Xid,
-        "void" => ScalarType::Void,
-        "unknown" => ScalarType::Unknown,
-        "record" => ScalarType::Record(Vec::new().into()),
-        _ => return name.strip_prefix('_').and_then(builtin).map(|element| ScalarType::Array(Box::new(element))),
-    })
+    match name {
+        "record" => Some(ScalarType::Record(Vec::new().into())),
+        "_record" => Some(ScalarType::Array(Box::new(ScalarType::Record(Vec::new().into())))),
+        name => ScalarType::from_type_name(name),
+    }
 }

@@ -6,7 +6,7 @@ mod matrix;
 
 pub use common::{select_common_type, select_common_type_for};
 pub(crate) use evaluate::{local_to_utc, utc_to_local};
-pub use matrix::{can_coerce, is_preferred, plan_cast, type_category};
+pub use matrix::{can_coerce, plan_cast};
 
 use repr::ScalarType;
 pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};

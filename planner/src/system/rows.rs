@@ -109,35 +109,10 @@ fn blank(scalar: &ScalarType) -> Datum {
         ScalarType::Int4 => Datum::Int4(0),
         ScalarType::Int8 => Datum::Int8(0),
         ScalarType::Float4 => Datum::Float4(0.0),
-        ScalarType::Oid
-        | ScalarType::Xid
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regnamespace => Datum::Oid(0),
         ScalarType::Char => text(""),
-        ScalarType::Float8
-        | ScalarType::Numeric
-        | ScalarType::Text
-        | ScalarType::Varchar
-        | ScalarType::Bpchar
-        | ScalarType::Name
-        | ScalarType::Bytea
-        | ScalarType::Date
-        | ScalarType::Time
-        | ScalarType::Timestamp
-        | ScalarType::Timestamptz
-        | ScalarType::Interval
-        | ScalarType::Uuid
-        | ScalarType::Json
-        | ScalarType::Jsonb
-        | ScalarType::Int2Vector
-        | ScalarType::OidVector
-        | ScalarType::Void
-        | ScalarType::Unknown
-        | ScalarType::Enum(_)
-        | ScalarType::Record(_)
-        | ScalarType::Array(_) => Datum::Null,
+        oid if oid.is_oid() => Datum::Oid(0),
+        // Of other types no column is filled that a row does not name.
+        _ => Datum::Null,
     }
 }
 

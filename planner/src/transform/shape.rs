@@ -10,6 +10,7 @@ use crate::scalar::{
     Aggregate, Frame, FrameBound, FrameExclusion, FrameUnit, Function, ScalarExpr, TableFunction, WindowCall,
     WindowKind, registry,
 };
+use repr::types::Equality;
 use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
@@ -80,33 +81,13 @@ pub enum KeyClass {
 
 /// The class of a type; `None` for types without equality.
 pub fn key_class(scalar: &ScalarType) -> Option<KeyClass> {
-    match scalar {
-        ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8 => Some(KeyClass::Integer),
-        ScalarType::Oid
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regnamespace => Some(KeyClass::Only(ScalarType::Oid)),
-        ScalarType::Float4 | ScalarType::Float8 => Some(KeyClass::Float),
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Name | ScalarType::Char => Some(KeyClass::Text),
-        ScalarType::Json | ScalarType::Void | ScalarType::Unknown => None,
-        ScalarType::Bool
-        | ScalarType::Numeric
-        | ScalarType::Bpchar
-        | ScalarType::Bytea
-        | ScalarType::Date
-        | ScalarType::Time
-        | ScalarType::Timestamp
-        | ScalarType::Timestamptz
-        | ScalarType::Interval
-        | ScalarType::Uuid
-        | ScalarType::Jsonb
-        | ScalarType::Int2Vector
-        | ScalarType::OidVector
-        | ScalarType::Xid
-        | ScalarType::Enum(_)
-        | ScalarType::Record(_)
-        | ScalarType::Array(_) => Some(KeyClass::Only(scalar.clone())),
+    match scalar.equality() {
+        Equality::Itself => Some(KeyClass::Only(scalar.clone())),
+        Equality::Integers => Some(KeyClass::Integer),
+        Equality::Floats => Some(KeyClass::Float),
+        Equality::Texts => Some(KeyClass::Text),
+        Equality::Oids => Some(KeyClass::Only(ScalarType::Oid)),
+        Equality::Nothing => None,
     }
 }
 

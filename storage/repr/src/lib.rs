@@ -1,7 +1,7 @@
 //! The vocabulary that every room shares: ids, datums, rows, types, order-preserving keys, text forms.
 //!
-//! Pure data and pure functions: no I/O, no clock, no threads, no SQL. A new SQL type is added
-//! here (`types`, `datum`, `row`, `key`, `text`) and in `wire/types`, nowhere else.
+//! Pure data and pure functions: no I/O, no clock, no threads, no SQL. What there is to know of a SQL type stands in
+//! `types/table.rs`, which says what a new one touches.
 
 pub mod array;
 pub mod datetime;

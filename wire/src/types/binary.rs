@@ -56,7 +56,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
             text::encode(value, scalar, context, out)?;
         }
         Value::Array(array) => {
-            let element = element(scalar).ok_or_else(|| mismatch(scalar))?;
+            let element = scalar.element().ok_or_else(|| mismatch(scalar))?;
             encode_array(&array, &element, context, out)?;
         }
         Value::Record(fields) => {
@@ -128,15 +128,6 @@ pub fn encode_with_length(
     let length = i32::try_from(out.len() - start - 4).map_err(|_| too_large())?;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
-}
-
-fn element(scalar: &ScalarType) -> Option<ScalarType> {
-    match scalar {
-        ScalarType::Array(element) => Some((**element).clone()),
-        ScalarType::Int2Vector => Some(ScalarType::Int2),
-        ScalarType::OidVector => Some(ScalarType::Oid),
-        _ => None,
-    }
 }
 
 fn encode_array(array: &Array, element: &ScalarType, context: &TextContext, out: &mut Vec<u8>) -> Result<(), SqlError> {

@@ -72,22 +72,8 @@ fn written(
         Value::Int4(value) => with_digits(i64::from(value), take),
         Value::Int8(value) => with_digits(value, take),
         Value::Text(text) | Value::Bpchar(text) | Value::Enum { label: text, .. } => take(text),
-        value @ (Value::Null
-        | Value::Oid(_)
-        | Value::Float4(_)
-        | Value::Float8(_)
-        | Value::Numeric(_)
-        | Value::Decimal { .. }
-        | Value::Bytea(_)
-        | Value::Date(_)
-        | Value::Time(_)
-        | Value::Timestamp(_)
-        | Value::Timestamptz(_)
-        | Value::Interval(_)
-        | Value::Uuid(_)
-        | Value::Jsonb(_)
-        | Value::Array(_)
-        | Value::Record(_)) => PRINTED.with_borrow_mut(|printed| {
+        // Of all other types the text is made.
+        value => PRINTED.with_borrow_mut(|printed| {
             printed.clear();
             repr::text::write_value(printed, value, scalar, context);
             let taken = take(printed.as_bytes());

@@ -69,6 +69,18 @@ const TOP: [&str; 15] = [
     "wire",
 ];
 
+/// What a new SQL type touches: the first four, and the others if its values are none of those that `Datum` holds.
+const FILES_OF_A_TYPE: [&str; 8] = [
+    "storage/repr/src/types/table.rs",
+    "storage/repr/src/text.rs",
+    "wire/src/types/binary.rs",
+    "planner/src/scalar/cast/evaluate.rs",
+    "storage/repr/src/datum.rs",
+    "storage/repr/src/value.rs",
+    "storage/repr/src/row.rs",
+    "storage/repr/src/key.rs",
+];
+
 /// The longest that a file may be, without its tests.
 const LINES_MAX: usize = 700;
 
@@ -200,6 +212,48 @@ fn the_top_level_is_fixed() {
     assert!(unknown.is_empty(), "nothing else stands at the top: {unknown:?}");
 }
 
+/// The variants of an enumeration that a text names.
+fn named<'t>(text: &'t str, enumeration: &str) -> BTreeSet<&'t str> {
+    let after = text.split(enumeration).skip(1);
+    let variant = |rest: &'t str| {
+        let name = rest.strip_prefix("::")?;
+        let end = name.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(name.len());
+        Some(&name[..end]).filter(|name| name.starts_with(|letter: char| letter.is_ascii_uppercase()))
+    };
+    after.filter_map(variant).collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}
+
+#[test]
+fn a_new_type_touches_at_most_eight_files() {
+    for file in FILES_OF_A_TYPE {
+        assert!(root().join(file).exists(), "{file} is among the files of a type, and is not there");
+    }
+    for (enumeration, of) in [("ScalarType", "text.rs"), ("Datum", "key.rs"), ("Value", "row.rs")] {
+        // A file that dispatches on all of them: the one that says how many there are.
+        let all = named(without_tests(&read(&root().join("storage/repr/src").join(of))), enumeration).len();
+        assert!(all > 20, "{of} has a case for each {enumeration}, and {all} were found");
+        let lists = those(|path, text| {
+            let is_test = path.iter().any(|part| part == "tests");
+            let is_known = FILES_OF_A_TYPE.iter().any(|file| path.ends_with(file));
+            !is_test && !is_known && named(without_tests(text), enumeration).len() * 4 > all * 3
+        });
+        assert!(
+            lists.is_empty(),
+            "these have lists of {enumeration}; what they say of a type belongs into storage/repr/src/types/table.rs: {lists:#?}"
+        );
+    }
+}
+
+#[test]
+fn variants_are_found_in_text() {
+    let text = "Datum::Int2(x) | Datum::Int2(_) | Datum::is_null | MyDatum::Text, Datum::Null";
+    assert_eq!(named(text, "Datum"), BTreeSet::from(["Int2", "Text", "Null"]));
+}
+
 #[test]
 fn every_file_says_what_it_is() {
     let silent = those(|_, text| !text.starts_with("//! "));
@@ -208,10 +262,7 @@ fn every_file_says_what_it_is() {
 
 #[test]
 fn files_are_short() {
-    let long = those(|_, text| {
-        let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text);
-        code.lines().count() > LINES_MAX
-    });
+    let long = those(|_, text| without_tests(text).lines().count() > LINES_MAX);
     assert!(long.is_empty(), "these have over {LINES_MAX} lines without their tests: {long:#?}");
 }
 

@@ -1,7 +1,7 @@
 //! The common type of UNION branches, CASE results, VALUES columns and ARRAY elements.
 
 use super::CastContext;
-use super::matrix::{can_coerce, is_preferred, type_category};
+use super::matrix::can_coerce;
 use crate::error::PlanError;
 use crate::scalar::registry::type_name;
 use repr::ScalarType;
@@ -26,13 +26,13 @@ pub fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<S
         if candidate == common {
             continue;
         }
-        if type_category(candidate) != type_category(common) {
+        if candidate.category() != common.category() {
             return Err(PlanError::new(
                 "42804",
                 format!("{construct} types {} and {} cannot be matched", type_name(common), type_name(candidate)),
             ));
         }
-        if !is_preferred(common)
+        if !common.is_preferred()
             && can_coerce(common, candidate, CastContext::Implicit)
             && !can_coerce(candidate, common, CastContext::Implicit)
         {

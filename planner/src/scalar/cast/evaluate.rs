@@ -1,6 +1,6 @@
-//! Running casts, modifiers included.
+//! The casts between types, and running them, modifiers included.
 
-use super::{Cast, CastMethod};
+use super::{Cast, CastContext, CastMethod};
 use crate::scalar::EvalContext;
 use crate::scalar::func::{append_json, to_jsonb};
 use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};
@@ -10,6 +10,52 @@ use repr::{Array, ColumnType, Datum, Jsonb, Numeric, ScalarType, ValueError, pol
 use std::sync::{Arc, LazyLock};
 
 type Answer = Result<Datum, ValueError>;
+
+/// The rows of `pg_cast` among the types we have, and the least context they apply in.
+pub(super) fn listed(from: &ScalarType, to: &ScalarType) -> Option<(CastMethod, CastContext)> {
+    use CastContext::{Assignment, Explicit, Implicit};
+    use CastMethod::{DateTime, Input, Json, Number, Output, Relabel};
+    use ScalarType as T;
+    Some(match (from, to) {
+        (T::Bool, T::Text | T::Varchar | T::Bpchar) => (Output, Assignment),
+        (T::Bool, T::Int4) | (T::Int4, T::Bool) => (Number, Explicit),
+        (T::Int4, T::Char) | (T::Char, T::Int4) => (Number, Explicit),
+        (T::Char, T::Text) => (Relabel, Implicit),
+        (T::Char, T::Varchar | T::Bpchar) => (Relabel, Assignment),
+        (T::Text | T::Varchar | T::Bpchar, T::Char) => (Relabel, Assignment),
+        (T::Text | T::Varchar, T::Text | T::Varchar | T::Bpchar | T::Name) => (Relabel, Implicit),
+        (T::Bpchar, T::Text | T::Varchar | T::Name) => (Relabel, Implicit),
+        (T::Name, T::Text) => (Relabel, Implicit),
+        (T::Name, T::Varchar | T::Bpchar) => (Relabel, Assignment),
+        (T::Text | T::Varchar, T::Regclass) => (Input, Implicit),
+        (T::Int2, T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Number, Implicit),
+        (T::Int4, T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Number, Implicit),
+        (T::Int8, T::Float4 | T::Float8 | T::Numeric) => (Number, Implicit),
+        (T::Int4 | T::Int8, T::Int2) | (T::Int8, T::Int4) => (Number, Assignment),
+        (T::Int2 | T::Int4 | T::Int8, T::Oid) => (Number, Implicit),
+        (T::Int2 | T::Int4 | T::Int8, reg) if reg.is_reg() => (Number, Implicit),
+        (T::Float4, T::Float8) => (Number, Implicit),
+        (T::Float8, T::Float4) => (Number, Assignment),
+        (T::Float4 | T::Float8, T::Int2 | T::Int4 | T::Int8 | T::Numeric) => (Number, Assignment),
+        (T::Numeric, T::Float4 | T::Float8) => (Number, Implicit),
+        (T::Numeric, T::Int2 | T::Int4 | T::Int8) => (Number, Assignment),
+        (T::Oid, T::Int4 | T::Int8) => (Number, Assignment),
+        (T::Oid, reg) if reg.is_reg() => (Relabel, Implicit),
+        (reg, T::Oid) if reg.is_reg() => (Relabel, Implicit),
+        (reg, T::Int4 | T::Int8) if reg.is_reg() => (Number, Assignment),
+        (T::Date, T::Timestamp | T::Timestamptz) => (DateTime, Implicit),
+        (T::Timestamp, T::Timestamptz) => (DateTime, Implicit),
+        (T::Timestamp | T::Timestamptz, T::Date | T::Time) => (DateTime, Assignment),
+        (T::Timestamptz, T::Timestamp) => (DateTime, Assignment),
+        (T::Time, T::Interval) => (DateTime, Implicit),
+        (T::Interval, T::Time) => (DateTime, Assignment),
+        (T::Json, T::Jsonb) | (T::Jsonb, T::Json) => (Json, Assignment),
+        (T::Jsonb, T::Bool | T::Int2 | T::Int4 | T::Int8 | T::Float4 | T::Float8 | T::Numeric) => (Json, Explicit),
+        (T::Int2Vector, T::Array(element)) if **element == T::Int2 => (Relabel, Implicit),
+        (T::OidVector, T::Array(element)) if **element == T::Oid => (Relabel, Implicit),
+        _ => return None,
+    })
+}
 
 impl Cast {
     /// The value as one of `to`. NULL stays NULL, but for `TypeOf`.
@@ -285,44 +331,5 @@ pub(crate) fn plain() -> &'static TextContext {
 
 /// Calls with the session's settings, gathered only for types whose text forms depend on them.
 fn with_context<R>(scalar: &ScalarType, ctx: &EvalContext, call: impl FnOnce(&TextContext) -> R) -> R {
-    if reads_settings(scalar) { call(&ctx.text_context()) } else { call(plain()) }
-}
-
-fn reads_settings(scalar: &ScalarType) -> bool {
-    match scalar {
-        ScalarType::Array(element) => reads_settings(element),
-        ScalarType::Record(fields) => fields.iter().any(|(_, field)| reads_settings(field)),
-        ScalarType::Float4
-        | ScalarType::Float8
-        | ScalarType::Bytea
-        | ScalarType::Date
-        | ScalarType::Time
-        | ScalarType::Timestamp
-        | ScalarType::Timestamptz
-        | ScalarType::Interval
-        | ScalarType::Regclass
-        | ScalarType::Regtype
-        | ScalarType::Regproc
-        | ScalarType::Regnamespace
-        | ScalarType::Enum(_) => true,
-        ScalarType::Bool
-        | ScalarType::Int2
-        | ScalarType::Int4
-        | ScalarType::Int8
-        | ScalarType::Oid
-        | ScalarType::Numeric
-        | ScalarType::Text
-        | ScalarType::Varchar
-        | ScalarType::Bpchar
-        | ScalarType::Name
-        | ScalarType::Char
-        | ScalarType::Uuid
-        | ScalarType::Json
-        | ScalarType::Jsonb
-        | ScalarType::Int2Vector
-        | ScalarType::OidVector
-        | ScalarType::Xid
-        | ScalarType::Void
-        | ScalarType::Unknown => false,
-    }
+    if scalar.reads_settings() { call(&ctx.text_context()) } else { call(plain()) }
 }

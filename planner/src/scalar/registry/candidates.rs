@@ -1,7 +1,7 @@
 //! The choice among overloads: PostgreSQL's `func_get_detail` and `func_select_candidate`.
 
 use super::signature::{Binding, Pattern, Signature};
-use crate::scalar::cast::{Cast, CastContext, CastMethod, can_coerce, is_preferred, select_common_type, type_category};
+use crate::scalar::cast::{Cast, CastContext, CastMethod, can_coerce, select_common_type};
 use repr::ScalarType;
 
 /// The overload taken, and what the call then looks like.
@@ -82,7 +82,7 @@ fn select(mut candidates: Vec<Candidate>, types: &[ScalarType]) -> Result<Candid
     keep_best(&mut candidates, |candidate| {
         let fits = |arg: &Pattern, given: &ScalarType| {
             is_exact(arg, given)
-                || matches!(arg, Pattern::Exact(to) if is_preferred(to) && type_category(to) == type_category(given))
+                || matches!(arg, Pattern::Exact(to) if to.is_preferred() && to.category() == given.category())
         };
         candidate.args.iter().zip(types).filter(|(arg, given)| known(given) && fits(arg, given)).count()
     });
@@ -164,7 +164,7 @@ fn unknown_categories(candidates: &[Candidate], types: &[ScalarType]) -> Option<
 
 fn pattern_category(pattern: &Pattern) -> char {
     match pattern {
-        Pattern::Exact(exact) => type_category(exact),
+        Pattern::Exact(exact) => exact.category(),
         Pattern::AnyElement
         | Pattern::AnyArray
         | Pattern::AnyNonArray
@@ -185,7 +185,7 @@ fn pattern_category(pattern: &Pattern) -> char {
 }
 
 fn pattern_preferred(pattern: &Pattern) -> bool {
-    matches!(pattern, Pattern::Exact(exact) if is_preferred(exact))
+    matches!(pattern, Pattern::Exact(exact) if exact.is_preferred())
 }
 
 fn is_exact(pattern: &Pattern, given: &ScalarType) -> bool {

@@ -11,7 +11,7 @@ impl Source<'_> {
     pub(super) fn types(&self, rows: &mut Rows) {
         for scalar in ScalarType::all_built_in() {
             let name = scalar.type_name();
-            let kind = if matches!(scalar, ScalarType::Void | ScalarType::Unknown) { "p" } else { "b" };
+            let kind = if scalar.is_pseudo() { "p" } else { "b" };
             one(rows, &scalar, &name, PG_CATALOG, kind);
             if scalar.array_oid() != 0 && !matches!(scalar, ScalarType::Array(_)) {
                 one(rows, &scalar.array(), &format!("_{name}"), PG_CATALOG, "b");
@@ -45,11 +45,6 @@ fn one(rows: &mut Rows, scalar: &ScalarType, name: &str, schema: u32, kind: &str
     let is_array = matches!(scalar, ScalarType::Array(_));
     let id = scalar.oid();
     let length = scalar.length();
-    let collation = match element.as_ref().unwrap_or(scalar) {
-        ScalarType::Text | ScalarType::Varchar | ScalarType::Bpchar | ScalarType::Unknown => 100,
-        ScalarType::Name => 950,
-        _ => 0,
-    };
     rows.add(&[
         ("oid", Datum::Oid(id)),
         ("typname", text(name)),
@@ -72,6 +67,6 @@ fn one(rows: &mut Rows, scalar: &ScalarType, name: &str, schema: u32, kind: &str
         ("typalign", text("i")),
         ("typstorage", text(storage(scalar))),
         ("typtypmod", Datum::Int4(-1)),
-        ("typcollation", Datum::Oid(collation)),
+        ("typcollation", Datum::Oid(scalar.collation())),
     ]);
 }

@@ -71,8 +71,7 @@ pub(super) fn parse_object(kind: &ScalarType, text: &str, context: &TextContext)
 }
 
 pub(super) fn write_object(out: &mut String, oid: Id, kind: &ScalarType, context: &TextContext) {
-    let is_name =
-        matches!(kind, ScalarType::Regclass | ScalarType::Regtype | ScalarType::Regproc | ScalarType::Regnamespace);
+    let is_name = kind.is_reg();
     if is_name && oid == 0 {
         return out.push('-');
     }

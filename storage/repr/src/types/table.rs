@@ -1,0 +1,199 @@
+//! The table of types: what there is to know of each type that has a fixed OID, a row a type. Every list of types follows from it.
+//!
+//! A new type is a row here, its form as text (`text.rs`) and in binary (`wire/src/types/binary.rs`), and the casts that it has
+//! (`planner/src/scalar/cast/evaluate.rs`). One whose values are none of those that `Datum` holds needs a variant of it, of `Value`,
+//! and how both lie in rows and keys. `wire/tests/tidy.rs` lists these eight files, and finds lists of types elsewhere.
+
+use crate::id::Id;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Which types compare with one another by their bytes in a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    /// Values of this type alone.
+    Itself,
+    /// Integers of any width.
+    Integers,
+    /// real, double precision
+    Floats,
+    /// text, varchar, name, "char"
+    Texts,
+    /// oid, and the types that name what has one
+    Oids,
+    /// Nothing: the type has no equality.
+    Nothing,
+}
+
+/// What stands in parentheses behind a type's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modifier {
+    /// Nothing may.
+    Nothing,
+    /// `varchar(length)`
+    Length,
+    /// `numeric(precision, scale)`
+    Digits,
+    /// `timestamp(precision) with time zone`
+    Fraction,
+    /// `interval day to second(precision)`
+    Fields,
+}
+
+/// What PostgreSQL knows of one built-in type.
+pub(super) struct Known {
+    pub(super) scalar: ScalarType,
+    /// `pg_type.oid`
+    pub(super) oid: Id,
+    /// `pg_type.typarray`
+    pub(super) array_oid: Id,
+    /// `pg_type.typname`
+    pub(super) type_name: &'static str,
+    /// SQL's spelling, the same where it has none.
+    pub(super) sql_name: &'static str,
+    /// `pg_type.typlen`
+    pub(super) length: i16,
+    /// `pg_type.typcategory`
+    pub(super) category: char,
+    pub(super) more: More,
+}
+
+/// What is so with few types.
+#[derive(Clone, Copy)]
+pub(super) struct More {
+    /// Other words that SQL has for it, which go before the names of other types.
+    pub(super) aliases: &'static [&'static str],
+    /// `pg_type.typispreferred`
+    pub(super) preferred: bool,
+    /// `pg_type.typtype` is `p`
+    pub(super) pseudo: bool,
+    /// `pg_type.typcollation`
+    pub(super) collation: Id,
+    /// `pg_type.typelem` of a vector
+    pub(super) element: Id,
+    pub(super) equality: Equality,
+    pub(super) modifier: Modifier,
+    /// Whether its text depends on settings of the session, names in the catalog among them.
+    pub(super) reads_settings: bool,
+    /// Whether its text is a name that stands in the catalog; its values are OIDs.
+    pub(super) names_things: bool,
+}
+
+const USUAL: More = More {
+    aliases: &[],
+    preferred: false,
+    pseudo: false,
+    collation: 0,
+    element: 0,
+    equality: Equality::Itself,
+    modifier: Modifier::Nothing,
+    reads_settings: false,
+    names_things: false,
+};
+
+const INTEGER: More = More { equality: Equality::Integers, ..USUAL };
+const FLOAT: More = More { equality: Equality::Floats, reads_settings: true, ..USUAL };
+const TEXT: More = More { equality: Equality::Texts, collation: COLLATION_DEFAULT, ..USUAL };
+const MOMENT: More = More { modifier: Modifier::Fraction, reads_settings: true, ..USUAL };
+const NAMED: More = More { equality: Equality::Oids, reads_settings: true, names_things: true, ..USUAL };
+const NO_VALUE: More = More { equality: Equality::Nothing, pseudo: true, ..USUAL };
+
+const COLLATION_DEFAULT: Id = 100;
+const COLLATION_C: Id = 950;
+
+/// The catch-all row of anonymous composites, of which each has fields of its own.
+static RECORD: Known = Known {
+    scalar: ScalarType::Bool,
+    oid: 2249,
+    array_oid: 2287,
+    type_name: "record",
+    sql_name: "record",
+    length: -1,
+    category: 'P',
+    more: USUAL,
+};
+
+/// Makes the enumeration of types, the table, and the way from one to the other, so that they cannot differ.
+macro_rules! types {
+    ($($scalar:ident: $oid:literal, $array_oid:literal; $type_name:literal, $sql_name:literal; $length:literal, $category:literal; $more:expr;)*) => {
+        /// A SQL type without its modifier.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum ScalarType {
+            $(
+                #[doc = concat!("`", $sql_name, "`")]
+                $scalar,
+            )*
+            /// An enumeration, by the OID of its `pg_type` row.
+            Enum(Id),
+            /// An anonymous composite: the field names and types.
+            Record(Arc<[(String, ScalarType)]>),
+            /// An array of a non-array type.
+            Array(Box<ScalarType>),
+        }
+
+        /// Where a type stands in the table.
+        enum Place {
+            $($scalar,)*
+        }
+
+        pub(super) static KNOWN: &[Known] = &[
+            $(Known {
+                scalar: ScalarType::$scalar,
+                oid: $oid,
+                array_oid: $array_oid,
+                type_name: $type_name,
+                sql_name: $sql_name,
+                length: $length,
+                category: $category,
+                more: $more,
+            },)*
+        ];
+
+        impl ScalarType {
+            /// Its row; enumerations are the catalog's, arrays follow from their elements.
+            pub(super) fn known(&self) -> Option<&'static Known> {
+                match self {
+                    $(ScalarType::$scalar => Some(&KNOWN[Place::$scalar as usize]),)*
+                    ScalarType::Record(_) => Some(&RECORD),
+                    ScalarType::Enum(_) | ScalarType::Array(_) => None,
+                }
+            }
+        }
+    };
+}
+
+types! {
+    // OID, its array's; pg_type's name, SQL's; bytes (-1: they vary), category; the rest
+    Bool: 16, 1000; "bool", "boolean"; 1, 'B'; More { preferred: true, ..USUAL };
+    Int2: 21, 1005; "int2", "smallint"; 2, 'N'; More { aliases: &["smallserial", "serial2"], ..INTEGER };
+    Int4: 23, 1007; "int4", "integer"; 4, 'N'; More { aliases: &["int", "serial", "serial4"], ..INTEGER };
+    Int8: 20, 1016; "int8", "bigint"; 8, 'N'; More { aliases: &["bigserial", "serial8"], ..INTEGER };
+    Oid: 26, 1028; "oid", "oid"; 4, 'N'; More { preferred: true, equality: Equality::Oids, ..USUAL };
+    Float4: 700, 1021; "float4", "real"; 4, 'N'; FLOAT;
+    Float8: 701, 1022; "float8", "double precision"; 8, 'N'; More { preferred: true, aliases: &["float"], ..FLOAT };
+    Numeric: 1700, 1231; "numeric", "numeric"; -1, 'N'; More { aliases: &["decimal", "dec"], modifier: Modifier::Digits, ..USUAL };
+    Text: 25, 1009; "text", "text"; -1, 'S'; More { preferred: true, ..TEXT };
+    Varchar: 1043, 1015; "varchar", "character varying"; -1, 'S'; More { aliases: &["char varying"], modifier: Modifier::Length, ..TEXT };
+    Bpchar: 1042, 1014; "bpchar", "character"; -1, 'S'; More { aliases: &["char"], equality: Equality::Itself, modifier: Modifier::Length, ..TEXT };
+    Name: 19, 1003; "name", "name"; 64, 'S'; More { collation: COLLATION_C, ..TEXT };
+    Char: 18, 1002; "char", "\"char\""; 1, 'Z'; More { equality: Equality::Texts, ..USUAL };
+    Bytea: 17, 1001; "bytea", "bytea"; -1, 'U'; More { reads_settings: true, ..USUAL };
+    Date: 1082, 1182; "date", "date"; 4, 'D'; More { reads_settings: true, ..USUAL };
+    Time: 1083, 1183; "time", "time without time zone"; 8, 'D'; MOMENT;
+    Timestamp: 1114, 1115; "timestamp", "timestamp without time zone"; 8, 'D'; MOMENT;
+    Timestamptz: 1184, 1185; "timestamptz", "timestamp with time zone"; 8, 'D'; More { preferred: true, ..MOMENT };
+    Interval: 1186, 1187; "interval", "interval"; 16, 'T'; More { preferred: true, modifier: Modifier::Fields, reads_settings: true, ..USUAL };
+    Uuid: 2950, 2951; "uuid", "uuid"; 16, 'U'; USUAL;
+    Json: 114, 199; "json", "json"; -1, 'U'; More { equality: Equality::Nothing, ..USUAL };
+    Jsonb: 3802, 3807; "jsonb", "jsonb"; -1, 'U'; USUAL;
+    Regclass: 2205, 2210; "regclass", "regclass"; 4, 'N'; NAMED;
+    Regtype: 2206, 2211; "regtype", "regtype"; 4, 'N'; NAMED;
+    Regproc: 24, 1008; "regproc", "regproc"; 4, 'N'; NAMED;
+    Regnamespace: 4089, 4090; "regnamespace", "regnamespace"; 4, 'N'; NAMED;
+    Int2Vector: 22, 1006; "int2vector", "int2vector"; -1, 'A'; More { element: 21, ..USUAL };
+    OidVector: 30, 1013; "oidvector", "oidvector"; -1, 'A'; More { element: 26, ..USUAL };
+    Xid: 28, 1011; "xid", "xid"; 4, 'U'; USUAL;
+    Void: 2278, 0; "void", "void"; 4, 'P'; NO_VALUE;
+    // A string literal or NULL whose type is not decided yet.
+    Unknown: 705, 0; "unknown", "unknown"; -2, 'X'; More { collation: COLLATION_DEFAULT, ..NO_VALUE };
+}
