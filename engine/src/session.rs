@@ -13,6 +13,7 @@ pub mod env;
 mod explain;
 mod gdpr;
 mod locking;
+pub mod long_text;
 mod ordered_indexes;
 pub mod path;
 pub mod plan;
@@ -40,6 +41,7 @@ use planner::catalog::Catalog;
 use planner::parse::statement::CtxCommand;
 use planner::parse::{ParsedStatement, Statement};
 use planner::scalar::EvalContext;
+use planner::scalar::env::CastLists;
 use planner::scalar::table_func::GivenRows;
 use repr::poll::{self, Overseen, Overseer};
 use repr::text::TextContext;
@@ -94,6 +96,8 @@ pub struct Session {
     overseer: Arc<dyn Overseer>,
     /// Whether a statement has begun and was not executed yet.
     begun: bool,
+    /// Whether it began with a message that another goes on with.
+    goes_on: bool,
     active: Option<Active>,
     notices: Vec<Notice>,
     reported: BTreeMap<String, String>,
@@ -177,6 +181,7 @@ impl Session {
             overseer: account.clone(),
             account,
             begun: false,
+            goes_on: false,
             active: None,
             notices: Vec::new(),
             cursors: HashMap::new(),
@@ -274,6 +279,10 @@ impl Session {
 
     /// Splits a query string.
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
+        if long_text::is_long(sql) {
+            let sql = sql.to_owned();
+            return long_text::run(&self.account, move || Ok(planner::parse::parse(&sql)?));
+        }
         let _overseen = self.oversee();
         poll::unwinds_to(|| Ok(planner::parse::parse(sql)?))
     }
@@ -289,6 +298,10 @@ impl Session {
 
     fn planned(&self, parsed: ParsedStatement, param_types: &[Option<ScalarType>]) -> Result<Prepared, SqlError> {
         self.refuse_failed(&parsed.statement)?;
+        if long_text::is_long(&parsed.text) {
+            let (catalog, param_types) = (self.catalog(), param_types.to_vec());
+            return long_text::run(&self.account, move || plan::prepare(parsed, &catalog, &param_types));
+        }
         let _overseen = self.oversee();
         poll::unwinds_to(|| plan::prepare(parsed, &self.catalog(), param_types))
     }
@@ -324,7 +337,31 @@ impl Session {
     /// a statement has.
     pub fn begin_statement(&mut self) {
         self.begin_on_account();
-        self.begun = true;
+        (self.begun, self.goes_on) = (true, false);
+    }
+
+    /// The same for a statement that comes in several messages, up to the one that executes it: it begins with the first of them.
+    pub fn begin_or_go_on(&mut self) {
+        if !(self.begun && self.goes_on) {
+            self.begin_statement();
+            self.goes_on = true;
+        }
+    }
+
+    /// What comes next begins another statement.
+    pub fn goes_on_no_more(&mut self) {
+        self.goes_on = false;
+    }
+
+    /// The end of implicit transactions is asked for: as a statement, if there is one.
+    pub fn begin_completion(&mut self) {
+        match self.active {
+            Some(_) => self.begin_statement(),
+            None => {
+                (self.begun, self.goes_on) = (false, false);
+                self.account.end();
+            }
+        }
     }
 
     fn begin_on_account(&mut self) {
@@ -552,6 +589,7 @@ impl Session {
         EvalContext {
             params,
             given: GivenRows::default(),
+            lists: CastLists::default(),
             environment: Arc::new(StatementEnvironment {
                 database: self.database.clone(),
                 state: self.state.clone(),

@@ -5,13 +5,13 @@
 //! and reserves no word that PostgreSQL leaves free.
 
 pub mod annotation;
-pub mod bulk;
 pub mod copy;
 pub mod definition;
 pub mod dialect;
 mod grammar;
 mod index;
 mod limits;
+pub mod literals;
 mod maintenance;
 mod object;
 pub(crate) mod overriding;
@@ -58,19 +58,8 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
         return Err(PlanError::new("54000", "query string is too long")
             .detail(format!("{} bytes, of at most {QUERY_BYTES_MAX}", sql.len())));
     }
-    let alone = |head: &str| parse_all(head).ok().filter(|parsed| parsed.len() == 1)?.pop();
-    match bulk::parse(sql, alone) {
-        Some(statement) => Ok(vec![statement]),
-        None => parse_all(sql),
-    }
-}
-
-/// The statements of a text, by their tokens.
-fn parse_all(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
     let lines = Lines::new(sql);
-    let tokens = Tokenizer::new(&DogwoodDialect, sql)
-        .tokenize_with_location()
-        .map_err(|error| tokenizer_error(sql, &lines, &error))?;
+    let tokens = literals::tokenize(sql).map_err(|error| tokenizer_error(sql, &lines, &error))?;
     let mut statements = Vec::new();
     for tokens in split(tokens) {
         let mut significant = tokens.iter().filter(|token| !is_blank(token));
@@ -83,7 +72,7 @@ fn parse_all(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
             error.position = error.position.map(|position| position + offset);
             error
         })?;
-        statements.push(ParsedStatement { statement, text: text.to_string(), offset, bulk: None });
+        statements.push(ParsedStatement { statement, text: text.to_string(), offset });
     }
     Ok(statements)
 }
@@ -122,9 +111,7 @@ fn with_grammar<T>(
     read: impl FnOnce(&mut Grammar<'_, '_>) -> Result<T, PlanError>,
 ) -> Result<T, PlanError> {
     let lines = Lines::new(text);
-    let tokens = Tokenizer::new(&DogwoodDialect, text)
-        .tokenize_with_location()
-        .map_err(|error| tokenizer_error(text, &lines, &error))?;
+    let tokens = literals::tokenize(text).map_err(|error| tokenizer_error(text, &lines, &error))?;
     limits::check(&tokens)?;
     let tokens = table_command::written_out(tokens, &lines)?;
     let tokens = row_lock::rewritten(row_limit::rewritten(tokens, &lines)?, &lines)?;

@@ -22,7 +22,7 @@ use crate::ownership::{KeyForm, key_form};
 use crate::plan::{Finishing, LocalId, MatchKind, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 use chain::Chain;
-use repr::{RelationId, Row};
+use repr::{RelationId, Row, poll};
 use std::collections::BTreeMap;
 
 /// Whether a relation's keys and indexes stand in SQL order (`ownership::graph::key_form`).
@@ -139,7 +139,12 @@ impl Planner<'_> {
                 return self.matching((left, right), *kind, on, same, mfp);
             }
             Mir::Constant { rows, types, names } => {
-                let rows = rows.iter().map(Row::pack).collect();
+                let mut packed = Vec::with_capacity(rows.len());
+                for row in rows {
+                    poll::steps(row.len())?;
+                    packed.push(Row::pack(row));
+                }
+                let rows = packed;
                 Plan::Constant { rows, arity: types.len(), names: names.clone() }
             }
             Mir::GetLocal { id, types, names } => Plan::GetLocal { id: *id, arity: types.len(), names: names.clone() },

@@ -19,6 +19,7 @@ mod group;
 mod insert;
 mod levels;
 mod limit;
+mod literals;
 pub mod maintainable;
 mod names;
 mod naming;
@@ -50,7 +51,6 @@ pub use view::{qualified_definition, view_query};
 use crate::catalog::Catalog;
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirQuery, OutputColumn};
-use crate::parse::bulk::Bulk;
 use position::Positions;
 use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
 use scope::Frame;
@@ -148,8 +148,6 @@ pub(crate) struct Resolver<'a> {
     catalog: &'a Catalog,
     session: &'a SessionInfo,
     positions: Positions<'a>,
-    /// The rows of a long INSERT, of which the statement's tree has the first only.
-    bulk: Option<&'a Bulk>,
     /// Types of `$1`…; `None` is not seen or given, `Unknown` seen and not yet deduced.
     params: Vec<Option<ScalarType>>,
     /// Rows that expressions can refer to, innermost last.
@@ -197,7 +195,6 @@ impl<'a> Resolver<'a> {
             catalog,
             session,
             positions: Positions::new(text),
-            bulk: None,
             params: param_types.to_vec(),
             frames: Vec::new(),
             ctes: Vec::new(),

@@ -79,6 +79,7 @@ fn context() -> EvalContext {
     EvalContext {
         params: Arc::from([]),
         given: Default::default(),
+        lists: Default::default(),
         environment: Arc::new(TestEnvironment { catalog: Arc::default() }),
     }
 }

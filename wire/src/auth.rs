@@ -204,7 +204,7 @@ pub async fn authenticate(
         }
         Ok(_) | Err(PgWireError::InvalidPassword(_)) => {
             tell(failed_logins.failed(attempt, known, Instant::now()), wait);
-            Err(WireError::Fatal(
+            Err(WireError::fatal(
                 SqlError::new("28P01", format!("password authentication failed for user \"{user}\"")).fatal(),
             ))
         }
@@ -229,7 +229,7 @@ fn password_message(connection: &mut Connection, deadline: Instant) -> Result<Ve
     let frame = loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(WireError::Fatal(SqlError::new("08006", "canceling authentication due to timeout").fatal()));
+            return Err(WireError::fatal(SqlError::new("08006", "canceling authentication due to timeout").fatal()));
         }
         if let Some(frame) = connection.frame_now(AUTHENTICATION_BYTES_MAX, left)? {
             break frame;
@@ -243,16 +243,16 @@ fn password_message(connection: &mut Connection, deadline: Instant) -> Result<Ve
 }
 
 fn fatal(error: SqlError) -> WireError {
-    WireError::Fatal(error.fatal())
+    WireError::fatal(error.fatal())
 }
 
 fn too_many(user: &str) -> WireError {
     let message = format!("too many failed logins as user \"{user}\" from this address");
-    WireError::Fatal(SqlError::new("53300", message).hint("Wait some seconds.").fatal())
+    WireError::fatal(SqlError::new("53300", message).hint("Wait some seconds.").fatal())
 }
 
 fn malformed() -> WireError {
-    WireError::Fatal(protocol_violation("malformed SCRAM message").fatal())
+    WireError::fatal(protocol_violation("malformed SCRAM message").fatal())
 }
 
 /// Random bytes from the operating system.

@@ -81,7 +81,7 @@ impl Connection {
     /// The next message, if it is here already.
     pub fn arrived(&mut self, body_bytes_max: usize) -> Result<Option<Frame>, WireError> {
         if self.line().ended() == Some(End::Evicted) {
-            return Err(WireError::Fatal(End::Evicted.error()));
+            return Err(WireError::fatal(End::Evicted.error()));
         }
         let passed = self.passing_over.min(self.incoming.len());
         self.incoming.advance(passed);
@@ -167,7 +167,7 @@ impl Connection {
 
     /// Why nothing more can be read.
     fn gone(&self) -> WireError {
-        self.line().ended().map_or(WireError::Gone, |end| WireError::Fatal(end.error()))
+        self.line().ended().map_or(WireError::Gone, |end| WireError::fatal(end.error()))
     }
 
     /// Gives the thread back, and what memory is not needed for waiting.
@@ -346,7 +346,7 @@ impl Connection {
         if !self.line().writes() {
             self.outgoing.clear();
             self.sealed = 0;
-            return Err(WireError::Fatal(End::Evicted.error()));
+            return Err(WireError::fatal(End::Evicted.error()));
         }
         let sent = self.send_all(patience).await;
         self.line().has_written();

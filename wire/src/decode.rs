@@ -25,7 +25,7 @@ pub struct Frame {
     // Type byte, length and body: exactly one message.
     bytes: BytesMut,
     /// What is to be said of a message that was too long.
-    refused: Option<SqlError>,
+    refused: Option<Box<SqlError>>,
 }
 
 /// What stands first in the client's bytes.
@@ -71,7 +71,7 @@ impl Frame {
             b'd' => "Send the rows of COPY in smaller messages.",
             _ => "Send less at once, or rows by COPY.",
         };
-        Frame { kind, bytes: BytesMut::new(), refused: Some(SqlError::new("54000", message).hint(hint)) }
+        Frame { kind, bytes: BytesMut::new(), refused: Some(SqlError::new("54000", message).hint(hint).into()) }
     }
 
     /// The beginning of a message for which there is no memory: its type, and what its length says.
@@ -85,13 +85,13 @@ impl Frame {
         let refused = SqlError::new("53200", "out of memory for messages that are arriving")
             .detail(format!("This one is of {length} bytes."))
             .hint("Send less at once, or again later.");
-        Frame { kind, bytes: BytesMut::new(), refused: Some(refused) }
+        Frame { kind, bytes: BytesMut::new(), refused: Some(refused.into()) }
     }
 
     /// What follows the length. 54000 if it was too long to be kept, 53200 if there was no memory for it.
     pub fn body(&self) -> Result<&[u8], SqlError> {
         match &self.refused {
-            Some(refused) => Err(refused.clone()),
+            Some(refused) => Err((**refused).clone()),
             None => Ok(&self.bytes[5..]),
         }
     }

@@ -15,16 +15,21 @@ use std::io;
 pub enum WireError {
     /// The client said goodbye or its socket is gone: nobody is there to be told.
     Gone,
-    /// The client is told this, and the connection is closed.
-    Fatal(SqlError),
+    /// The client is told this, and the connection is closed. Boxed: it is moved with every message that comes.
+    Fatal(Box<SqlError>),
     /// The socket failed.
     Socket(io::Error),
 }
 
 impl WireError {
+    /// The client is told this, and the connection is closed.
+    pub fn fatal(error: SqlError) -> Self {
+        WireError::Fatal(Box::new(error))
+    }
+
     /// A violation of the protocol after which the byte stream cannot be trusted any more.
     pub fn violation(message: impl Into<String>) -> Self {
-        WireError::Fatal(protocol_violation(message).fatal())
+        WireError::fatal(protocol_violation(message).fatal())
     }
 }
 

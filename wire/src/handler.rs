@@ -96,7 +96,7 @@ impl<'a> Handler<'a> {
         let limit = patience.as_ref().map(|(limit, _)| *limit);
         match (self.connection.frame(MESSAGE_BYTES_MAX, limit).await?, patience) {
             (Some(frame), _) => Ok(frame),
-            (None, Some((_, error))) => Err(WireError::Fatal(error())),
+            (None, Some((_, error))) => Err(WireError::fatal(error())),
             (None, None) => Err(WireError::Gone),
         }
     }
@@ -121,20 +121,24 @@ impl<'a> Handler<'a> {
                 self.report(SqlError::unsupported("the function call protocol").hint("Use SELECT function(…)."))?;
                 self.ready().await
             }
-            Err(error) if kind == b'S' => Err(WireError::Fatal(error.fatal())),
+            Err(error) if kind == b'S' => Err(WireError::fatal(error.fatal())),
             Err(error) => self.fail_until_sync(error).await,
         }
     }
 
     async fn serve_message(&mut self, message: PgWireFrontendMessage) -> Result<(), WireError> {
         let running = self.registration.running();
-        // The others go on with one that has begun, or do no work.
-        let begins = !matches!(
-            message,
-            PgWireFrontendMessage::Describe(_) | PgWireFrontendMessage::Close(_) | PgWireFrontendMessage::Flush(_)
-        );
+        let begins = does_work(&message);
+        match message {
+            PgWireFrontendMessage::Parse(_) | PgWireFrontendMessage::Bind(_) | PgWireFrontendMessage::Execute(_) => {
+                self.session.begin_or_go_on();
+            }
+            PgWireFrontendMessage::Sync(_) => self.session.begin_completion(),
+            // They do no work.
+            PgWireFrontendMessage::Describe(_) | PgWireFrontendMessage::Close(_) | PgWireFrontendMessage::Flush(_) => {}
+            _ => self.session.begin_statement(),
+        }
         if begins {
-            self.session.begin_statement();
             self.watch(step(&message));
         }
         let result = match message {
@@ -154,7 +158,11 @@ impl<'a> Handler<'a> {
             PgWireFrontendMessage::Bind(bind) => self.bind(bind),
             PgWireFrontendMessage::Describe(describe) => self.describe(&describe),
             PgWireFrontendMessage::Close(close) => self.close(&close),
-            PgWireFrontendMessage::Execute(execute) => self.execute(&execute).await,
+            PgWireFrontendMessage::Execute(execute) => {
+                let executed = self.execute(&execute).await;
+                self.session.goes_on_no_more();
+                executed
+            }
             PgWireFrontendMessage::SslNegotiation(_)
             | PgWireFrontendMessage::Startup(_)
             | PgWireFrontendMessage::CancelRequest(_)
@@ -199,7 +207,7 @@ impl<'a> Handler<'a> {
         self.portals.clear();
         self.feed_notices()?;
         if error.fatal {
-            return Err(WireError::Fatal(error));
+            return Err(WireError::fatal(error));
         }
         self.connection.feed(error_response(&error))
     }
@@ -260,4 +268,12 @@ fn step(message: &PgWireFrontendMessage) -> &'static str {
 
 fn idle_too_long() -> SqlError {
     SqlError::new("57P05", "terminating connection due to idle-session timeout").fatal()
+}
+
+/// Whether a message asks for work that may take its time.
+fn does_work(message: &PgWireFrontendMessage) -> bool {
+    !matches!(
+        message,
+        PgWireFrontendMessage::Describe(_) | PgWireFrontendMessage::Close(_) | PgWireFrontendMessage::Flush(_)
+    )
 }

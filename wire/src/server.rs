@@ -257,11 +257,11 @@ async fn converse(line: Arc<Line>, from: IpAddr, connected: Connected, shared: A
     match arrive(&line, shared.tls.as_ref(), deadline) {
         Err(_) => {}
         Ok(Arrival::Cancel { pid, secret }) => shared.registry.cancel(pid, &secret),
-        Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::Fatal(error)).await,
+        Ok(Arrival::Refused(transport, error)) => finish(Connection::new(transport), WireError::fatal(error)).await,
         Ok(Arrival::Login(transport, login)) => {
             let mut connection = Connection::new(transport);
             let end = match admit(&mut connection, &login, from, &shared, deadline).await {
-                Ok(()) if !connected.logged_in() => WireError::Fatal(crowded_out()),
+                Ok(()) if !connected.logged_in() => WireError::fatal(crowded_out()),
                 Ok(()) => Box::pin(serve(&mut connection, login, &shared)).await,
                 Err(error) => error,
             };
@@ -313,7 +313,7 @@ async fn admit(
 async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) -> WireError {
     let slot = match shared.session_starts() {
         Ok(slot) => slot,
-        Err(error) => return WireError::Fatal(error),
+        Err(error) => return WireError::fatal(error),
     };
     let served = AssertUnwindSafe(converse_logged_in(connection, login, shared)).catch_unwind().await;
     drop(slot);
@@ -321,7 +321,7 @@ async fn serve(connection: &mut Connection, login: Login, shared: &Arc<Shared>) 
         Ok(end) => end,
         Err(_) => {
             connection.unseal();
-            WireError::Fatal(internal_error())
+            WireError::fatal(internal_error())
         }
     }
 }
@@ -337,7 +337,7 @@ async fn converse_logged_in(connection: &mut Connection, login: Login, shared: &
     };
     let session = match shared.engine.connect(options) {
         Ok(session) => session,
-        Err(error) => return WireError::Fatal(error.fatal()),
+        Err(error) => return WireError::fatal(error.fatal()),
     };
     let line = Arc::clone(connection.line());
     let cancel = session.cancel_flag();

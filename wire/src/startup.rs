@@ -213,7 +213,7 @@ fn encryption_required() -> SqlError {
 }
 
 fn fatal(error: SqlError) -> WireError {
-    WireError::Fatal(error.fatal())
+    WireError::fatal(error.fatal())
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ impl<'p> ConstantRows<'p> {
 impl Pull for ConstantRows<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         let Some(next) = self.rows.next() else { return Ok(false) };
+        poll::step()?;
         next.unpack_into(row);
         Ok(true)
     }

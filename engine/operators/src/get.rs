@@ -2,6 +2,7 @@
 
 use crate::mfp::through;
 use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag};
+use crate::sweep::Sweep;
 
 use crate::leaf::{Leaf, key_datum};
 use crate::top_k::{limit, offset};
@@ -35,6 +36,9 @@ pub fn stream<'p>(
     let reader = shot.reader.as_ref();
     match access {
         Access::Scan => {
+            if let Some(sweep) = Sweep::of(relation, with_key, mfp, shot)? {
+                return Ok(Box::new(sweep));
+            }
             let leaf = Leaf::open(reader.catalog(), relation, None)?.read_by(mfp);
             let rows = reader.scan(leaf.table())?;
             Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
@@ -426,11 +430,11 @@ impl PackedPull for ArrangedStream<'_> {
 }
 
 /// A row of a relation, some of whose columns may have been added since it was stored.
-fn stored<'r>(leaf: &'r Leaf, bytes: &'r [u8]) -> Stored<'r> {
+pub(crate) fn stored<'r>(leaf: &'r Leaf, bytes: &'r [u8]) -> Stored<'r> {
     Stored { bytes, later: &leaf.table().columns }
 }
 
-fn fill(leaf: &Leaf, (key, stored): &(RowKey, Row), with_key: bool, row: &mut Vec<Datum>) {
+pub(crate) fn fill(leaf: &Leaf, (key, stored): &(RowKey, Row), with_key: bool, row: &mut Vec<Datum>) {
     row.clear();
     leaf.append(stored, row);
     if with_key {

@@ -6,7 +6,7 @@
 //! drivers   query ─▶ open ─▶ … ─▶ finish                                   render, over what delta feeds
 //! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
 //!
-//! leaves    get leaf                                                       delta
+//! leaves    get sweep leaf                                                    delta
 //! rows      mfp members table_function lookup_join                        the same, delta::derived
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
@@ -37,6 +37,7 @@ pub mod recursion;
 pub mod reduce;
 pub mod render;
 pub mod rendered;
+pub mod sweep;
 pub mod table_function;
 pub mod top_k;
 pub mod window;

@@ -1,5 +1,6 @@
 //! A statement's plan, kept with the version of the catalog that it is for, and what was found out of how it may be answered.
 
+use crate::session::long_text;
 use crate::session::result_columns::{ResultColumns, result_columns};
 use planner::catalog::Catalog;
 use planner::hir::OutputColumn;
@@ -41,6 +42,18 @@ impl Prepared {
     }
 }
 
+impl Drop for Prepared {
+    /// The tree and the plan of a long text go elsewhere: who waits for the statement's end does not wait for that.
+    fn drop(&mut self) {
+        if long_text::is_long(&self.text) {
+            let statement = std::mem::replace(&mut self.statement, Statement::Checkpoint);
+            let parsed = std::mem::replace(&mut self.parsed.statement, Statement::Checkpoint);
+            let plan = self.plan.swap(Arc::new(CachedPlan::none()));
+            long_text::free(Box::new((statement, parsed, plan)));
+        }
+    }
+}
+
 /// A plan and the catalog version that it is for.
 pub struct CachedPlan {
     pub(super) version: u64,
@@ -60,6 +73,11 @@ pub struct CachedPlan {
 }
 
 impl CachedPlan {
+    /// In place of one that has gone.
+    fn none() -> Self {
+        CachedPlan::new(0, Planned::Other, None, Vec::new())
+    }
+
     /// A plan for a version of the catalog.
     pub(super) fn new(
         version: u64,

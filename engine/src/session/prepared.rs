@@ -111,7 +111,7 @@ impl Session {
         let catalog = self.catalog();
         let types = types.iter().map(|name| Ok(Some(planner::plan_type(name, &catalog)?.scalar)));
         let types = types.collect::<Result<Vec<_>, SqlError>>()?;
-        let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0, bulk: None };
+        let parsed = ParsedStatement { statement: statement.clone(), text: text.to_string(), offset: 0 };
         let mut prepared = plan::prepare(parsed, &catalog, &types)?;
         prepared.fixed_result = true;
         prepared.source = Some(source);

@@ -3,7 +3,7 @@
 use crate::session::plan::Prepared;
 use parking_lot::Mutex;
 use planner::hir::OutputColumn;
-use planner::parse::Statement;
+use planner::parse::{Statement, literals};
 use planner::scalar::ListedStatement;
 use repr::ScalarType;
 use state::{SqlError, clock};
@@ -17,6 +17,9 @@ const STATEMENTS_BYTES_MAX: usize = 512 << 20;
 const STATEMENT_BYTES: usize = 32 << 10;
 const WORD_BYTES: usize = 480;
 const TEXT_BYTES: usize = 3;
+/// Of a literal in a long list, and of each byte of its text.
+const LITERAL_BYTES: usize = 80;
+const LITERAL_TEXT_BYTES: usize = 4;
 /// A statement that is kept. The protocol's unnamed one is such a statement, too.
 pub struct Stored {
     /// Nothing, of an empty text.
@@ -163,6 +166,17 @@ pub(super) fn deallocated(found: bool, name: &str) -> Result<(), SqlError> {
 
 /// What a statement is charged for.
 fn held_bytes(text: &str) -> usize {
+    let (mut rest, mut at, mut literals) = (0, 0, 0);
+    for (run, count) in literals::within(text) {
+        rest += words(&text[at..run.start]);
+        literals += count * LITERAL_BYTES + run.len() * LITERAL_TEXT_BYTES;
+        at = run.end;
+    }
+    rest += words(&text[at..]);
+    STATEMENT_BYTES + rest * WORD_BYTES + literals + text.len() * TEXT_BYTES
+}
+
+fn words(text: &str) -> usize {
     let (mut words, mut quoted, mut in_word) = (0, None, false);
     for byte in text.bytes() {
         if let Some(quote) = quoted {
@@ -174,7 +188,7 @@ fn held_bytes(text: &str) -> usize {
         in_word = continues;
         quoted = matches!(byte, b'\'' | b'"').then_some(byte);
     }
-    STATEMENT_BYTES + words * WORD_BYTES + text.len() * TEXT_BYTES
+    words
 }
 
 #[cfg(test)]
@@ -210,5 +224,7 @@ mod tests {
         assert_eq!(words(""), 0);
         assert_eq!(words("SELECT a_1, 'x y z' FROM \"a b\" WHERE n>=12"), 11);
         assert_eq!(words(&format!("SELECT '{}'", "x ".repeat(1_000))), 2);
+        let list = format!("SELECT a IN ({})", vec!["1234567"; 10_000].join(","));
+        assert!(held_bytes(&list) < 2 << 20, "a long list is one word, and its literals");
     }
 }

@@ -5,6 +5,7 @@
 //! with parameters may have earned a view of its own (`views::automatic`).
 
 use crate::session::Session;
+use crate::session::long_text;
 use crate::session::plan::CachedPlan;
 use crate::session::plan::{Automatic, Prepared, Shape, is_lookup};
 use planner::catalog::Catalog;
@@ -27,6 +28,8 @@ use views::sources::with_tables_below;
 
 const KEYLESS: &str = "no column must equal a parameter or a literal, so that it would be kept as a whole; \
                        CREATE MATERIALIZED VIEW keeps such a query";
+
+const LONG: &str = "its text is too long to be kept";
 
 /// Why a view is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +199,9 @@ impl Session {
     pub(super) fn automatic<'c>(&self, prepared: &Prepared, cached: &'c CachedPlan) -> Result<&'c Automatic, SqlError> {
         if let Some(known) = cached.automatic.get() {
             return Ok(known);
+        }
+        if long_text::is_long(&prepared.text) {
+            return Ok(cached.automatic.get_or_init(|| Automatic::Never(LONG.into())));
         }
         let known: Vec<_> = prepared.param_types.iter().cloned().map(Some).collect();
         let catalog = self.catalog();

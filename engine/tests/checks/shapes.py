@@ -251,6 +251,95 @@ class Check:
                 self.tally.equal((found.error, found.tag, found.rows), (expected.error, expected.tag, expected.rows), f"a list with {odd}{tail}")
         self.compare(ours, theirs, "SELECT * FROM l", "SELECT * FROM l")
 
+    def lists(self):
+        """Long lists of literals are the values that short ones are, wherever they stand."""
+        ours, theirs = Wire(self.dogwood.dsn, 60), Wire(self.postgres.dsn, 60)
+        columns = "id INT PRIMARY KEY, h SMALLINT, w BIGINT, n NUMERIC, f FLOAT8, r REAL, s TEXT, v VARCHAR(9), c CHAR(5), b BOOL, d DATE, t TIMESTAMP, z TIMESTAMPTZ, u UUID, j JSONB, e INT[], o OID"
+        self.both(ours, theirs, f"CREATE TABLE m ({columns}); CREATE INDEX ON m (s); CREATE INDEX ON m (h, w)")
+        fill = """INSERT INTO m SELECT g, g % 90, g % 50, g / 2.0, g / 4.0, g, 'k' || g, 'v' || g % 9, 'c' || g % 7, g % 2 = 0, DATE '2020-01-01' + g, '2020-01-01 12:00'::timestamp + g * interval '1 day',
+            '2020-01-01 12:00+00'::timestamptz + g * interval '1 day', ('00000000-0000-0000-0000-' || lpad(g::text, 12, '0'))::uuid, to_jsonb(g), ARRAY[g, 1], g FROM generate_series(1, 300) g"""
+        self.both(ours, theirs, fill)
+        self.both(ours, theirs, "INSERT INTO m (id) VALUES (1000)")
+        lists = {
+            "integers": [str(n) for n in range(-500, 2_500, 2)],
+            "bigints among them": [str(n) for n in range(2_000)] + ["5000000000"],
+            "NULL among them": [str(n) for n in range(2_000)] + ["NULL"],
+            "nothing but NULL": ["NULL"] * 2_000,
+            "numerics": [f"{n}.50" for n in range(1_500)],
+            "numerics among integers": [str(n) for n in range(1_500)] + ["1.5", "7.0"],
+            "texts": [f"'k{n}'" for n in range(2_000)] + ["'v1'", "'c1'", "'it''s'", "NULL"],
+            "numbers in quotes": [f"'{n}'" for n in range(2_000)],
+            "quotes among integers": [str(n) for n in range(2_000)] + ["'77'", "'x'"],
+            "booleans": ["TRUE", "NULL"] * 1_000,
+            "booleans among integers": [str(n) for n in range(2_000)] + ["TRUE"],
+            "dates": [f"'{2019 + n // 360}-{n // 30 % 12 + 1:02}-{n % 28 + 1:02}'" for n in range(1_500)],
+            "times": [f"'{2019 + n // 360}-{n // 30 % 12 + 1:02}-{n % 28 + 1:02} 12:00:00+00'" for n in range(1_500)],
+            "local times": [f"'{2019 + n // 360}-{n // 30 % 12 + 1:02}-{n % 28 + 1:02} 12:00:00'" for n in range(1_500)],
+            "UUIDs": [f"'00000000-0000-0000-0000-{n:012}'" for n in range(500)],
+            "arrays": [f"'{{{n},1}}'" for n in range(2_000)],
+            "an expression among them": [str(n) for n in range(1_000)] + ["1 + 1", "id"] + [str(n) for n in range(3_000, 4_000)],
+            "a cast among them": [str(n) for n in range(1_000)] + ["'5'::int"] + [str(n) for n in range(3_000, 4_000)],
+            "rows": [f"({n}, 1)" for n in range(1_500)],
+        }
+        operands = "id h w n f r s v c b d t z u j e id+1 NULL '7' 1.5 abs(id) random()*0".split()
+        for what, literals in lists.items():
+            listed = ", ".join(literals)
+            for operand in ["(id, id)", "(id, w)"] if what == "rows" else operands:
+                conditions = [f"{operand} IN ({listed})", f"{operand} NOT IN ({listed})"]
+                conditions += [] if what == "rows" else [f"{operand} = ANY (ARRAY[{listed}])", f"{operand} <> ALL (ARRAY[{listed}])"]
+                for condition in conditions:
+                    kind = f"{what}: {condition[:40]}"
+                    query = self.dice.choice(["SELECT id FROM m WHERE {}", "SELECT id, {} FROM m", "SELECT id FROM m WHERE id < 200 AND ({}) IS NOT TRUE"]).format(condition)
+                    found, expected = ours.run(query), theirs.run(query)
+                    # Of what is no date it is said in different ways why.
+                    why = [(answer.error or "")[:4] for answer in (found, expected)]
+                    same = why[0] == why[1] and sorted(map(str, found.rows)) == sorted(map(str, expected.rows))
+                    self.tally.that(same, kind, f"{query[:30]}: {found}, expected {expected}")
+        ints, pairs = ", ".join(lists["integers"]), ", ".join(f"({n}, 'k{n}', NULL, {n}.5)" for n in range(800))
+        for query in (
+            f"SELECT * FROM (VALUES {pairs}) v (a, b, c, d)",
+            f"VALUES {pairs} ORDER BY 1 DESC LIMIT 7",
+            f"WITH v (a, b, c, d) AS (VALUES {pairs}) SELECT m.id, v.d FROM m JOIN v ON v.b = m.s WHERE a > 5",
+            f"WITH v (a) AS MATERIALIZED (VALUES {pairs}) SELECT count(*), sum(a) FROM v",
+            f"SELECT count(*) FROM m WHERE (id, s, n) IN (SELECT a, b, d FROM (VALUES {pairs}) v (a, b, c, d))",
+            f"SELECT count(*) FROM m WHERE id IN (VALUES {', '.join(f'({n})' for n in range(2_000))})",
+            f"SELECT 1, 'x', NULL, 3 UNION VALUES {pairs}",
+            f"VALUES {pairs} UNION ALL SELECT 1, 'x', 'y', 2",
+            f"SELECT * FROM (VALUES {pairs}, (1, 2)) v",
+            f"SELECT * FROM (VALUES {pairs}, (now(), 2, 3, 4)) v",
+            f"SELECT * FROM (VALUES {', '.join(f'({n})' for n in range(2_000))}, ('7'), (NULL)) v",
+            f"SELECT * FROM (VALUES {', '.join(f'({n})' for n in range(2_000))}, ('x')) v",
+            f"SELECT * FROM (VALUES {', '.join(f'({n})' for n in range(2_000))}, (1.5), (5000000000)) v",
+            f"SELECT x IN ({ints}) FROM generate_series(1, 5) x GROUP BY x IN ({ints}) ORDER BY 1",
+            f"SELECT CASE WHEN id IN ({ints}) THEN s END, coalesce(id NOT IN ({ints}), false) FROM m",
+            f"SELECT count(*) FILTER (WHERE id IN ({ints})) FROM m HAVING max(id) NOT IN ({ints})",
+            f"SELECT a.id FROM m a LEFT JOIN m b ON b.id = a.id AND b.id IN ({ints}) WHERE b.s IS NULL",
+            f"SELECT array_length(ARRAY[{ints}], 1), (ARRAY[{ints}])[7], ARRAY[{ints}]::text[] = ARRAY[{ints}]::text[]",
+            f"SELECT sum(x) FROM unnest(ARRAY[{ints}, 1.5]) x",
+            f"SELECT pg_typeof(ARRAY[{ints}]), pg_typeof(ARRAY[{ints}, 5000000000]), pg_typeof(ARRAY[{', '.join(lists['texts'])}])",
+            f"SELECT id FROM m WHERE id IN ({ints}) AND nothing",
+            f"SELECT id FROM m WHERE nothing IN ({ints})",
+            f"SELECT id FROM m WHERE id IN ({ints}",
+            f"SELECT id FROM m WHERE id IN ({ints}) )",
+            f"SELECT id FROM m WHERE id IN ({ints},)",
+            f"SELECT id FROM m WHERE id IN ({ints}, 1 2)",
+            f"SELECT ARRAY[{ints}, 'x']",
+            f"SELECT ARRAY[{ints}, TRUE]",
+            f"UPDATE m SET v = 'w' WHERE id IN ({ints}) RETURNING id",
+            f"INSERT INTO m (id, s, v, n) SELECT a + 5000, b, c, d FROM (VALUES {pairs}) v (a, b, c, d) RETURNING id",
+            f"DELETE FROM m WHERE id - 5000 IN ({ints}) RETURNING id",
+            f"PREPARE p (int) AS SELECT id FROM m WHERE id IN ({ints}, $1) OR s IN ($2, {', '.join(lists['texts'])})",
+            "EXECUTE p (7, 'k9')",
+        ):
+            found, expected = ours.run(query), theirs.run(query)
+            same = (found.error, found.message, found.types, found.tag) == (expected.error, expected.message, expected.types, expected.tag)
+            self.tally.that(same and sorted(map(str, found.rows)) == sorted(map(str, expected.rows)), query[:60], f"{found}, expected {expected}")
+        made = ours.run(f"CREATE MATERIALIZED VIEW w AS SELECT id, s FROM m WHERE id IN ({ints}) AND s NOT IN ({', '.join(lists['dates'])})")
+        self.tally.that(made.error is None, "a view", made)
+        for change in ("UPDATE m SET s = 'k' || -id WHERE id % 3 = 0", "DELETE FROM m WHERE id % 7 = 0", "INSERT INTO m (id, s) VALUES (1200, 'x'), (1201, 'x')"):
+            self.both(ours, theirs, change)
+            self.compare(ours, theirs, "SELECT * FROM w", f"SELECT id, s FROM m WHERE id IN ({ints}) AND s IS NOT NULL")
+
     def growth(self):
         import psycopg
 
@@ -268,6 +357,17 @@ class Check:
                         f" g * 31 % {size}, g, 't' || g, g FROM generate_series(1, {size}) g")
                 for name, query in GROWTH.items():
                     spent.setdefault(name, []).append(self.spent(connection, MANY // size, lambda: query))
+                lists = {
+                    "a list as a column": "SELECT count(*) FROM (SELECT x IN ({}) AS m FROM o) t WHERE m",
+                    "a list of texts as a column": "SELECT count(*) FROM (SELECT s IN ('{}') AS m FROM o) t WHERE m",
+                    "NOT IN a list": "SELECT count(*) FROM o WHERE x NOT IN ({})",
+                    "ANY of a list": "SELECT count(*) FROM o WHERE x = ANY (ARRAY[{}])",
+                    "ALL of a list": "SELECT count(*) FROM o WHERE (s <> ALL (ARRAY['{}'])) IS TRUE",
+                }
+                for name, query in lists.items():
+                    between = "', '" if "'{}'" in query else ", "
+                    listed = query.format(between.join(str(n * 3) for n in range(size)))
+                    spent.setdefault(name, []).append(self.spent(connection, MANY // size, lambda: listed))
                 for what, query in (("an IN", "SELECT count(*) FROM o WHERE id = 1 AND s IN ({})"), ("VALUES", "SELECT count(*) FROM (VALUES ({})) v(a)")):
                     listed = query.format(("), (" if what == "VALUES" else ", ").join(f"'t{n}'" for n in range(size)))
                     spent.setdefault(what + " of literals", []).append(self.spent(connection, MANY // size, lambda: listed))
@@ -332,6 +432,7 @@ def main():
         elif options.only != "GROWTH":
             check.tally.case(check.answers)
             check.tally.case(check.literals)
+            check.tally.case(check.lists)
         if options.only != "ANSWERS":
             check.tally.case(check.growth)
         check.tally.that(dogwood.alive(), "the server lives")

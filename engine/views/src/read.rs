@@ -49,6 +49,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
         };
         let mut seen = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| !value.is_null()) {
+            poll::step()?;
             let mut bytes = Vec::with_capacity(12);
             key::encode(&mut bytes, value);
             seen.push(bytes);

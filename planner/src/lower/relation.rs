@@ -14,7 +14,7 @@ use crate::mir::{Mir, as_nullable, expr};
 use crate::names::Names;
 use crate::plan::MatchKind;
 use crate::scalar::{Order, ScalarExpr};
-use repr::{ColumnType, RelationId};
+use repr::{ColumnType, RelationId, poll};
 use std::collections::BTreeSet;
 
 impl Lowering<'_> {
@@ -28,7 +28,12 @@ impl Lowering<'_> {
         match &hir.node {
             HirNode::Constant(rows, names) => {
                 let types: Vec<ColumnType> = hir.types.iter().cloned().map(as_nullable).collect();
-                Ok(outer.product(Mir::Constant { rows: rows.clone(), types: types.into(), names: names.clone() }))
+                let mut copied = Vec::with_capacity(rows.len());
+                for row in rows {
+                    poll::steps(row.len())?;
+                    copied.push(row.clone());
+                }
+                Ok(outer.product(Mir::Constant { rows: copied, types: types.into(), names: names.clone() }))
             }
             HirNode::Get { relation, with_key, names } => {
                 Ok(outer.product(self.get(*relation, *with_key, &hir.types, names)))

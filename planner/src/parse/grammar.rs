@@ -6,6 +6,7 @@
 use super::overriding::Overriding;
 use super::statement::{Identifier, ObjectName, SqlText, TypeName};
 use crate::error::PlanError;
+use repr::poll;
 use sqlparser::ast;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
@@ -30,6 +31,7 @@ impl<'a> Lines<'a> {
         let (mut starts, mut checkpoints, mut characters) = (vec![0], Vec::new(), 0);
         for (offset, character) in text.char_indices() {
             if characters % CHECKPOINT == 0 {
+                poll::step_or_unwind();
                 checkpoints.push(offset);
             }
             characters += 1;

@@ -4,13 +4,11 @@
 //! subject requests, session commands) has its own noun here. Names are folded and cut as PostgreSQL
 //! does; nothing here knows the catalog.
 
-use super::bulk::Bulk;
 use super::definition::{
     AlterTable, CreateIndex, CreateTable, CreateTableAs, CreateView, RuleDefinition, SequenceOptions,
 };
 use super::utility::{Begin, Copy, DeclareCursor, Fetch, LockTable, Set, Show, TransactionModes, Vacuum};
 use sqlparser::ast;
-use std::sync::Arc;
 
 /// One statement of a query string.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +19,6 @@ pub struct ParsedStatement {
     pub text: String,
     /// Characters of the query string before `text`; added to positions of later errors.
     pub offset: u32,
-    /// The rows of a long INSERT, of which `statement` has the first only; its spans are then relative to the head.
-    pub bulk: Option<Arc<Bulk>>,
 }
 
 /// An identifier, folded to lower case unless it was quoted, cut to 63 bytes.

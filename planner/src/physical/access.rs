@@ -202,7 +202,8 @@ impl Planner<'_> {
                 });
                 let Some(key) = key.collect::<Option<Vec<_>>>() else { continue };
                 let rows = self.lookup_rows(table, lookup, columns.len());
-                let merit = Merit::lookup(lookup, rows, columns.len(), ARRAY_KEYS);
+                let keys = array_length(array).unwrap_or(ARRAY_KEYS);
+                let merit = Merit::lookup(lookup, rows, columns.len(), keys);
                 if best.as_ref().is_none_or(|best| merit.beats(&best.merit)) {
                     let (array, element) = (array.clone(), element.clone());
                     best = Some(ArrayKeys { merit, lookup, key, used, array, element });
@@ -393,7 +394,17 @@ fn array_column<'e>(table: &Table, predicate: &'e ScalarExpr) -> Option<(ColumnI
     let ScalarExpr::Column(column) = shape::relabelled(left) else { return None };
     let element = array.scalar_type(&|_| ScalarType::Unknown).element()?;
     let agrees = same_class(&table.columns.get(*column)?.column_type.scalar, &element);
+    // All rows and a set of so many values take less than so many lookups.
+    let agrees = agrees && array_length(array).is_none_or(|length| length <= KEYS_MAX);
     (agrees && expr::is_constant(array) && !expr::is_volatile(array)).then_some((*column, array, element))
+}
+
+/// How many elements an array has, if that is known.
+fn array_length(array: &ScalarExpr) -> Option<usize> {
+    match array.as_literal()? {
+        Datum::Array(array) => Some(array.elements.len()),
+        _ => None,
+    }
 }
 
 /// The column that a predicate restricts to certain values: `=`, `IS NULL` (a literal NULL), `= ANY` of a constant array,
@@ -411,6 +422,9 @@ fn equal_values(table: &Table, predicate: &ScalarExpr) -> Option<(ColumnIndex, V
     }
     if let Some((left, array)) = shape::equal_to_any(predicate) {
         let ScalarExpr::Literal(Datum::Array(array), array_type) = array else { return None };
+        if array.elements.len() > KEYS_MAX {
+            return None;
+        }
         let element = array_type.scalar.element()?;
         let ScalarExpr::Column(column) = shape::relabelled(left) else { return None };
         if !same_class(&table.columns.get(*column)?.column_type.scalar, &element) {

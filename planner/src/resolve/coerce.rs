@@ -54,7 +54,11 @@ impl Resolver<'_> {
         if let HirExpr::Param(index, ScalarType::Unknown) = &typed.expr {
             self.deduce_param(*index, &to.scalar)?;
         }
-        check_literal(typed, &to.scalar)?;
+        if let HirExpr::Literal(value, _) = &typed.expr
+            && typed.is_unknown()
+        {
+            check_unknown(value, &to.scalar)?;
+        }
         let nullable = typed.column_type.nullable;
         Ok(registry::coerce(typed.expr.clone(), typed.scalar(), &ColumnType { nullable, ..to.clone() }, context)
             .map(|expr| Typed { expr, column_type: ColumnType { nullable, ..to.clone() } }))
@@ -173,8 +177,8 @@ impl Resolver<'_> {
 
 /// A literal without a type of its own that is none of `to`'s is an error wherever it stands, evaluated or not. Of types whose
 /// values depend on the session, or may be large, that is left to evaluation.
-fn check_literal(typed: &Typed, to: &ScalarType) -> Result<(), PlanError> {
-    let HirExpr::Literal(Datum::Text(text), _) = &typed.expr else { return Ok(()) };
+pub(super) fn check_unknown(value: &Datum, to: &ScalarType) -> Result<(), PlanError> {
+    let Datum::Text(text) = value else { return Ok(()) };
     let element = match to {
         ScalarType::Array(element) => element,
         other => other,
@@ -192,7 +196,7 @@ fn check_literal(typed: &Typed, to: &ScalarType) -> Result<(), PlanError> {
             | ScalarType::Uuid
     );
     let is_list_of_texts = element != to && matches!(element, ScalarType::Text | ScalarType::Varchar);
-    if typed.is_unknown() && (is_small || is_list_of_texts) {
+    if is_small || is_list_of_texts {
         repr::text::parse(to, -1, text, &repr::text::TextContext::default())?;
     }
     Ok(())

@@ -7,6 +7,7 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::dialect::between_value;
+use crate::parse::literals;
 use crate::parse::star::is_star;
 use crate::scalar::cast::CastContext;
 use repr::{ColumnType, Datum, ScalarType};
@@ -145,6 +146,9 @@ impl Resolver<'_> {
             Value::Null => Ok(Typed::literal(Datum::Null, ScalarType::Unknown)),
             Value::Placeholder(name) => {
                 let position = self.at(value.span);
+                if let Some(run) = literals::run_of(name) {
+                    return self.stray_run(run, position);
+                }
                 match name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()) {
                     Some(number) if (1..=65_535).contains(&number) => Ok(self.param(number - 1)),
                     Some(_) | None => {
@@ -175,8 +179,15 @@ impl Resolver<'_> {
         // ARRAY[]::type[] says its type only here, and elements are each cast to it: ARRAY[1, 'NaN']::numeric[] has no integers.
         if let (Expr::Array(array), ScalarType::Array(element)) = (unnested(expr), &to.scalar) {
             let mut items = Vec::with_capacity(array.elem.len());
-            for item in &array.elem {
-                items.push(self.expr(item)?);
+            if let Some(run) = super::literals::items(&array.elem) {
+                match self.array_of_run(run, (to.modifier == -1).then_some(&**element))? {
+                    Ok(array) => return self.cast(array, &to, CastContext::Explicit),
+                    Err(run) => items = self.spread(run)?,
+                }
+            } else {
+                for item in &array.elem {
+                    items.push(self.expr(item)?);
+                }
             }
             let plain = items.iter().all(|item| !matches!(item.scalar(), ScalarType::Array(_)));
             if plain {
@@ -298,8 +309,15 @@ impl Resolver<'_> {
                 .at(position));
         }
         let mut items = Vec::with_capacity(elements.len());
-        for element in elements {
-            items.push(self.expr(element)?);
+        if let Some(run) = super::literals::items(elements) {
+            match self.array_of_run(run, None).map_err(|error| error.at(position))? {
+                Ok(array) => return Ok(array),
+                Err(run) => items = self.spread(run)?,
+            }
+        } else {
+            for element in elements {
+                items.push(self.expr(element)?);
+            }
         }
         let (items, common) = self.unify("ARRAY", items).map_err(|error| error.at(position))?;
         // An array of arrays is one more dimension of the same type.

@@ -1,6 +1,7 @@
 //! INSERT, and COPY FROM as an INSERT of parameters.
 
 use super::dml::{is_default, null_of, row_types, source_query};
+use super::literals::{literal_type, single, widened};
 use super::naming::value_names;
 use super::operator::Field;
 use super::query::{Outputs, locks, rows_relation};
@@ -10,11 +11,11 @@ use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
-use crate::parse::bulk::Bulk;
+use crate::parse::literals::{self, Run};
 use crate::parse::overriding::{self, Overriding};
 use crate::parse::parse_query;
 use crate::scalar::Order;
-use repr::{ColumnIndex, ColumnType, Datum, ScalarType};
+use repr::{ColumnIndex, ColumnType, Datum, ScalarType, poll};
 use sqlparser::ast::{Expr, Insert, OnInsert, Query, SelectItem, SetExpr, TableObject};
 
 impl Resolver<'_> {
@@ -58,9 +59,14 @@ impl Resolver<'_> {
         let source = match &insert.source {
             None => self.insert_rows(&table, &[], &[vec![]], named, overriding)?,
             Some(query) => match plain_values(query) {
-                Some(rows) => match (self.bulk, rows.as_slice()) {
-                    (Some(bulk), [first]) => self.insert_bulk(&table, &columns, first, bulk, (named, overriding))?,
-                    (None, [only]) => self.insert_row(&table, &columns, only, named, overriding)?,
+                Some(rows) => match rows.as_slice() {
+                    [only] => match only.first().map(|first| (first, literals::run(first))) {
+                        Some((first, Some(Run::Rows(text)))) => {
+                            let position = self.position_of(first);
+                            self.insert_run(&table, &columns, (text, position), (named, overriding))?
+                        }
+                        _ => self.insert_row(&table, &columns, only, named, overriding)?,
+                    },
                     _ if has_stars(&rows) => self.insert_query(&table, &columns, query, named, overriding)?,
                     _ => self.insert_rows(&table, &columns, &rows, named, overriding)?,
                 },
@@ -136,7 +142,8 @@ impl Resolver<'_> {
         overriding: Overriding,
     ) -> Result<HirQuery, PlanError> {
         let width = rows.first().map_or(0, Vec::len);
-        self.check_width(columns, width, named, rows.first().and_then(|row| row.get(columns.len()).copied()))?;
+        let extra = rows.first().and_then(|row| row.get(columns.len()).copied());
+        self.check_width(columns, width, named, extra.and_then(|expr| self.position_of(expr)))?;
         let columns = &columns[..width];
         let frame = Frame::default().clause(Clause::Values);
         let (values, _) = self.with_frame(frame, |resolver| {
@@ -167,36 +174,38 @@ impl Resolver<'_> {
         self.complete_rows(table, columns, relation, places, Vec::new())
     }
 
-    /// INSERT … VALUES of many rows of plain literals; `first` is what the tree has of them.
-    fn insert_bulk(
+    /// INSERT … VALUES of many rows of plain literals; the text stands behind that position.
+    fn insert_run(
         &mut self,
         table: &Table,
         columns: &[ColumnIndex],
-        first: &[&Expr],
-        bulk: &Bulk,
+        (text, position): (&str, Option<u32>),
         (named, overriding): (bool, Overriding),
     ) -> Result<HirQuery, PlanError> {
-        let width = first.len();
-        self.check_width(columns, width, named, first.get(columns.len()).copied())?;
+        let rows = literals::rows(text);
+        let places = literals::first_row(text);
+        let width = places.len();
+        // The expression begins behind the parenthesis that the text begins with.
+        let positions: Vec<Option<u32>> = places.iter().map(|place| Some(position? + place - 1)).collect();
+        self.check_width(columns, width, named, positions.get(columns.len()).copied().flatten())?;
         let columns = &columns[..width];
         for &index in columns {
             self.check_given(table, index, overriding)?;
         }
-        let positions: Vec<Option<u32>> = first.iter().map(|expr| self.position_of(expr)).collect();
         let wanted = |place: usize| &table.columns[columns[place]].column_type.scalar;
-        let relation = match bulk_columns(&bulk.rows, width, wanted) {
+        let relation = match run_columns(&rows, width, wanted)? {
             Some(types) => {
-                let rows = bulk.rows.iter().map(|row| row.iter().zip(&types).map(widened).collect()).collect();
+                let rows = widened_rows(rows, &types)?;
                 let types: Vec<ColumnType> = types.into_iter().map(ColumnType::nullable).collect();
                 let constants = Hir { node: HirNode::Constant(rows, value_names(columns.len())), types };
                 self.given_constants(table, columns, constants, &positions)?
             }
             None => {
-                let given = |(value, position): (&Datum, &Option<u32>)| {
-                    let typed = Typed::literal(value.clone(), literal_type(value));
-                    Given { typed: Some(typed), position: *position }
+                let given = |(value, position): (Datum, &Option<u32>)| Given {
+                    typed: Some(single(value)),
+                    position: *position,
                 };
-                let values = bulk.rows.iter().map(|row| row.iter().zip(&positions).map(given).collect()).collect();
+                let values = rows.into_iter().map(|row| row.into_iter().zip(&positions).map(given).collect()).collect();
                 self.given_rows(table, columns, values)?
             }
         };
@@ -311,11 +320,10 @@ impl Resolver<'_> {
         columns: &[ColumnIndex],
         given: usize,
         named: bool,
-        extra: Option<&Expr>,
+        extra: Option<u32>,
     ) -> Result<(), PlanError> {
         if given > columns.len() {
-            return Err(PlanError::new("42601", "INSERT has more expressions than target columns")
-                .at(extra.and_then(|expr| self.position_of(expr))));
+            return Err(PlanError::new("42601", "INSERT has more expressions than target columns").at(extra));
         }
         if named && given < columns.len() {
             return Err(PlanError::new("42601", "INSERT has more target columns than expressions"));
@@ -442,23 +450,12 @@ fn literal_columns(values: &[Vec<Given>], width: usize) -> Option<Vec<ColumnType
     Some(types.into_iter().map(ColumnType::nullable).collect())
 }
 
-/// The type of a literal that stands by itself.
-fn literal_type(value: &Datum) -> ScalarType {
-    match value {
-        Datum::Int4(_) => ScalarType::Int4,
-        Datum::Int8(_) => ScalarType::Int8,
-        Datum::Numeric(_) => ScalarType::Numeric,
-        Datum::Bool(_) => ScalarType::Bool,
-        _ => ScalarType::Unknown,
-    }
-}
-
 /// The type of each column of literals, if it has one: that of them all, or the widest of numbers for a column that takes any.
-fn bulk_columns<'t>(
+fn run_columns<'t>(
     rows: &[Vec<Datum>],
     width: usize,
     wanted: impl Fn(usize) -> &'t ScalarType,
-) -> Option<Vec<ScalarType>> {
+) -> Result<Option<Vec<ScalarType>>, PlanError> {
     let rank = |scalar: &ScalarType| match scalar {
         ScalarType::Int4 => Some(0),
         ScalarType::Int8 => Some(1),
@@ -472,6 +469,7 @@ fn bulk_columns<'t>(
     };
     let mut types: Vec<Option<ScalarType>> = vec![None; width];
     for row in rows {
+        poll::steps(width)?;
         for (place, value) in row.iter().enumerate() {
             if value.is_null() {
                 continue;
@@ -485,22 +483,26 @@ fn bulk_columns<'t>(
                             *known = own;
                         }
                     }
-                    _ => return None,
+                    _ => return Ok(None),
                 },
                 none => *none = Some(own),
             }
         }
     }
-    Some(types.into_iter().map(|scalar| scalar.unwrap_or(ScalarType::Unknown)).collect())
+    Ok(Some(types.into_iter().map(|scalar| scalar.unwrap_or(ScalarType::Unknown)).collect()))
 }
 
-/// A number as one of its column's type.
-fn widened((value, scalar): (&Datum, &ScalarType)) -> Datum {
-    match (value.as_i64(), scalar) {
-        (Some(number), ScalarType::Int8) => Datum::Int8(number),
-        (Some(number), ScalarType::Numeric) => Datum::Numeric(number.into()),
-        _ => value.clone(),
+/// Numbers as those of their columns' types.
+fn widened_rows(mut rows: Vec<Vec<Datum>>, types: &[ScalarType]) -> Result<Vec<Vec<Datum>>, PlanError> {
+    for row in &mut rows {
+        poll::steps(types.len())?;
+        for (value, scalar) in row.iter_mut().zip(types) {
+            if literal_type(value) != *scalar {
+                *value = widened(value, scalar);
+            }
+        }
     }
+    Ok(rows)
 }
 
 /// The rows of a query that is just VALUES.

@@ -1,10 +1,12 @@
 //! Operators: calls by symbol, comparisons of rows, quantified comparisons with arrays.
 
+use super::literals::{Grouped, Item};
 use super::scope::fold;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::HirExpr;
 use crate::parse::star::without_star;
+use crate::scalar::cast::CastContext;
 use crate::scalar::registry;
 use repr::ScalarType;
 use sqlparser::ast::{
@@ -339,20 +341,34 @@ impl Resolver<'_> {
         } else {
             let left;
             (left, shared) = super::build::shared(self.expr(operand)?);
-            let mut items = list.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>, _>>()?;
+            let (mut items, mut literals) = self.list_items(&left, list)?;
             if self.as_shown
                 && let Some(shown) = self.list_as_array(&left, &mut items, negated, position)?
             {
                 return Ok(Typed::boolean(super::build::once(shared, shown.expr)));
             }
             // All the items take part in choosing the type, so that an unknown one follows the others.
-            let types: Vec<ScalarType> =
-                std::iter::once(&left).chain(&items).map(|item| item.scalar().clone()).collect();
+            let of_items = std::iter::once(&left).chain(&items).map(Typed::scalar);
+            let types: Vec<ScalarType> = of_items.chain(literals.types()).cloned().collect();
             // Where there are several, texts are compared with what is padded as if they were padded too.
-            let several = items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
+            let several = !literals.0.is_empty() || items.iter().filter(|item| !has_column(&item.expr)).count() > 1;
             // Arrays are compared one by one: there is no array of them.
             let common = crate::scalar::cast::select_common_type_for("IN", &types);
-            if let Some(common) = common.ok().filter(|common| !matches!(common, ScalarType::Array(_))) {
+            let common = common.ok().filter(|common| !matches!(common, ScalarType::Array(_)));
+            if matches!(left.scalar(), ScalarType::Int2 | ScalarType::Int4 | ScalarType::Int8) {
+                literals.widen_integers();
+            }
+            for (scalar, values) in literals.0 {
+                let to = match (&scalar, &common) {
+                    (ScalarType::Unknown, Some(common)) => common.clone(),
+                    (ScalarType::Unknown, None) => left.scalar().clone(),
+                    _ => scalar.clone(),
+                };
+                let array = self.literal_array(&scalar, values, &to, CastContext::Implicit);
+                let array = array.map_err(|error| error.at(position))?;
+                conditions.push(self.quantified_array("=", left.clone(), array, false, position)?.expr);
+            }
+            if let Some(common) = common {
                 let is_padded = several && common == ScalarType::Bpchar;
                 let mut typed = Vec::with_capacity(items.len());
                 for item in items {
@@ -376,6 +392,34 @@ impl Resolver<'_> {
 }
 
 impl Resolver<'_> {
+    /// The items of a list; apart from them literals of its runs that are compared with an operand of a type of its own.
+    fn list_items(&mut self, left: &Typed, list: &[Expr]) -> Result<(Vec<Typed>, Grouped), PlanError> {
+        let Some(items) = super::literals::items(list) else {
+            let items = list.iter().map(|item| self.expr(item)).collect::<Result<_, _>>()?;
+            return Ok((items, Grouped(Vec::new())));
+        };
+        let has_arrays = match left.scalar() {
+            ScalarType::Unknown
+            | ScalarType::Array(_)
+            | ScalarType::Int2Vector
+            | ScalarType::OidVector
+            | ScalarType::Record(_) => false,
+            _ => !self.as_shown,
+        };
+        if !has_arrays {
+            return Ok((self.spread(items)?, Grouped(Vec::new())));
+        }
+        let (mut typed, mut literals) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Item::One(expr) => typed.push(self.expr(expr)?),
+                Item::Many(values) if literals.is_empty() => literals = values,
+                Item::Many(values) => literals.extend(values),
+            }
+        }
+        Ok((typed, Grouped::of(literals)?))
+    }
+
     /// `IN (list)` as PostgreSQL keeps it: `= ANY (ARRAY[…])` of what is no column, if there are two and a type for all.
     fn list_as_array(
         &mut self,

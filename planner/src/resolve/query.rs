@@ -10,6 +10,7 @@ use super::scope::{Clause, Frame, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn};
+use crate::parse::literals::{self, Run};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{
     Expr, LimitClause, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Value, ValueWithSpan,
@@ -173,6 +174,12 @@ impl Resolver<'_> {
     }
 
     fn values(&mut self, values: &Values, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
+        if let [row] = values.rows.as_slice()
+            && let [only] = row.content.as_slice()
+            && let Some(Run::Rows(text)) = literals::run(only)
+        {
+            return self.run_values(literals::rows(text), outputs);
+        }
         let rows: Vec<&[Expr]> = values.rows.iter().map(|row| row.content.as_slice()).collect();
         let rows = self.value_rows(&rows)?;
         let width = rows.first().map_or(0, Vec::len);

@@ -145,17 +145,14 @@ pub(crate) fn resolve_reads(
     session: &SessionInfo,
     param_types: &[Option<ScalarType>],
 ) -> Result<(Resolved, ParamTypes, BTreeSet<RelationId>), PlanError> {
-    let bulk = parsed.bulk.as_deref();
-    let mut resolver = Resolver::new(catalog, session, bulk.map_or(&parsed.text, |bulk| &bulk.head), param_types);
-    resolver.bulk = bulk;
+    let mut resolver = Resolver::new(catalog, session, &parsed.text, param_types);
     let result = resolver.statement(&parsed.statement).and_then(|mut resolved| {
         resolved.run_first(resolver.take_locking())?;
         Ok((resolved, resolver.finish_params()?))
     });
     let result = result.map(|(resolved, params)| (resolved, params, std::mem::take(&mut resolver.maintained)));
     result.map_err(|mut error| {
-        let in_text = |position| bulk.map_or(position, |bulk| bulk.position(&parsed.text, position));
-        error.position = error.position.map(|position| in_text(position) + parsed.offset);
+        error.position = error.position.map(|position| position + parsed.offset);
         error
     })
 }

@@ -8,9 +8,9 @@ use names::CatalogNames;
 use repr::datetime::{DateStyle, Zone};
 use repr::interval::IntervalStyle;
 use repr::text::{ByteaOutput, TextContext};
-use repr::{Datum, ScalarType, SequenceId, ValueError};
+use repr::{Array, ColumnType, Datum, ScalarType, SequenceId, ValueError};
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The session and transaction around an evaluation. The engine implements it; planner stays pure.
@@ -118,6 +118,40 @@ pub struct EvalContext {
     pub given: GivenRows,
     /// The rest of the world.
     pub environment: Arc<dyn Environment>,
+    /// Long lists as the session reads them.
+    pub lists: CastLists,
+}
+
+/// Long lists of literals that only the session can read, such as times without an offset: cast once, and not for each row.
+#[derive(Default)]
+pub struct CastLists(Mutex<Vec<(Arc<Array>, ColumnType, Datum)>>);
+
+impl CastLists {
+    /// Shorter lists are cast as often as they are met.
+    pub(super) const ELEMENTS_MIN: usize = 64;
+
+    /// What a cast of that array to that type gives, `made` when it is asked for the first time.
+    pub(super) fn cast(
+        &self,
+        array: &Arc<Array>,
+        to: &ColumnType,
+        made: impl FnOnce() -> Result<Datum, ValueError>,
+    ) -> Result<Datum, ValueError> {
+        let is_this = |(own, known, _): &&(Arc<Array>, ColumnType, Datum)| Arc::ptr_eq(own, array) && known == to;
+        if let Some((.., value)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().find(is_this) {
+            return Ok(value.clone());
+        }
+        let value = made()?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((array.clone(), to.clone(), value.clone()));
+        Ok(value)
+    }
+}
+
+/// A copy begins anew.
+impl Clone for CastLists {
+    fn clone(&self) -> Self {
+        CastLists::default()
+    }
 }
 
 impl EvalContext {
@@ -198,6 +232,7 @@ impl EvalContext {
             params: Arc::from([]),
             given: GivenRows::default(),
             environment: Arc::new(NoEnvironment { catalog }),
+            lists: CastLists::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod walk;
 
 pub(crate) use walk::reads_alike;
 
+use super::env::CastLists;
 use super::{EvalContext, FunctionKind, ScalarExpr};
 use repr::{Array, ColumnType, Datum, ScalarType, ValueError};
 use std::borrow::Cow;
@@ -77,6 +78,11 @@ impl ScalarExpr<usize> {
             }
             ScalarExpr::Operand(_) => Err(ValueError::new("XX000", "an operand stands outside what gives its value")),
             ScalarExpr::Cast { expr, cast, to } => {
+                if let ScalarExpr::Literal(Datum::Array(array), _) = &**expr
+                    && array.elements.len() >= CastLists::ELEMENTS_MIN
+                {
+                    return ctx.lists.cast(array, to, || cast.evaluate(Datum::Array(array.clone()), to, ctx));
+                }
                 let value = expr.operand(row, ctx)?;
                 cast.evaluate(value.into_owned(), to, ctx)
             }
@@ -172,5 +178,5 @@ pub(crate) fn stack_arrays(values: Vec<Datum>) -> Result<Datum, ValueError> {
             format!("number of array dimensions ({}) exceeds the maximum allowed (6)", dimensions.len()),
         ));
     }
-    Ok(Datum::Array(Arc::new(Array { dimensions, elements })))
+    Ok(Datum::Array(Arc::new(Array::new(dimensions, elements))))
 }

@@ -135,7 +135,7 @@ fn small(value: usize) -> Datum {
 /// int2vector and oidvector count from 0.
 fn vector(elements: Vec<Datum>) -> Datum {
     let dimensions = if elements.is_empty() { Vec::new() } else { vec![(elements.len(), 0)] };
-    Datum::Array(Arc::new(Array { dimensions, elements }))
+    Datum::Array(Arc::new(Array::new(dimensions, elements)))
 }
 
 fn array(elements: Vec<Datum>) -> Datum {

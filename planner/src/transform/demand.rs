@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// A relation with exactly the `needed` columns of `mir`, in that order.
 pub fn prune(mir: Mir, needed: &[usize]) -> Mir {
     match mir {
+        Mir::Constant { rows, types, names } if needed.iter().copied().eq(0..types.len()) => {
+            Mir::Constant { rows, types, names }
+        }
         Mir::Constant { rows, types, names } => {
             let rows = rows.into_iter().map(|row| needed.iter().map(|column| row[*column].clone()).collect()).collect();
             let types = needed.iter().map(|column| types[*column].clone()).collect();

@@ -187,6 +187,6 @@ pub fn unnest(array: &ScalarType) -> Result<&'static TableFunction, PlanError> {
 
 /// The array without elements.
 pub fn empty_array(array: &ScalarType) -> Result<ScalarExpr, PlanError> {
-    let empty = Array { dimensions: Vec::new(), elements: Vec::new() };
+    let empty = Array::new(Vec::new(), Vec::new());
     Ok(ScalarExpr::Literal(Datum::Array(Arc::new(empty)), ColumnType::nullable(array.clone())))
 }

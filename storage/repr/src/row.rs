@@ -570,7 +570,7 @@ impl<'a> Reader<'a> {
         while !self.bytes.is_empty() {
             elements.push(self.datum()?);
         }
-        (elements.len() == expected).then_some(Array { dimensions, elements })
+        (elements.len() == expected).then_some(Array::new(dimensions, elements))
     }
 
     fn jsonb(&mut self, depth: usize) -> Option<Jsonb> {

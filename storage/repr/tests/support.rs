@@ -136,7 +136,7 @@ impl Random {
                 let rows = self.below(3) as usize;
                 if rows > 0 && self.below(3) == 0 {
                     let elements = (0..rows * 2).map(|_| self.datum(kind)).collect();
-                    Datum::Array(Arc::new(Array { dimensions: vec![(rows, 1), (2, self.below(2) as i32)], elements }))
+                    Datum::Array(Arc::new(Array::new(vec![(rows, 1), (2, self.below(2) as i32)], elements)))
                 } else {
                     Datum::Array(Arc::new(Array::vector((0..rows).map(|_| self.datum(kind)).collect())))
                 }

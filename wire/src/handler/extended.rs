@@ -117,7 +117,8 @@ impl Handler<'_> {
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
         let (parameters, bytes) = (parameters.into(), charge(values.len(), bytes));
         let (state, described) = (PortalState::Ready, false);
-        self.portals.insert(&name, Portal { stored, parameters, codes, formats, state, columns, described, bytes })?;
+        let portal = Portal { stored, parameters, codes, formats, state, columns, described, bytes };
+        self.portals.insert(&name, Box::new(portal))?;
         self.feed_bare(Bare::Bound);
         Ok(())
     }

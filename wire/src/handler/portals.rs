@@ -40,8 +40,9 @@ pub(super) enum PortalState {
 /// See the module.
 #[derive(Default)]
 pub(super) struct Portals {
-    named: BTreeMap<String, Portal>,
-    unnamed: Option<Portal>,
+    // Boxed: they are taken out while they run, and put back.
+    named: BTreeMap<String, Box<Portal>>,
+    unnamed: Option<Box<Portal>>,
     bytes: usize,
 }
 
@@ -52,7 +53,7 @@ pub(super) fn charge(parameters: usize, bytes: usize) -> usize {
 
 impl Portals {
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Portal> {
-        if name.is_empty() { self.unnamed.as_mut() } else { self.named.get_mut(name) }
+        if name.is_empty() { self.unnamed.as_deref_mut() } else { self.named.get_mut(name).map(Box::as_mut) }
     }
 
     /// 42P03 if one of that name is open; the unnamed one gives way.
@@ -65,7 +66,7 @@ impl Portals {
         Ok(())
     }
 
-    pub fn insert(&mut self, name: &str, portal: Portal) -> Result<(), SqlError> {
+    pub fn insert(&mut self, name: &str, portal: Box<Portal>) -> Result<(), SqlError> {
         let bytes = self.bytes + portal.bytes;
         if bytes > PORTALS_BYTES_MAX {
             return Err(SqlError::new("53200", "out of memory for the portals of this connection")
@@ -85,7 +86,7 @@ impl Portals {
         Ok(())
     }
 
-    pub fn remove(&mut self, name: &str) -> Option<Portal> {
+    pub fn remove(&mut self, name: &str) -> Option<Box<Portal>> {
         let removed = if name.is_empty() { self.unnamed.take() } else { self.named.remove(name) }?;
         self.bytes -= removed.bytes;
         Some(removed)

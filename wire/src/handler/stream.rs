@@ -59,23 +59,24 @@ impl Handler<'_> {
         let _overseen = self.session.oversee();
         self.check_cancelled()?;
         let out = self.connection.outgoing();
-        let (mut rows, mut written) = (0, Ok(()));
+        let (mut rows, mut written, mut whole) = (0, Ok(()), out.len());
         let mut write = |row: &AnswerRow<'_>| {
-            let start = out.len();
             // Read and written, and as much again if it is long.
             written = poll::room(row.bytes().min(poll::VALUE_BYTES_MAX)).map_err(SqlError::from);
             if written.is_ok() {
-                written = poll::unwinds_to(|| write(row, out));
+                written = write(row, out);
             }
             if written.is_err() {
-                out.truncate(start);
+                return false;
             }
-            rows += u64::from(written.is_ok());
-            written.is_ok() && rows < at_most && out.len() < FLUSH_BYTES
+            rows += 1;
+            whole = out.len();
+            rows < at_most && whole < FLUSH_BYTES
         };
-        // What is computed only now may be planned only now, too.
+        // What is computed only now may be planned only now, too; and writing may unwind.
         let shown = poll::unwinds_to(|| stream.rows.show(&mut write));
         // Of one that cannot be written nothing remains, those before it are whole.
+        self.connection.outgoing().truncate(whole);
         self.connection.seal();
         written?;
         Ok(Sent { rows, ended: !shown? })

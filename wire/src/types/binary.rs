@@ -258,7 +258,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
         dimensions.push((length, lower));
     }
     if count == 0 {
-        return Ok(Arc::new(Array { dimensions: Vec::new(), elements: Vec::new() }));
+        return Ok(Arc::new(Array::new(Vec::new(), Vec::new())));
     }
     let mut elements = Vec::new();
     for _ in 0..count {
@@ -267,7 +267,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
             Some(bytes) => decode(bytes, element, context)?,
         });
     }
-    Ok(Arc::new(Array { dimensions, elements }))
+    Ok(Arc::new(Array::new(dimensions, elements)))
 }
 
 fn mismatch(scalar: &ScalarType) -> SqlError {

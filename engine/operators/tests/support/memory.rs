@@ -210,7 +210,12 @@ impl Environment for Nowhere {
 }
 
 pub fn context(params: Vec<Datum>) -> EvalContext {
-    EvalContext { params: params.into(), given: Default::default(), environment: Arc::new(Nowhere(Arc::default())) }
+    EvalContext {
+        params: params.into(),
+        given: Default::default(),
+        lists: Default::default(),
+        environment: Arc::new(Nowhere(Arc::default())),
+    }
 }
 
 pub fn limits() -> QueryLimits {

@@ -100,9 +100,12 @@ impl Cast {
                     modifier: to.modifier,
                     nullable: true,
                 };
-                let elements = array.elements.iter().map(|item| cast.evaluate(item.clone(), &element, ctx));
-                let elements = elements.collect::<Result<Vec<_>, _>>()?;
-                Ok(Datum::Array(Arc::new(Array { dimensions: array.dimensions.clone(), elements })))
+                let mut elements = Vec::with_capacity(array.elements.len());
+                for item in &array.elements {
+                    poll::step()?;
+                    elements.push(cast.evaluate(item.clone(), &element, ctx)?);
+                }
+                Ok(Datum::Array(Arc::new(Array::new(array.dimensions.clone(), elements))))
             }
             CastMethod::ToJson if to.scalar == ScalarType::Jsonb => {
                 with_context(&self.from, ctx, |context| to_jsonb(&value, &self.from, context)).map(Datum::Jsonb)

@@ -273,6 +273,15 @@ fn is_read_by_settings(scalar: &ScalarType) -> bool {
 fn is_settled_literal<C>(expr: &ScalarExpr<C>, cast: &ScalarExpr<C>) -> bool {
     match (expr.as_literal(), cast) {
         (Some(repr::Datum::Text(text)), ScalarExpr::Cast { to, .. }) => reads_alike(text, &to.scalar),
+        (Some(repr::Datum::Array(array)), ScalarExpr::Cast { cast, to, .. }) => {
+            let element = to.scalar.element();
+            let settled = |value: &repr::Datum| match (value, &element) {
+                (repr::Datum::Text(text), Some(element)) => reads_alike(text, element),
+                (value, _) => value.is_null(),
+            };
+            matches!(&cast.method, CastMethod::Elements(own) if own.from == ScalarType::Unknown)
+                && array.elements.iter().all(settled)
+        }
         _ => false,
     }
 }

@@ -4,8 +4,9 @@ mod change;
 mod subscript;
 
 use super::arguments::{array, int4, integer, string, truth, vector};
-use super::{Definition, Function, lenient, strict};
+use super::{Comparison, Definition, Function, lenient, strict};
 use crate::scalar::EvalContext;
+use repr::array::Membership;
 use repr::{Array, Datum, ScalarType, ValueError, poll};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ fn made(dimensions: Vec<(usize, i32)>, elements: Vec<Datum>) -> Answer {
     if elements.len() > ELEMENTS_MAX {
         return Err(too_large());
     }
-    Ok(Datum::Array(Arc::new(Array { dimensions, elements })))
+    Ok(Datum::Array(Arc::new(Array::new(dimensions, elements))))
 }
 
 /// The n-th dimension, from 1.
@@ -183,7 +184,22 @@ pub(super) fn quantified(
     if args[1].is_null() {
         return Ok(Datum::Null);
     }
-    let elements = &array(&args[1])?.elements;
+    let array = array(&args[1])?;
+    let elements = &array.elements;
+    // `= ANY` and `<> ALL` ask for one value.
+    let asks_for_one = match operator.kind {
+        super::FunctionKind::Compare(Comparison::Equal) => any,
+        super::FunctionKind::Compare(Comparison::NotEqual) => !any,
+        _ => false,
+    };
+    if asks_for_one && operator.strict && !args[0].is_null() {
+        let Membership { found, has_null } = array.find(&args[0])?;
+        return Ok(match (found, has_null) {
+            (true, _) => Datum::Bool(any),
+            (false, true) => Datum::Null,
+            (false, false) => Datum::Bool(!any),
+        });
+    }
     let mut unknown = false;
     let mut pair = [args[0].clone(), Datum::Null];
     for element in elements {

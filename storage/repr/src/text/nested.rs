@@ -57,7 +57,7 @@ pub(super) fn parse_array(
         return Err(reader.malformed("Junk after closing right brace."));
     }
     if reader.elements.is_empty() {
-        return Ok(Datum::Array(Arc::new(Array { dimensions: Vec::new(), elements: Vec::new() })));
+        return Ok(Datum::Array(Arc::new(Array::new(Vec::new(), Vec::new()))));
     }
     let lengths: Vec<usize> = reader.lengths.iter().map(|length| length.unwrap_or(0)).collect();
     let dimensions = match bounds {
@@ -69,7 +69,7 @@ pub(super) fn parse_array(
             bounds
         }
     };
-    Ok(Datum::Array(Arc::new(Array { dimensions, elements: reader.elements })))
+    Ok(Datum::Array(Arc::new(Array::new(dimensions, reader.elements))))
 }
 
 impl ArrayReader<'_> {
@@ -286,7 +286,7 @@ pub(super) fn parse_vector(scalar: &ScalarType, text: &str) -> Result<Datum, Val
         })
         .collect::<Result<Vec<Datum>, ValueError>>()?;
     let dimensions = vec![(elements.len(), 0)];
-    Ok(Datum::Array(Arc::new(Array { dimensions, elements })))
+    Ok(Datum::Array(Arc::new(Array::new(dimensions, elements))))
 }
 
 const WRITING: &str = "writing to a String does not fail";
