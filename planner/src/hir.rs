@@ -134,7 +134,7 @@ pub enum HirNode {
         input: Box<Hir>,
         /// Group columns; empty for one group.
         keys: Vec<usize>,
-        /// The order, completed by the row's bytes so that it is total.
+        /// The order, completed by what tells rows apart (see `resolve`, identity).
         order: Vec<Order>,
         /// LIMIT, sees enclosing scopes from level 1 on.
         limit: Option<HirExpr>,

@@ -12,6 +12,7 @@
 
 mod aggregate;
 mod branch;
+mod determined;
 mod env;
 mod extreme;
 mod filter;
@@ -93,9 +94,11 @@ pub fn lower_query(hir: &HirQuery, catalog: &Catalog) -> Result<MirQuery, PlanEr
         Some((relation, order)) => (relation, order),
         None => (&hir.relation, &hir.order_by),
     };
-    let relation = lowering.apply(source, Mir::unit(), true, &Env::root())?;
+    let mut relation = lowering.apply(source, Mir::unit(), true, &Env::root())?;
+    let mut order_by = order_by.clone();
+    determined::without_determined(&mut relation, &mut order_by, catalog);
     let finishing = plan::Finishing {
-        order_by: order_by.clone(),
+        order_by,
         limit: hir.limit.as_ref().map(|limit| columnless(limit, "LIMIT")).transpose()?,
         offset: hir.offset.as_ref().map(|offset| columnless(offset, "OFFSET")).transpose()?,
         late: Vec::new(),

@@ -21,6 +21,7 @@ use crate::mir::Mir;
 use crate::ownership::{KeyForm, key_form};
 use crate::plan::{Finishing, LocalId, MatchKind, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
+pub(crate) use access::same_class;
 use chain::Chain;
 use repr::{RelationId, Row, poll};
 use std::collections::BTreeMap;

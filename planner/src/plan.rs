@@ -115,7 +115,7 @@ pub enum Plan {
         input: Box<Plan>,
         /// Group columns.
         keys: Vec<usize>,
-        /// Order; ties by row bytes.
+        /// Order; what it leaves equal is alike in all that the query shows.
         order: Vec<Order>,
         /// LIMIT: over no columns.
         limit: Option<ScalarExpr>,
@@ -226,9 +226,33 @@ pub enum Access {
         upper: Option<(ScalarExpr, bool)>,
         /// From high to low.
         reverse: bool,
-        /// Whoever reads all rows instead has to put them in order; the range is in the order that is asked for.
-        in_order: bool,
+        /// How far the range is in the order that is asked for. Whoever reads all rows instead has to put them in order.
+        in_order: InOrder,
     },
+}
+
+/// How far a range is in the order that a query asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InOrder {
+    /// Nothing is known of it.
+    No,
+    /// As it was written; rows that are equal in that come in any order.
+    ButForTies,
+    /// Wholly: it stands by so many first columns of the key or index, then by the primary key.
+    By {
+        /// How many.
+        columns: usize,
+    },
+}
+
+impl InOrder {
+    /// How many first columns of the key or index rows have to stand by; none if all.
+    pub fn columns(self) -> Option<usize> {
+        match self {
+            InOrder::No | InOrder::ButForTies => None,
+            InOrder::By { columns } => Some(columns),
+        }
+    }
 }
 
 /// The primary key, or an index with all its columns.

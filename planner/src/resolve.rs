@@ -16,6 +16,7 @@ mod expr;
 mod from;
 mod from_function;
 mod group;
+mod identity;
 mod insert;
 mod levels;
 mod limit;
@@ -155,6 +156,8 @@ pub(crate) struct Resolver<'a> {
     /// CTEs in scope, innermost last.
     ctes: Vec<CteBinding>,
     next_cte: usize,
+    /// What tells the rows of common table expressions apart.
+    cte_identities: identity::CteIdentities,
     /// How many FROM items there have been.
     next_item: usize,
     /// How deep expressions and queries nest.
@@ -199,6 +202,7 @@ impl<'a> Resolver<'a> {
             frames: Vec::new(),
             ctes: Vec::new(),
             next_cte: 0,
+            cte_identities: identity::CteIdentities::new(),
             next_item: 0,
             depth: 0,
             lateral_floor: 0,

@@ -101,6 +101,21 @@ pub struct Order {
     pub descending: bool,
     /// NULLS FIRST (the default for DESC).
     pub nulls_first: bool,
+    /// Orders what ORDER BY leaves equal, behind all that was written: it makes nobody a peer of fewer rows.
+    pub tie: bool,
+}
+
+impl Order {
+    /// By a column, from low to high.
+    pub fn ascending(column: usize) -> Order {
+        Order { column, descending: false, nulls_first: false, tie: false }
+    }
+
+    /// The items that were written.
+    pub fn written(order: &[Order]) -> &[Order] {
+        let count = order.iter().take_while(|item| !item.tie).count();
+        &order[..count]
+    }
 }
 
 /// An aggregate call in a `Reduce`.

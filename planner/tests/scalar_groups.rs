@@ -85,7 +85,7 @@ fn windows() {
         ("max", vec![Datum::Null], others, ["null", "1", "2", "2"]),
     ];
     let rows: Vec<Vec<Datum>> = [1, 2, 2, 7].into_iter().map(|value| vec![Datum::Int4(value)]).collect();
-    let order = [Order { column: 0, descending: false, nulls_first: false }];
+    let order = [Order::ascending(0)];
     for (name, args, frame, expected) in cases {
         let types = vec![ScalarType::Int4; args.len()];
         let (function, result) = match resolve_aggregate(name, &types) {

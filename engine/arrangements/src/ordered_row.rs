@@ -54,10 +54,43 @@ impl OrderedRow {
     }
 }
 
-/// Appends the codes of the ORDER BY columns.
+/// Appends the codes of the ORDER BY columns. Of those that order ties each writing of equal values has a place of
+/// its own: rows that are shown as 1.0 and 1.00 shall not change places.
 pub fn encode_order(bytes: &mut Vec<u8>, order: &[Order], datums: &[Datum]) {
     for item in order {
-        key::encode_ordered(bytes, &datums[item.column], item.descending, item.nulls_first);
+        let datum = &datums[item.column];
+        key::encode_ordered(bytes, datum, item.descending, item.nulls_first);
+        if item.tie && has_several_writings(datum) {
+            bytes.extend_from_slice(Row::pack([datum]).bytes());
+        }
+    }
+}
+
+/// Whether a value can be written in several ways that are equal in SQL.
+fn has_several_writings(datum: &Datum) -> bool {
+    match datum {
+        Datum::Numeric(_)
+        | Datum::Float4(_)
+        | Datum::Float8(_)
+        | Datum::Bpchar(_)
+        | Datum::Interval(_)
+        | Datum::Jsonb(_)
+        | Datum::Array(_)
+        | Datum::Record(_) => true,
+        Datum::Null
+        | Datum::Bool(_)
+        | Datum::Int2(_)
+        | Datum::Int4(_)
+        | Datum::Int8(_)
+        | Datum::Oid(_)
+        | Datum::Text(_)
+        | Datum::Bytea(_)
+        | Datum::Date(_)
+        | Datum::Time(_)
+        | Datum::Timestamp(_)
+        | Datum::Timestamptz(_)
+        | Datum::Uuid(_)
+        | Datum::Enum { .. } => false,
     }
 }
 
@@ -76,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_was_put_behind_its_codes() {
-        let order = [Order { column: 0, descending: true, nulls_first: false }];
+        let order = [Order { descending: true, ..Order::ascending(0) }];
         for length in [0, 1, 100, 248, 249, 250, 251, 252, 253, 254, 255, 256, 300, 70_000] {
             let datums = [Datum::Int4(7), Datum::Text("x".repeat(length).into())];
             let row = Row::pack(&datums);

@@ -7,12 +7,9 @@
 //! A clone is a pointer, and stays as it was. A change copies the nodes on its way (a few kilobytes) only if a clone
 //! holds them. Never holds an entry twice.
 
-use repr::RowKey;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-/// Of row keys.
-const ROW_KEY_BYTES: usize = 16;
 /// A leaf has no more entries than this …
 const LEAF_ENTRIES_MAX: usize = 128;
 /// … and, unless it has one entry only, no more bytes.
@@ -326,12 +323,6 @@ impl EntryIterator {
         }
         (node.clone(), first)
     }
-}
-
-/// The value and the row key of an entry; none if it is too short to be one.
-pub fn parts(entry: &[u8]) -> Option<(&[u8], RowKey)> {
-    let (value, row_key) = entry.split_at_checked(entry.len().checked_sub(ROW_KEY_BYTES)?)?;
-    Some((value, RowKey::new(row_key)))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ fn main() {
     time("count of ten rows found by index (dataflow)", 2_000, query(reduce(ten(), vec![]), 2));
     time("scan of 1M rows", 3, query(get(1, Access::Scan), 3));
     let finishing = Finishing {
-        order_by: vec![Order { column: 2, descending: true, nulls_first: true }],
+        order_by: vec![Order { descending: true, nulls_first: true, ..Order::ascending(2) }],
         limit: Some(memory::literal(10)),
         offset: None,
         late: Vec::new(),

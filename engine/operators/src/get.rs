@@ -6,8 +6,9 @@ use crate::sweep::Sweep;
 
 use crate::leaf::{Leaf, key_datum};
 use crate::top_k::{limit, offset};
-use planner::plan::{Access, Plan, Query};
-use planner::scalar::{EvalContext, Mfp, ScalarExpr};
+use arrangements::ordered_row::encode_order;
+use planner::plan::{Access, InOrder, Plan, Query};
+use planner::scalar::{EvalContext, Mfp, Order, ScalarExpr};
 use planner::transform::shape;
 use repr::hash::HashSet;
 use repr::{Datum, IndexId, RelationId, Row, RowKey, ValueError, key, poll};
@@ -65,10 +66,11 @@ pub fn stream<'p>(
                 shot: shot.clone(),
             }))
         }
-        Access::Range { lookup, prefix, lower, upper, reverse, .. } => {
+        Access::Range { lookup, prefix, lower, upper, reverse, in_order } => {
+            let columns = in_order.columns();
             let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
             let rows = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
-                Some(range) => match reader.range(leaf.table(), leaf.index(), &range)? {
+                Some(range) => match reader.range(leaf.table(), leaf.index(), &KeyRange { columns, ..range })? {
                     Some(range) => range.rows,
                     None => reader.scan(leaf.table())?,
                 },
@@ -79,20 +81,29 @@ pub fn stream<'p>(
     }
 }
 
+/// Rows that a query may show, and how they come.
+pub enum RangeFirst<'p> {
+    /// In its order.
+    InOrder(Box<dyn Pull + 'p>),
+    /// All that it can show and few others, in any order.
+    Few(Box<dyn Pull + 'p>),
+}
+
 /// The rows of a query whose range is in the order that it asks for, if they can be read so now and it is worth it: for
 /// that counts how many are wanted by OFFSET and LIMIT.
-pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn Pull + 'p>>, SqlError> {
+pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<RangeFirst<'p>>, SqlError> {
     let Plan::Get { relation, access, with_key, mfp, .. } = &query.plan else { return Ok(None) };
-    let Access::Range { lookup, prefix, lower, upper, reverse, in_order: true } = access else { return Ok(None) };
-    if planner::system::find_by_id(*relation).is_some() {
-        // In order as it is.
+    let Access::Range { lookup, prefix, lower, upper, reverse, in_order } = access else { return Ok(None) };
+    if *in_order == InOrder::No || planner::system::find_by_id(*relation).is_some() {
+        // Catalog relations are in order as they are.
         return Ok(None);
     }
+    let columns = in_order.columns();
     let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?.read_by(mfp);
     let skipped = offset(query.finishing.offset.as_ref(), &shot.eval)?;
     let wanted = limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped));
     let range = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
-        Some(range) => shot.reader.range(leaf.table(), leaf.index(), &KeyRange { wanted, ..range })?,
+        Some(range) => shot.reader.range(leaf.table(), leaf.index(), &KeyRange { wanted, columns, ..range })?,
         None => Some(RangeRows { rows: Box::new(std::iter::empty()), worth_rows: usize::MAX }),
     };
     let Some(RangeRows { rows, worth_rows }) = range else { return Ok(None) };
@@ -101,31 +112,46 @@ pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<Box<dyn P
         None => rows,
     };
     let filtered = |rows| through(Box::new(LeafStream::new(leaf, rows, *with_key, shot)), mfp, shot);
-    let Some(wanted) = wanted.filter(|_| worth_rows < usize::MAX && !mfp.filter.is_empty()) else {
-        return Ok(Some(counted(filtered(rows))));
+    let wholly = columns.is_some();
+    let Some(wanted) = wanted.filter(|_| !wholly || (worth_rows < usize::MAX && !mfp.filter.is_empty())) else {
+        return Ok(wholly.then(|| RangeFirst::InOrder(counted(filtered(rows)))));
     };
-    // Predicates that few rows pass could have the whole range read for them.
+    // Predicates that few rows pass, or rows that are all equal, could have the whole range read for them.
     let read = Arc::new(AtomicUsize::new(0));
     let reading = read.clone();
     let rows = rows.take(worth_rows).inspect(move |_| {
         reading.fetch_add(1, Ordering::Relaxed);
     });
-    let kept = first(&mut *filtered(Box::new(rows)), wanted)?;
-    if kept.len() < wanted && read.load(Ordering::Relaxed) == worth_rows {
+    let ties: &[Order] = if wholly { &[] } else { Order::written(&query.finishing.order_by) };
+    let (kept, enough) = first(&mut *filtered(Box::new(rows)), wanted, ties)?;
+    if !enough && read.load(Ordering::Relaxed) == worth_rows {
         return Ok(None);
     }
-    Ok(Some(counted(bag(kept))))
+    let kept = counted(bag(kept));
+    Ok(Some(if wholly { RangeFirst::InOrder(kept) } else { RangeFirst::Few(kept) }))
 }
 
-/// So many rows.
-fn first(input: &mut dyn Pull, wanted: usize) -> Result<Vec<Row>, SqlError> {
+/// So many rows, and if there is an order by which they come those that are equal to the last. Whether there were enough.
+fn first(input: &mut dyn Pull, wanted: usize, order: &[Order]) -> Result<(Vec<Row>, bool), SqlError> {
     let (mut kept, mut row) = (Vec::new(), Vec::new());
-    while kept.len() < wanted && input.next(&mut row)? {
+    let (mut code, mut last) = (Vec::new(), Vec::new());
+    loop {
+        if kept.len() >= wanted && (order.is_empty() || wanted == 0) {
+            return Ok((kept, true));
+        }
+        if !input.next(&mut row)? {
+            return Ok((kept, false));
+        }
+        code.clear();
+        encode_order(&mut code, order, &row);
+        if kept.len() >= wanted && code != last {
+            return Ok((kept, true));
+        }
+        std::mem::swap(&mut code, &mut last);
         let packed = Row::pack(&row);
         poll::bytes(packed.bytes().len())?;
         kept.push(packed);
     }
-    Ok(kept)
 }
 
 /// The range's values; none if one is NULL, which no row compares with.
@@ -148,7 +174,7 @@ fn range(
     if prefix.iter().any(Datum::is_null) || is_null(&lower) || is_null(&upper) {
         return Ok(None);
     }
-    Ok(Some(KeyRange { prefix, lower, upper, reverse, wanted: None }))
+    Ok(Some(KeyRange { prefix, lower, upper, reverse, wanted: None, columns: None }))
 }
 
 /// The rows of a numbered catalog relation that a range leaves; bounds that are no integers leave all.

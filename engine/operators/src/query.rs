@@ -8,7 +8,7 @@
 //! the environment).
 
 use crate::finish::Finish;
-use crate::get;
+use crate::get::{self, RangeFirst};
 use crate::once::{NoSystemRows, OneShot, SystemRows};
 use crate::open::open;
 use crate::profile::Profile;
@@ -50,10 +50,13 @@ pub fn run_with_system(
     let shot = OneShot { reader, system, eval: context, watch: Arc::new(Watch::new(limits)), profile };
     shot.watch.check()?;
     let rows = RunningQuery::try_new(query, |query| -> Result<Finish<'_>, SqlError> {
-        if let Some(input) = get::in_order(query, &shot)? {
-            return Finish::in_order(input, &query.finishing, &shot.eval, shot.watch.clone());
-        }
-        let input = open(&query.plan, &shot, &Arc::default())?;
+        let input = match get::in_order(query, &shot)? {
+            Some(RangeFirst::InOrder(input)) => {
+                return Finish::in_order(input, &query.finishing, &shot.eval, shot.watch.clone());
+            }
+            Some(RangeFirst::Few(input)) => input,
+            None => open(&query.plan, &shot, &Arc::default())?,
+        };
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
     Ok(QueryRows::of(HeldQuery { rows, ended, _held: held }))

@@ -14,7 +14,7 @@ use memory::{
 use naive::{Naive, bag};
 use operators::query::{QueryLimits, run};
 use planner::names::Names;
-use planner::plan::{Access, Finishing, LocalId, Lookup, MatchKind, Plan, Query};
+use planner::plan::{Access, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::poll::{self, Overseer};
 use repr::{ColumnType, Datum, Numeric, RelationId, Row, ScalarType};
@@ -110,8 +110,12 @@ fn finishing_orders_limits_and_projects() {
                 scalar: false,
             }
         };
-        let item =
-            |column, random: &mut Random| Order { column, descending: random.chance(2), nulls_first: random.chance(2) };
+        let item = |column, random: &mut Random| Order {
+            column,
+            descending: random.chance(2),
+            nulls_first: random.chance(2),
+            tie: false,
+        };
         let order_by = vec![item(1, &mut random), item(2, &mut random), item(0, &mut random)];
         let limit = (!random.chance(3)).then(|| random.below(8) as i32);
         let offset = random.chance(2).then(|| random.below(4) as i32);
@@ -376,7 +380,14 @@ fn ranges_are_ordered_and_null_bounds_match_nothing() {
     let memory = Memory::new(vec![(1, 3, rows)]);
     let range = |lower: Option<(ScalarExpr, bool)>, upper, reverse| Plan::Get {
         relation: RelationId(1),
-        access: Access::Range { lookup: Lookup::PrimaryKey, prefix: vec![], lower, upper, reverse, in_order: false },
+        access: Access::Range {
+            lookup: Lookup::PrimaryKey,
+            prefix: vec![],
+            lower,
+            upper,
+            reverse,
+            in_order: InOrder::No,
+        },
         with_key: true,
         names: Names::default(),
         mfp: Mfp { project: vec![0], ..Mfp::identity(4) },
@@ -456,7 +467,7 @@ fn memory_is_bounded_on_every_path() {
         aggregates: vec![],
         scalar: false,
     };
-    let ascending = vec![Order { column: 3, descending: false, nulls_first: false }];
+    let ascending = vec![Order::ascending(3)];
     let twice = Plan::Join {
         left: Box::new(series(scan(1), literal(200))),
         right: Box::new(scan(1)),
@@ -474,12 +485,12 @@ fn memory_is_bounded_on_every_path() {
             "expansion inside",
             bounded(
                 series(distinct(series(constant(&[&[1, 1, 1]]), literal(1))), literal(i32::MAX)),
-                vec![Order { column: 0, descending: false, nulls_first: false }],
+                vec![Order::ascending(0)],
             ),
         ),
         // The join itself streams its left side: what must be held is its sorted result.
         ("outer join", bounded(twice, ascending.clone())),
-        ("recursion", bounded(counting(None, true), vec![Order { column: 0, descending: false, nulls_first: false }])),
+        ("recursion", bounded(counting(None, true), vec![Order::ascending(0)])),
     ] {
         let error = result.map(|rows| rows.len()).unwrap_err();
         assert_eq!(error.code, "53200", "{name}: {error}");

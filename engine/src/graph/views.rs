@@ -41,7 +41,7 @@ pub(super) fn operators(
         let name = automatic::name(*id);
         if entry.is_order() {
             let own = Operator::new(view_id(*id), Kind::OrderedIndex, name, *id);
-            let index = state.order.as_ref().map(|order| index_id(order.index));
+            let index = state.order.as_ref().map(|order| index_id(order.id.index));
             operators.push(staged(own.reading(index.or_else(|| entry.table().map(table_id))), state));
         } else {
             let own = Operator::new(view_id(*id), Kind::AutomaticView, name, *id);

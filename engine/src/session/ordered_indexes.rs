@@ -9,6 +9,7 @@ use planner::explain::report::OrderedIndex;
 use planner::physical::KeyForms;
 use planner::plan::{Access, Lookup, Plan, Query};
 use state::SqlError;
+use state::view_states::OrderId;
 use std::sync::Arc;
 use views::automatic::Entry;
 use views::no_view::NoView;
@@ -19,7 +20,8 @@ impl Session {
         let automatic = &self.database.automatic_views;
         let known = cached.orders.get_or_init(|| {
             let catalog = self.catalog();
-            wanted(cached, &catalog).into_iter().map(|(table, index)| automatic.order(table, index)).collect()
+            let orders = wanted(cached, &catalog);
+            orders.into_iter().map(|(table, index, columns)| automatic.order(table, index, columns)).collect()
         });
         // What earns a view of its own needs no more.
         if known.is_empty() || !self.auto_views() || matches!(cached.automatic.get(), Some(Automatic::Shape(_))) {
@@ -34,28 +36,33 @@ impl Session {
     pub(super) fn explain_orders(&mut self, cached: &CachedPlan) -> Result<Vec<OrderedIndex>, SqlError> {
         let catalog = self.catalog();
         let mut named = Vec::new();
-        for (table, index) in wanted(cached, &catalog) {
-            let entry = self.database.automatic_views.find_order(index);
-            let why_not = self.why_no_order(index, entry.as_deref())?;
-            let name = if table.primary_key == Some(index.id) {
+        for (table, index, columns) in wanted(cached, &catalog) {
+            let id = OrderId { index: index.id, columns };
+            let entry = self.database.automatic_views.find_order(id);
+            let why_not = self.why_no_order(id, entry.as_deref())?;
+            let mut name = if table.primary_key == Some(index.id) {
                 format!("primary key of \"{}\"", table.name)
             } else {
                 format!("\"{}\"", index.name)
             };
+            if columns < index.columns.len() {
+                let first = index.columns[..columns].iter().map(|column| table.columns[*column].name.as_str());
+                name += &format!(" by ({})", first.collect::<Vec<_>>().join(", "));
+            }
             named.push(OrderedIndex { name, why_not: why_not.map(|why| why.text(&catalog)) });
         }
         Ok(named)
     }
 
-    fn why_no_order(&mut self, index: &Index, entry: Option<&Entry>) -> Result<Option<NoView>, SqlError> {
+    fn why_no_order(&mut self, id: OrderId, entry: Option<&Entry>) -> Result<Option<NoView>, SqlError> {
         if !self.auto_views() {
             return Ok(Some(NoView::Off));
         }
         let Some(entry) = entry else { return Ok(Some(NoView::Seldom { runs: 0 })) };
-        let Some(id) = entry.view() else { return Ok(Some(entry.why_none())) };
+        let Some(made) = entry.view() else { return Ok(Some(entry.why_none())) };
         let view = self.snapshot()?;
-        let unread = NoView::of(view.views(), id);
-        Ok(unread.or_else(|| view.views().order(index.id).is_none().then_some(NoView::NotThere)))
+        let unread = NoView::of(view.views(), made);
+        Ok(unread.or_else(|| view.views().order(id).is_none().then_some(NoView::NotThere)))
     }
 }
 
@@ -74,8 +81,11 @@ fn source(planned: &Planned) -> Option<&Query> {
     }
 }
 
+/// A key or index, by so many of its first columns.
+type Wanted<'c> = (&'c Arc<Table>, &'c Index, usize);
+
 /// The keys and indexes whose order a plan reads where it is in memory.
-fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<(&'c Arc<Table>, &'c Index)> {
+fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<Wanted<'c>> {
     let mut found = Vec::new();
     if let Some(query) = source(&cached.planned) {
         find(&query.plan, catalog, &mut found);
@@ -83,8 +93,8 @@ fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<(&'c Arc<Table>,
     found
 }
 
-fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<(&'c Arc<Table>, &'c Index)>) {
-    if let Plan::Get { relation, access: Access::Range { lookup, .. }, .. } = plan
+fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<Wanted<'c>>) {
+    if let Plan::Get { relation, access: Access::Range { lookup, in_order, .. }, .. } = plan
         && !catalog.ordered(*relation)
         && let Some(table) = catalog.table(*relation)
     {
@@ -92,10 +102,11 @@ fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<(&'c Arc<Table>, 
             Lookup::PrimaryKey => table.primary_key,
             Lookup::Index(id) => Some(*id),
         };
-        if let Some(index) = id.and_then(|id| table.index(id))
-            && !found.iter().any(|(_, other)| other.id == index.id)
-        {
-            found.push((table, index));
+        if let Some(index) = id.and_then(|id| table.index(id)) {
+            let columns = in_order.columns().unwrap_or(index.columns.len());
+            if !found.iter().any(|(_, other, of)| other.id == index.id && *of == columns) {
+                found.push((table, index, columns));
+            }
         }
     }
     children(plan).into_iter().for_each(|child| find(child, catalog, found));

@@ -23,6 +23,7 @@ pub mod interrupt;
 pub mod layered_snapshot;
 pub mod locks;
 pub mod notice;
+pub mod order_entries;
 pub mod overlay;
 pub mod ownership_hints;
 pub mod parallel;

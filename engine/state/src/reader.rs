@@ -33,6 +33,8 @@ pub struct KeyRange {
     pub reverse: bool,
     /// As far as it is known, no more rows are wanted.
     pub wanted: Option<usize>,
+    /// Rows are wanted by so many first columns of an index, then by the primary key; none says by all of its columns.
+    pub columns: Option<usize>,
 }
 
 /// A consistent view of all stored rows at one time.

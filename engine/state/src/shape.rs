@@ -322,11 +322,18 @@ impl TableShape {
         Some(bytes)
     }
 
-    /// The bytes by which a row stands in the order of an index or of the primary key, NULLs included.
-    pub fn order_value(&self, index: &Index, row: &Row) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(index.columns.len() * 10 + 16);
-        index.columns.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
-        bytes
+    /// The bytes by which a row stands in the order of so many columns of an index or of the primary key, NULLs included: rows
+    /// that are equal in them by their primary keys, which stand last, if the table has one. Where those begin.
+    pub fn order_value(&self, index: &Index, columns: usize, row: &Row) -> (Vec<u8>, Option<usize>) {
+        let columns = &index.columns[..columns];
+        let mut bytes = Vec::with_capacity(columns.len() * 10 + 16);
+        let primary_key = self.table.primary_key_columns();
+        let own = primary_key.and_then(|primary_key| columns.strip_suffix(primary_key)).unwrap_or(columns);
+        own.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
+        let start = bytes.len();
+        let last = primary_key.unwrap_or_default();
+        last.iter().for_each(|column| key::encode(&mut bytes, &self.datum(row, *column)));
+        (bytes, primary_key.map(|_| start))
     }
     /// As `index_value`, of a stored row.
     pub fn index_value_of(&self, index: &Index, row: &Row) -> Option<Vec<u8>> {

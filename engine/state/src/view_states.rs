@@ -16,7 +16,16 @@ use std::sync::Arc;
 pub struct Views {
     parts: Arc<BTreeMap<u32, Arc<Part>>>,
     /// Which of them is the ordered index for an index.
-    orders: Arc<BTreeMap<IndexId, RelationId>>,
+    orders: Arc<BTreeMap<OrderId, RelationId>>,
+}
+
+/// The order of an index, or of a primary key, by its first columns; then by the primary key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OrderId {
+    /// The index.
+    pub index: IndexId,
+    /// How many columns.
+    pub columns: usize,
 }
 
 type Part = BTreeMap<RelationId, Arc<ViewState>>;
@@ -43,9 +52,9 @@ impl Views {
     /// Sets a view's state.
     pub fn set(&mut self, view: RelationId, state: ViewState) {
         if let Some(order) = &state.order
-            && self.orders.get(&order.index) != Some(&view)
+            && self.orders.get(&order.id) != Some(&view)
         {
-            Arc::make_mut(&mut self.orders).insert(order.index, view);
+            Arc::make_mut(&mut self.orders).insert(order.id, view);
         }
         let part = Arc::make_mut(&mut self.parts).entry(part(view)).or_default();
         Arc::make_mut(part).insert(view, Arc::new(state));
@@ -60,9 +69,9 @@ impl Views {
             Arc::make_mut(&mut self.orders).retain(|_, order| *order != view);
         }
     }
-    /// The entries of an index, or of a primary key, in order, if they are in memory.
-    pub fn order(&self, index: IndexId) -> Option<&Entries> {
-        let state = self.ready(*self.orders.get(&index)?)?;
+    /// The entries of an order, if they are in memory.
+    pub fn order(&self, id: OrderId) -> Option<&Entries> {
+        let state = self.ready(*self.orders.get(&id)?)?;
         state.order.as_ref().map(|order| &order.entries)
     }
 }
@@ -103,9 +112,9 @@ pub struct ViewState {
 /// An ordered index as of one commit.
 #[derive(Clone)]
 pub struct Order {
-    /// The index, or primary key, whose order it has.
-    pub index: IndexId,
-    /// Its entries: see `ordered_index`.
+    /// Which.
+    pub id: OrderId,
+    /// Its entries: see `order_entries`.
     pub entries: Entries,
 }
 

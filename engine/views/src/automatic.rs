@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use planner::catalog::{Catalog, Index, Table};
 use planner::lift::Lifted;
 use repr::{IndexId, RelationId};
-use state::view_states::{Stage, Views};
+use state::view_states::{OrderId, Stage, Views};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ impl Wanted {
     fn identity(&self) -> String {
         match self {
             Wanted::Query(shape) => shape.lifted.identity.clone(),
-            Wanted::Order(by) => order_identity(by.index),
+            Wanted::Order(by) => order_identity(by.id),
         }
     }
 
@@ -210,10 +210,10 @@ impl AutomaticViews {
         self.known(Wanted::Query(shape.clone()), || without_values(text))
     }
 
-    /// The entry of an ordered index.
-    pub fn order(&self, table: &Arc<Table>, index: &Index) -> Arc<Entry> {
-        let by = OrderedBy { table: table.clone(), index: index.id };
-        let columns = index.columns.iter().map(|column| table.columns[*column].name.as_str());
+    /// The entry of an ordered index, by the first columns of an index or key.
+    pub fn order(&self, table: &Arc<Table>, index: &Index, columns: usize) -> Arc<Entry> {
+        let by = OrderedBy { table: table.clone(), id: OrderId { index: index.id, columns } };
+        let columns = index.columns.iter().take(columns).map(|column| table.columns[*column].name.as_str());
         let text = || format!("ordered index on {} ({})", table.name, columns.collect::<Vec<_>>().join(", "));
         self.known(Wanted::Order(by), text)
     }
@@ -248,8 +248,8 @@ impl AutomaticViews {
     }
 
     /// The entry of an ordered index, if it is counted already.
-    pub fn find_order(&self, index: &Index) -> Option<Arc<Entry>> {
-        self.find(&order_identity(index.id))
+    pub fn find_order(&self, id: OrderId) -> Option<Arc<Entry>> {
+        self.find(&order_identity(id))
     }
 
     /// One more execution; the view, if there is one. Makes it when it has been earned, by executions that each show so many
@@ -414,8 +414,8 @@ impl AutomaticViews {
     }
 }
 
-fn order_identity(index: IndexId) -> String {
-    format!("order of {index}")
+fn order_identity(id: OrderId) -> String {
+    format!("order of {} columns of {}", id.columns, id.index)
 }
 
 /// What an automatic view is called.

@@ -1,22 +1,27 @@
 //! Ordered indexes of tables whose keys and index entries on disk are keyed hashes: value → row key, in memory.
 //!
 //! ```text
-//! groups ──▶ entry out, entry in ──▶ Entries (value ‖ row key) ──▶ published with the leaves of the same commit
+//! groups ──▶ entry out, entry in ──▶ Entries ──▶ published with the leaves of the same commit
 //! leaves ──▶ a chunk of rows, in the order of their row keys ──▶┘
+//!
+//! value  primary key  its length (1, or 4 and 255)      an entry, of which the row key is computed
+//! value  row key (16)                                   of a table without a primary key
 //! ```
+//! Rows of one value stand in the order of their primary keys, as ORDER BY wants them.
 //! Filled chunk by chunk, each from the newest state: rows up to a row key are in, and changes of those beyond are
 //! left to the chunks to come. So no old snapshot is held, and an erasure disturbs nothing. Kept by the view thread.
 
 pub use arrangements::ordered_set::Entries;
 
 use crate::sources::{SourceChange, change};
-use planner::catalog::{Catalog, Index, Table};
-use repr::{IndexId, RelationId, Row, RowKey};
+use planner::catalog::{Catalog, Table};
+use repr::{RelationId, Row, RowKey};
 use state::SqlError;
+use state::order_entries::entry;
 use state::overlay::{Overlay, TableChanges};
 use state::published::Published;
 use state::shape::TableShape;
-use state::view_states::{Order, Stage, ViewState};
+use state::view_states::{Order, OrderId, Stage, ViewState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +38,8 @@ const CHUNK_ROWS: usize = 16;
 pub struct OrderedBy {
     /// The table, as it was when the index was asked for.
     pub table: Arc<Table>,
-    /// Its primary key or one of its indexes.
-    pub index: IndexId,
+    /// The order of its primary key or of one of its indexes.
+    pub id: OrderId,
 }
 
 /// One ordered index.
@@ -142,12 +147,12 @@ impl OrderedIndex {
         if changes.truncated {
             self.entries = Entries::default();
         }
-        let index = self.by.index;
+        let OrderId { index, columns } = self.by.id;
         for (row_key, change) in &changes.rows {
             if !self.has(row_key) {
                 continue;
             }
-            let entry = |row: &Row| entry(shape, shape.index(index), row, row_key);
+            let entry = |row: &Row| entry(shape, (shape.index(index), columns), row, row_key);
             let before = change.before.as_ref().filter(|_| !changes.truncated).map(entry);
             let after = change.after.as_ref().map(entry);
             if before == after {
@@ -167,7 +172,7 @@ impl OrderedIndex {
         let relation = self.by.table.id;
         let gone = || SqlError::new("42P01", "a table has gone while its ordered index was filled");
         let shape = state.schema.shape(relation).ok_or_else(gone)?;
-        let index = shape.index(self.by.index);
+        let index = (shape.index(self.by.id.index), self.by.id.columns);
         let (started, mut last, mut chunk_rows) = (Instant::now(), last.clone(), 0);
         for item in rows_after(state, shape, last.clone()) {
             let (row_key, row) = item?;
@@ -197,19 +202,12 @@ impl OrderedIndex {
         }
         match self.filled {
             Filled::All => {
-                let order = Order { index: self.by.index, entries: self.entries.clone() };
+                let order = Order { id: self.by.id, entries: self.entries.clone() };
                 ViewState { order: Some(order), ..ViewState::at(Stage::Ready) }
             }
             Filled::UpTo(_) | Filled::Failed => ViewState::at(Stage::Hydrating { rows: self.rows_read }),
         }
     }
-}
-
-/// A row's entry.
-pub fn entry(shape: &TableShape, index: &Index, row: &Row, row_key: &RowKey) -> Vec<u8> {
-    let mut entry = shape.order_value(index, row);
-    entry.extend_from_slice(row_key.bytes());
-    entry
 }
 
 type StoredRows = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>>>;

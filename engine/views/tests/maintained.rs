@@ -171,7 +171,7 @@ impl Maintained {
         let logs =
             Logs { operators: Rc::new(OperatorLog::new(&worker)), arrangements: ArrangementLog::listen(&worker) };
         let by = |index: u32, key: Vec<usize>, order: Vec<Order>| ArrangedBy { index: IndexId(index), key, order };
-        let falling = Order { column: 0, descending: true, nulls_first: false };
+        let falling = Order { descending: true, ..Order::ascending(0) };
         let definition = Definition {
             id: RelationId(90),
             name: "view".into(),

@@ -78,11 +78,15 @@ impl Phrase {
         self.text("(").list(columns).text(")")
     }
 
-    pub(super) fn order(mut self, order: &[(Leaf, Order)]) -> Phrase {
-        for (place, (leaf, order)) in order.iter().enumerate() {
-            if place > 0 {
-                self = self.text(", ");
-            }
+    pub(super) fn order(mut self, items: &[(Leaf, Order)]) -> Phrase {
+        for (place, (leaf, order)) in items.iter().enumerate() {
+            let first_tie = order.tie && !items[..place].iter().any(|(_, before)| before.tie);
+            self = match (place, first_tie) {
+                (0, false) => self,
+                (0, true) => self.text("then "),
+                (_, false) => self.text(", "),
+                (_, true) => self.text(", then "),
+            };
             self = self.piece(Piece::Name(leaf.clone())).text(direction(order, "desc", "nulls"));
         }
         self
@@ -262,7 +266,7 @@ impl<'a> Voice<'a> {
             .order_by
             .iter()
             .map(|(expr, descending, nulls_first)| {
-                let order = Order { column: 0, descending: *descending, nulls_first: *nulls_first };
+                let order = Order { descending: *descending, nulls_first: *nulls_first, ..Order::ascending(0) };
                 self.expr(expr) + &direction(&order, "DESC", "NULLS")
             })
             .collect();
@@ -285,9 +289,11 @@ impl<'a> Voice<'a> {
             let columns: Vec<String> = partition.iter().map(|leaf| self.column(leaf)).collect();
             over.push(format!("PARTITION BY {}", columns.join(", ")));
         }
-        if !order.is_empty() {
-            let items: Vec<String> =
-                order.iter().map(|(leaf, order)| self.column(leaf) + &direction(order, "DESC", "NULLS")).collect();
+        // What the planner has appended decides between peers; nobody wrote it.
+        let written = order.iter().filter(|(_, order)| !order.tie);
+        let items: Vec<String> =
+            written.map(|(leaf, order)| self.column(leaf) + &direction(order, "DESC", "NULLS")).collect();
+        if !items.is_empty() {
             over.push(format!("ORDER BY {}", items.join(", ")));
         }
         over.extend(frame(&call.frame));

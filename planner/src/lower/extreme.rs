@@ -172,7 +172,7 @@ impl Quantified<'_> {
 fn beside_end(rows: Mir, sides: &Sides, columns: Vec<usize>, greatest: bool) -> Mir {
     let width = sides.correlated.len();
     let order = (width..width + columns.len())
-        .map(|column| Order { column, descending: greatest, nulls_first: false })
+        .map(|column| Order { descending: greatest, ..Order::ascending(column) })
         .collect();
     let end = Mir::TopK {
         input: Box::new(sides.found.clone().project((0..width).chain(columns).collect())),

@@ -69,8 +69,10 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let (input, mut order) = carry(input, by, ctes)?;
             let mut columns = columns.clone();
             for order in &mut order {
-                columns.push(order.column);
-                order.column = columns.len() - 1;
+                order.column = columns.iter().position(|column| *column == order.column).unwrap_or_else(|| {
+                    columns.push(order.column);
+                    columns.len() - 1
+                });
             }
             Some((project(input, columns), order))
         }
@@ -90,7 +92,7 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             }
             let (over, mut order) = extended(input, plain, &added, order, node);
             let numbered = plain + added.len() - 1;
-            order.push(ascending(numbered));
+            order.push(Order::ascending(numbered));
             if *ordinality {
                 return Some((over, order));
             }
@@ -172,7 +174,7 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
             let numbered = rows.iter().enumerate().map(|(at, row)| row.iter().cloned().chain([place(at)]).collect());
             let mut types = hir.types.clone();
             types.push(number());
-            let order = vec![ascending(types.len() - 1)];
+            let order = vec![Order::ascending(types.len() - 1)];
             Some((Hir { node: HirNode::Constant(numbered.collect(), names.clone()), types }, order))
         }
         HirNode::TopK { .. }
@@ -191,11 +193,7 @@ pub(super) fn carry(hir: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec
 /// stays together.
 fn rows_of(input: &Hir, by: By, ctes: &CteOrders<'_>) -> Option<(Hir, Vec<Order>)> {
     carry(input, by, ctes)
-        .or_else(|| (by == By::Coming).then(|| (input.clone(), (0..input.types.len()).map(ascending).collect())))
-}
-
-fn ascending(column: usize) -> Order {
-    Order { column, descending: false, nulls_first: false }
+        .or_else(|| (by == By::Coming).then(|| (input.clone(), (0..input.types.len()).map(Order::ascending).collect())))
 }
 
 /// The type of a row's place in a list.
@@ -268,7 +266,7 @@ fn one_after_another(
     let plain = hir.types.len();
     let mut types = hir.types.clone();
     types.push(number());
-    let mut order = vec![ascending(plain)];
+    let mut order = vec![Order::ascending(plain)];
     // Each branch's order has columns of its own, NULL in the others.
     for (branch, own) in &branches {
         for item in own {

@@ -80,7 +80,7 @@ impl Lowering<'_> {
             let best = Mir::TopK {
                 input: Box::new(verdicts.distinct()),
                 keys: (0..width).collect(),
-                order: vec![Order { column: width + 1, descending: false, nulls_first: false }],
+                order: vec![Order::ascending(width + 1)],
                 limit: Some(expr::bigint(1)),
                 offset: None,
             };

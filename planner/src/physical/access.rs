@@ -9,7 +9,7 @@ use crate::catalog::Table;
 use crate::error::PlanError;
 use crate::mir::expr;
 use crate::names::Names;
-use crate::plan::{Access, Lookup, MatchKind, Plan};
+use crate::plan::{Access, InOrder, Lookup, MatchKind, Plan};
 use crate::scalar::func::Comparison;
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::system::{self, SystemRelation};
@@ -166,7 +166,7 @@ impl Planner<'_> {
             }
             let bounds = [&lower, &upper].into_iter().flatten().count();
             let merit = Merit::range(prefix.len(), bounds);
-            let access = Access::Range { lookup, prefix, lower, upper, reverse: false, in_order: false };
+            let access = Access::Range { lookup, prefix, lower, upper, reverse: false, in_order: InOrder::No };
             let rows = self.access_rows(table.id, &access);
             if best.as_ref().is_none_or(|(least, ..)| rows < *least) {
                 best = Some((rows, merit, access, used));
@@ -328,7 +328,7 @@ pub(super) fn with_filters(mut mfp: Mfp, predicates: Vec<ScalarExpr>) -> Mfp {
 }
 
 /// Whether values of two types have the same key bytes exactly when they are equal.
-pub(super) fn same_class(left: &ScalarType, right: &ScalarType) -> bool {
+pub(crate) fn same_class(left: &ScalarType, right: &ScalarType) -> bool {
     let class = shape::key_class(left);
     class.is_some() && class == shape::key_class(right)
 }
@@ -479,7 +479,7 @@ fn numbered_range(relation: RelationId, predicates: &[&ScalarExpr]) -> Option<Ac
         lower,
         upper,
         reverse: false,
-        in_order: false,
+        in_order: InOrder::No,
     })
 }
 

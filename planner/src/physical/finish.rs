@@ -5,7 +5,7 @@ use super::access::lookups;
 use super::estimate::{LOOKUP_COST, TABLE_ROWS, selectivity};
 use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
-use crate::plan::{Access, Finishing, Lookup, Plan, Query};
+use crate::plan::{Access, Finishing, InOrder, Lookup, Plan, Query};
 use crate::scalar::{Mfp, Order, ScalarExpr};
 use crate::system;
 use repr::{ColumnIndex, Datum};
@@ -77,7 +77,7 @@ pub(super) fn order_from_access(
     let (access, finishing) = if system::find_by_id(relation).is_some_and(|system| system.is_numbered) {
         // Numbers are like a primary key of the first column.
         let range = from_all(&access, Lookup::PrimaryKey);
-        match range.and_then(|range| in_key_order(range, &[0], &finishing.order_by, &mfp)) {
+        match range.and_then(|range| in_key_order(range, &Key::of(&[0], true), &finishing.order_by, &mfp)) {
             Some(ordered) => (ordered, in_order(finishing)),
             None => (access, finishing),
         }
@@ -91,7 +91,7 @@ pub(super) fn order_from_access(
             Some(table) => {
                 let ordered = table.primary_key_columns().and_then(|key| {
                     let access = from_all(&access, Lookup::PrimaryKey)?;
-                    in_key_order(access, key, &finishing.order_by, &mfp)
+                    in_key_order(access, &Key::of(key, true), &finishing.order_by, &mfp)
                 });
                 match ordered {
                     Some(ordered) => (ordered, in_order(finishing)),
@@ -117,9 +117,29 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
     if matches!(access, Access::Scan) && !few(finishing) {
         return None;
     }
-    lookups(table).find_map(|(lookup, columns)| {
+    let primary_key = table.primary_key_columns();
+    // Its first columns may be held without the others.
+    let parts =
+        |(lookup, columns)| (1..=<[ColumnIndex]>::len(columns)).rev().map(move |count| (lookup, columns, count));
+    let wholly = lookups(table).flat_map(parts).find_map(|(lookup, columns, count)| {
         let access = from_all(access, lookup)?;
-        in_key_order(access, columns, &finishing.order_by, mfp)
+        let first = &columns[..count];
+        let beyond = primary_key.unwrap_or_default().iter().filter(|column| !first.contains(column));
+        let all: Vec<ColumnIndex> = first.iter().chain(beyond).copied().collect();
+        let key = Key { columns: &all, own: count, unique: primary_key.is_some() };
+        in_key_order(access, &key, &finishing.order_by, mfp).filter(|access| bound_columns(access) <= count)
+    });
+    // Of which few rows are wanted, those that the written order leaves equal are put in order as they are read.
+    let written = Order::written(&finishing.order_by);
+    wholly.or_else(|| {
+        finishing.limit.as_ref()?;
+        lookups(table).find_map(|(lookup, columns)| {
+            let mut access = in_key_order(from_all(access, lookup)?, &Key::of(columns, false), written, mfp)?;
+            if let Access::Range { in_order, .. } = &mut access {
+                *in_order = InOrder::ButForTies;
+            }
+            Some(access)
+        })
     })
 }
 
@@ -140,26 +160,49 @@ fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
             lower: None,
             upper: None,
             reverse: false,
-            in_order: false,
+            in_order: InOrder::No,
         }),
         Access::Range { lookup, .. } if *lookup == wanted => Some(access.clone()),
         Access::Range { .. } | Access::Lookup { .. } => None,
     }
 }
 
+/// What rows stand by.
+struct Key<'k> {
+    columns: &'k [ColumnIndex],
+    /// How many of them are the key's or index's own.
+    own: usize,
+    /// No two rows are the same in all of them, and none has a NULL there.
+    unique: bool,
+}
+
+impl<'k> Key<'k> {
+    fn of(columns: &'k [ColumnIndex], unique: bool) -> Key<'k> {
+        Key { columns, own: columns.len(), unique }
+    }
+}
+
+/// How many columns of its key or index a range looks at.
+fn bound_columns(access: &Access) -> usize {
+    match access {
+        Access::Range { prefix, lower, upper, .. } => prefix.len() + usize::from(lower.is_some() || upper.is_some()),
+        Access::Scan | Access::Lookup { .. } => 0,
+    }
+}
+
 /// The range that gives rows by `order`, if the key's columns do.
-fn in_key_order(range: Access, key: &[ColumnIndex], order: &[Order], mfp: &Mfp) -> Option<Access> {
+fn in_key_order(range: Access, key: &Key<'_>, order: &[Order], mfp: &Mfp) -> Option<Access> {
     let Access::Range { lookup, prefix, lower, upper, .. } = range else { return None };
     let reverse = order.first()?.descending;
-    let (fixed, mut rest) = key.split_at(prefix.len());
+    let (fixed, mut rest) = key.columns.split_at_checked(prefix.len())?;
     for item in order {
         let column = *mfp.project.get(item.column)?;
         if fixed.contains(&column) {
             continue;
         }
         let Some((next, after)) = rest.split_first() else {
-            if lookup == Lookup::PrimaryKey {
-                // No two rows have the same key: what is asked for beyond it does not matter.
+            if key.unique {
+                // What is asked for beyond it does not matter.
                 break;
             }
             return None;
@@ -171,5 +214,6 @@ fn in_key_order(range: Access, key: &[ColumnIndex], order: &[Order], mfp: &Mfp) 
         }
         rest = after;
     }
-    Some(Access::Range { lookup, prefix, lower, upper, reverse, in_order: true })
+    let in_order = InOrder::By { columns: key.own };
+    Some(Access::Range { lookup, prefix, lower, upper, reverse, in_order })
 }

@@ -28,7 +28,7 @@ impl Resolver<'_> {
         let mut relation = given_rows(&ROWS_AT_HAND, number, types, Names::default(), true).map(computed);
         self.under_definitions(&mut relation);
         let mut query = source_query(relation, (width + 1..width + 1 + count).collect());
-        query.order_by = vec![Order { column: width, descending: false, nulls_first: false }];
+        query.order_by = vec![Order::ascending(width)];
         Some(BesideHir { number, query })
     }
 

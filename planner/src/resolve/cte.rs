@@ -114,6 +114,9 @@ impl Resolver<'_> {
         let columns = self.cte_columns(cte, name, outputs)?;
         value.named_outputs(name, &columns);
         let id = self.fresh_cte();
+        if let Some(identity) = self.identity(&value, &self.cte_identities)? {
+            self.cte_identities.insert(id, identity);
+        }
         let mut correlated = false;
         outer_references(&mut value, &mut |_, _| correlated = true);
         // One that refers to rows around it is put in place at each use: there its levels are right.

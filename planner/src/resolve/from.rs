@@ -1,6 +1,7 @@
 //! FROM: tables, subqueries, functions and joins become one relation with names.
 
 use super::build::conjunction;
+use super::identity::behind_its_columns;
 use super::levels::shift_hir;
 use super::row_lock::Source;
 use super::scope::{Binding, Clause, Frame, Presence, Visibility, Visible, fold};
@@ -360,6 +361,7 @@ impl Resolver<'_> {
                 let called = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
                 let covering = if self.with_row_keys { self.covering(&called) } else { Vec::new() };
                 let FromItem { hir, mut tables, .. } = self.expand_view(&view, covering)?;
+                let hir = behind_its_columns(&view, hir);
                 let columns = view_columns(&view, &hir.types);
                 let binding = Binding {
                     schema: Some("public"),

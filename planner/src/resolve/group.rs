@@ -10,7 +10,9 @@ use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::names::{Label, Names};
-use crate::scalar::{AggregateCall, Frame as WindowFrame, Order, TableFunction, WindowCall, WindowKind};
+use crate::scalar::{
+    AggregateCall, Frame as WindowFrame, FrameExclusion, FrameUnit, Order, TableFunction, WindowCall, WindowKind,
+};
 use repr::{ColumnType, Datum, ScalarType};
 
 /// A call that is computed over a query's rows as a whole.
@@ -37,6 +39,21 @@ pub(super) struct WindowedCall {
     pub(super) partition: Vec<Typed>,
     /// (expression, descending, nulls first)
     pub(super) order: Vec<(Typed, bool, bool)>,
+}
+
+impl WindowedCall {
+    /// Whether the order of peers decides what it gives.
+    fn tells_peers_apart(&self) -> bool {
+        const BY_PEERS: [&str; 4] = ["rank", "dense_rank", "percent_rank", "cume_dist"];
+        match self.function {
+            WindowKind::Function(function) => !BY_PEERS.contains(&function.name),
+            WindowKind::Aggregate(aggregate) => {
+                aggregate.ordered
+                    || self.frame.unit == FrameUnit::Rows
+                    || matches!(self.frame.exclude, FrameExclusion::CurrentRow | FrameExclusion::Ties)
+            }
+        }
+    }
 }
 
 /// GROUP BY: all keys, and which of them each grouping set has.
@@ -194,7 +211,7 @@ impl Calls {
     }
 
     /// Computes the window calls.
-    pub(super) fn windows(&mut self, mut relation: Hir) -> Result<Hir, PlanError> {
+    pub(super) fn windows(&mut self, mut relation: Hir, resolver: &Resolver<'_>) -> Result<Hir, PlanError> {
         let mut done = vec![false; self.calls.len()];
         for first in 0..self.calls.len() {
             let Call::Window(leader) = self.calls[first].clone() else { continue };
@@ -211,8 +228,20 @@ impl Calls {
                     column,
                     descending: *descending,
                     nulls_first: *nulls_first,
+                    tie: false,
                 })
-                .collect();
+                .collect::<Vec<Order>>();
+            let needs_order = |call: &Call| match call {
+                Call::Window(call) => {
+                    call.partition == leader.partition && call.order == leader.order && call.tells_peers_apart()
+                }
+                Call::Aggregate(_) | Call::Grouping(_) | Call::Set { .. } => false,
+            };
+            let (input, order) = if !order.is_empty() && self.calls[first..].iter().any(needs_order) {
+                resolver.completed(input, order)?
+            } else {
+                (input, order)
+            };
             let mut types = input.types.clone();
             let mut calls = Vec::new();
             for (index, call) in self.calls.iter().enumerate().skip(first) {

@@ -109,6 +109,7 @@ impl Resolver<'_> {
                 }
             }
         };
+        resolved = self.with_ties_ordered(resolved)?;
         (resolved.limit, resolved.offset) = self.limits(query)?;
         if query.fetch.as_ref().is_some_and(|fetch| fetch.with_ties) {
             resolved = self.with_ties(resolved)?;
@@ -262,7 +263,7 @@ impl Resolver<'_> {
                 }
             };
             let (descending, nulls_first) = direction(&item.options)?;
-            order.push(crate::scalar::Order { column, descending, nulls_first });
+            order.push(crate::scalar::Order { column, descending, nulls_first, tie: false });
         }
         Ok(order)
     }

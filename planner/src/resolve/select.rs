@@ -103,7 +103,7 @@ impl Resolver<'_> {
             let (descending, nulls_first) = direction(&item.options)?;
             // A key that was there before decides nothing more.
             if !order.iter().any(|earlier: &Order| earlier.column == column) {
-                order.push(Order { column, descending, nulls_first });
+                order.push(Order { column, descending, nulls_first, tie: false });
             }
         }
         let grouping = self.group_by(&select.group_by, &targets[..outputs])?;
@@ -465,7 +465,7 @@ impl Resolver<'_> {
                 relation = relation.filter(super::build::conjuncts(having));
             }
         }
-        relation = calls.windows(relation)?;
+        relation = calls.windows(relation, self)?;
         if calls.has_sets() {
             calls.place_in_sets()?;
             relation = calls.sets(relation)?;
@@ -488,12 +488,14 @@ impl Resolver<'_> {
         let mut project = places[..outputs].to_vec();
         match (&select.distinct, distinct_on) {
             (_, Some(on)) => {
-                let keys = on.into_iter().map(|target| places[target]).collect();
+                let keys: Vec<usize> = on.into_iter().map(|target| places[target]).collect();
                 let one = HirExpr::Literal(
                     Datum::Int8(1),
                     repr::ColumnType { nullable: false, ..repr::ColumnType::nullable(ScalarType::Int8) },
                 );
-                relation = relation.top_k(keys, order.clone(), Some(one), None);
+                // The first of each group, whichever way it is computed; groups themselves are told apart by their keys.
+                let (completed, first) = self.completed(relation, order.clone())?;
+                relation = completed.top_k(keys, first, Some(one), None);
             }
             (Some(Distinct::Distinct), None) => {
                 if columns.iter().any(|column| column.column_type.scalar == ScalarType::Json) {

@@ -7,7 +7,7 @@ use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, HirQuery};
 use crate::names::Label;
 use crate::scalar::registry;
-use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall, WindowKind};
+use crate::scalar::{Frame, FrameBound, FrameExclusion, FrameUnit, Order, WindowCall, WindowKind};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{NonBlock, Query};
 
@@ -33,7 +33,7 @@ impl Resolver<'_> {
         let count = self.call_named("rows_with_ties", vec![bigint(limit.unwrap_or_else(null))], None)?;
         let skipped = offset.clone().unwrap_or_else(|| zero().expr);
         let skipped = bigint(HirExpr::Coalesce(vec![skipped, zero().expr], ScalarType::Int8));
-        let (ranked, rank) = numbered("rank", relation, &order_by)?;
+        let (ranked, rank) = numbered("rank", relation, Order::written(&order_by))?;
         let beyond = self.operate("-", rank, skipped, None)?;
         let within = self.operate("<=", beyond, count.clone(), None)?;
         let some = self.operate(">", count, zero(), None)?;
@@ -43,11 +43,7 @@ impl Resolver<'_> {
 }
 
 /// The relation with what a window function without arguments says of each row's place behind it.
-pub(super) fn numbered(
-    function: &str,
-    relation: Hir,
-    order: &[crate::scalar::Order],
-) -> Result<(Hir, Typed), PlanError> {
+pub(super) fn numbered(function: &str, relation: Hir, order: &[Order]) -> Result<(Hir, Typed), PlanError> {
     let found = registry::resolve_window(function, &[])?;
     let frame = Frame {
         unit: FrameUnit::Range,

@@ -14,6 +14,23 @@ use repr::types::Equality;
 use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
+/// Whether equal values of a type are written alike: those of others may differ though SQL calls them equal, as 1.0 and 1.00.
+pub fn has_one_writing(scalar: &ScalarType) -> bool {
+    matches!(
+        scalar,
+        ScalarType::Bool
+            | ScalarType::Int2
+            | ScalarType::Int4
+            | ScalarType::Int8
+            | ScalarType::Text
+            | ScalarType::Varchar
+            | ScalarType::Date
+            | ScalarType::Timestamp
+            | ScalarType::Timestamptz
+            | ScalarType::Uuid
+    )
+}
+
 /// What stands under a NOT.
 pub fn negated<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
     match expr {

@@ -149,8 +149,8 @@ fn evaluate_call(
         let mut members = members.map(|(datums, copies)| (&datums[args.clone()], copies));
         return call.function.evaluate(eval, &mut members, &call.result);
     }
-    // Sorted by the ORDER BY, then (for DISTINCT) by the arguments; equal arguments are then neighbours,
-    // since ORDER BY of a DISTINCT call names arguments only.
+    // Sorted by the ORDER BY, then by the arguments: what is left equal is alike in all that the call sees. For DISTINCT
+    // equal arguments are then neighbours, since its ORDER BY names arguments only.
     let mut sorted: Vec<(Vec<u8>, &[Datum], u64)> = Vec::with_capacity(group.len());
     for (datums, copies) in &mut members {
         poll::step()?;
@@ -158,10 +158,8 @@ fn evaluate_call(
         for (value, (_, descending, nulls_first)) in datums[args.end..].iter().zip(&call.order_by) {
             key::encode_ordered(&mut code, value, *descending, *nulls_first);
         }
-        if call.distinct {
-            for value in &datums[args.clone()] {
-                key::encode(&mut code, value);
-            }
+        for value in &datums[args.clone()] {
+            key::encode(&mut code, value);
         }
         sorted.push((code, &datums[args.clone()], if call.distinct { 1 } else { copies }));
     }

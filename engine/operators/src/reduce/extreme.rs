@@ -26,7 +26,7 @@ pub fn render<'s, T: RenderTime>(
     let (mut datums, mut value) = (Vec::new(), Vec::new());
     // The argument stands behind the keys; NULL, which counts for nothing, comes last.
     let descending = call.function.prefers_greater == Some(true);
-    let order = [Order { column: keys.len(), descending, nulls_first: false }];
+    let order = [Order { descending, ..Order::ascending(keys.len()) }];
     let phantom = scalar.then(|| {
         let nulls = vec![Datum::Null; keys.len() + 1];
         let row = OrderedRow::make(&order, &nulls, &Row::pack(&nulls));

@@ -262,9 +262,9 @@ impl Naive<'_> {
         }
         let order: Vec<Order> = (call.order_by.iter().enumerate())
             .map(|(column, (_, descending, nulls_first))| Order {
-                column,
                 descending: *descending,
                 nulls_first: *nulls_first,
+                ..Order::ascending(column)
             })
             .collect();
         values.sort_by(|left, right| compare(&left.0, &right.0, &order).then_with(|| left.1.sql_cmp(&right.1)));

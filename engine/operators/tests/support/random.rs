@@ -150,7 +150,7 @@ fn mfp(random: &mut Random, width: usize) -> Mfp {
 }
 
 fn order(random: &mut Random, width: usize) -> Order {
-    Order { column: random.below(width), descending: random.chance(2), nulls_first: random.chance(2) }
+    Order { column: random.below(width), descending: random.chance(2), nulls_first: random.chance(2), tie: false }
 }
 
 fn kind(random: &mut Random) -> MatchKind {

@@ -2,9 +2,10 @@
 
 use crate::SqlError;
 use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
+use crate::order_entries::parts;
 use crate::reader::{KeyRange, RangeRows, RowIterator};
 use crate::shape::TableShape;
-use arrangements::ordered_set::parts;
+use crate::view_states::OrderId;
 use planner::catalog::Index;
 use repr::{Datum, Row, RowKey, key};
 use std::collections::BTreeMap;
@@ -91,7 +92,10 @@ impl LayeredSnapshot {
         let Some(id) = index.map(|index| index.id).or(table.primary_key) else { return Ok(None) };
         // DDL in an overlay may have made another table of it.
         let as_published = self.orders && Arc::ptr_eq(&self.schema, &self.base.schema);
-        let Some(entries) = self.base.views.order(id).filter(|_| as_published) else { return Ok(None) };
+        let of_index = shape.index(id);
+        let columns = range.columns.unwrap_or(of_index.columns.len()).min(of_index.columns.len());
+        let wanted = OrderId { index: id, columns };
+        let Some(entries) = self.base.views.order(wanted).filter(|_| as_published) else { return Ok(None) };
         let (lower, upper) = range_bounds(range);
         let ranks = entries.ranks(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
         let wanted = ranks.len().min(range.wanted.unwrap_or(usize::MAX));
@@ -102,7 +106,7 @@ impl LayeredSnapshot {
         let ranks = if self.base_hidden(table.id) { 0..0 } else { ranks };
         let (this, of) = (self.clone(), shape.clone());
         let stored = entries.iter(ranks, range.reverse).filter_map(move |entry| {
-            let Some((value, row_key)) = parts(&entry) else {
+            let Some((value, row_key)) = parts(&entry, &of, &this.store) else {
                 return Some(Err(damaged(&of, "an entry has no row key")));
             };
             if this.layered(of.id(), &row_key).is_some() {
@@ -122,7 +126,7 @@ impl LayeredSnapshot {
         for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
             for row_key in changes.rows.keys() {
                 let Some(Some(row)) = self.layered(table.id, row_key) else { continue };
-                let value = shape.order_value(shape.index(id), row);
+                let (value, _) = shape.order_value(of_index, columns, row);
                 if within(&value, &lower, &upper) {
                     changed.insert((value, row_key.clone()), row.clone());
                 }

@@ -9,14 +9,14 @@ use std::ops::Range;
 
 /// The values of all calls for each row: one list per row, in the order of `calls`.
 ///
-/// `rows` is one partition, sorted by `order`; frames count and compare by that order.
+/// `rows` is one partition, sorted by `order`; frames count and compare by that order as it was written.
 pub fn evaluate_partition(
     rows: &[Vec<Datum>],
     order: &[Order],
     calls: &[WindowCall],
     ctx: &EvalContext,
 ) -> Result<Vec<Vec<Datum>>, ValueError> {
-    let peers = Peers::new(rows, order)?;
+    let peers = Peers::new(rows, Order::written(order))?;
     poll::room(rows.len() * (size_of::<Vec<Datum>>() + calls.len() * size_of::<Datum>()))?;
     let mut values: Vec<Vec<Datum>> = rows.iter().map(|_| Vec::with_capacity(calls.len())).collect();
     for call in calls {

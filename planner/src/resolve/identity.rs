@@ -1,0 +1,257 @@
+//! What tells the rows of a relation apart, and so the one order of rows that ORDER BY leaves equal.
+//!
+//! ```text
+//! table                     its primary key; without one, its whole row
+//! join                      that of each side, in the order of FROM
+//! groups, DISTINCT          the keys of the groups, the columns
+//! DISTINCT ON               its expressions
+//! functions, VALUES         the number of the row
+//! subquery, WITH, view      what tells its rows apart, if that is among its columns; else its whole row
+//! set operations            the whole row
+//! ```
+//! Decided here, over what the query says: every path to its rows is planned below, and sees the same order. Rows that
+//! are alike in all of this are alike in everything that the query can show. Catalog relations are left as they come.
+
+use super::levels::{Step, rewrite_expr};
+use super::view::view_query;
+use super::{Resolver, ViewUse};
+use crate::catalog::Table;
+use crate::error::PlanError;
+use crate::hir::{CteId, Hir, HirColumn, HirExpr, HirNode, HirQuery};
+use crate::scalar::Order;
+use crate::system;
+use crate::transform::shape::has_one_writing;
+use repr::{ColumnType, Datum, RelationId, ScalarType, poll};
+use std::collections::BTreeMap;
+
+/// The columns that tell the rows of common table expressions apart.
+pub(super) type CteIdentities = BTreeMap<CteId, Vec<usize>>;
+
+impl Resolver<'_> {
+    /// Appends to a query's ORDER BY, if it has one, what decides between rows that it leaves equal.
+    pub(super) fn with_ties_ordered(&self, query: HirQuery) -> Result<HirQuery, PlanError> {
+        if query.order_by.is_empty() || (query.locks.is_empty() && shows_no_ties(&query)) {
+            return Ok(query);
+        }
+        let HirQuery { relation, order_by, .. } = query;
+        let (relation, order_by) = self.completed(relation, order_by)?;
+        Ok(HirQuery { relation, order_by, ..query })
+    }
+
+    /// An order completed, and the relation with what it needs for that behind its columns.
+    pub(super) fn completed(&self, relation: Hir, mut order: Vec<Order>) -> Result<(Hir, Vec<Order>), PlanError> {
+        // Definitions are compared by what was written.
+        if self.session.views == ViewUse::Opaque {
+            return Ok((relation, order));
+        }
+        let by_key = self.identity(&relation, &self.cte_identities)?.is_some();
+        let (relation, identity) = self.identified(relation, &self.cte_identities)?;
+        // In the direction of what was written last: whoever reads an index backwards reads all of it backwards.
+        let descending = order.last().is_some_and(|last| last.descending);
+        for column in identity {
+            // Of a whole row each writing of a value counts, though it was ordered by the value.
+            let settled = by_key || has_one_writing(&relation.types[column].scalar);
+            if !settled || !order.iter().any(|item| item.column == column) {
+                order.push(Order { column, descending, nulls_first: descending, tie: true });
+            }
+        }
+        Ok((relation, order))
+    }
+
+    /// The columns of a relation that tell its rows apart, if there are such.
+    pub(super) fn identity(&self, hir: &Hir, ctes: &CteIdentities) -> Result<Option<Vec<usize>>, PlanError> {
+        poll::step()?;
+        Ok(match &hir.node {
+            HirNode::Constant(rows, _) => (rows.len() <= 1).then(Vec::new),
+            HirNode::Get { relation, .. } => self.identity_of_relation(*relation)?,
+            HirNode::GetCte(id, _) => ctes.get(id).cloned(),
+            HirNode::Map(input, _) | HirNode::Filter(input, _) | HirNode::Window { input, .. } => {
+                self.identity(input, ctes)?
+            }
+            HirNode::Project(input, columns) => {
+                let identity = self.identity(input, ctes)?;
+                identity.and_then(|identity| places(&identity, columns))
+            }
+            HirNode::Join { left, right, .. } => {
+                let (left_identity, right_identity) = (self.identity(left, ctes)?, self.identity(right, ctes)?);
+                left_identity.zip(right_identity).map(|(mut identity, of_right)| {
+                    identity.extend(of_right.into_iter().map(|column| left.arity() + column));
+                    identity
+                })
+            }
+            HirNode::TableFunction { input, ordinality, .. } => {
+                let identity = self.identity(input, ctes)?.filter(|_| *ordinality);
+                identity.map(|identity| identity.into_iter().chain([hir.arity() - 1]).collect())
+            }
+            HirNode::Reduce { keys, .. } => {
+                let varies = |key: &usize| !matches!(keys[*key], HirExpr::Literal(..));
+                Some((0..keys.len()).filter(varies).collect())
+            }
+            HirNode::Distinct(_) => Some((0..hir.arity()).collect()),
+            HirNode::TopK { input, keys, .. } if keys.is_empty() => self.identity(input, ctes)?,
+            HirNode::TopK { keys, .. } => Some(keys.clone()),
+            HirNode::Union(..) | HirNode::Except { .. } | HirNode::Intersect { .. } => None,
+            HirNode::Let { id, value, body, .. } => {
+                let mut ctes = ctes.clone();
+                if let Some(identity) = self.identity(value, &ctes)? {
+                    ctes.insert(*id, identity);
+                }
+                self.identity(body, &ctes)?
+            }
+            HirNode::LetRec { body, .. } => self.identity(body, ctes)?,
+        })
+    }
+
+    /// Of a stored relation: a maintained view's rows are told apart as those of its query are, for a transaction may read
+    /// either.
+    fn identity_of_relation(&self, relation: RelationId) -> Result<Option<Vec<usize>>, PlanError> {
+        let Some(table) = self.catalog.table(relation) else {
+            return Ok(system::find_by_id(relation).map(|_| Vec::new()));
+        };
+        if !table.is_maintained() {
+            return Ok(table.primary_key_columns().map(<[usize]>::to_vec));
+        }
+        let query = view_query(self.catalog, relation)?;
+        let identity = self.identity(&query.relation, &CteIdentities::new())?;
+        Ok(identity.and_then(|identity| places(&identity, &query.project)))
+    }
+
+    /// A relation with what tells its rows apart among its columns, its own being the first.
+    fn identified(&self, hir: Hir, ctes: &CteIdentities) -> Result<(Hir, Vec<usize>), PlanError> {
+        if let Some(identity) = self.identity(&hir, ctes)? {
+            return Ok((hir, identity));
+        }
+        let plain = hir.types.clone();
+        Ok(match hir.node {
+            HirNode::Filter(input, predicates) => {
+                let (input, identity) = self.identified(*input, ctes)?;
+                (input.filter(predicates), identity)
+            }
+            HirNode::TopK { input, keys, order, limit, offset } => {
+                let (input, identity) = self.identified(*input, ctes)?;
+                (input.top_k(keys, order, limit, offset), identity)
+            }
+            HirNode::Map(input, exprs) => {
+                let width = input.arity();
+                let input = self.identified(*input, ctes)?;
+                appended(input, width, plain[width..].to_vec(), |input| HirNode::Map(input, exprs))
+            }
+            HirNode::Window { input, partition, order, calls } => {
+                let width = input.arity();
+                let input = self.identified(*input, ctes)?;
+                let node = |input| HirNode::Window { input, partition, order, calls };
+                let (windowed, mut identity) = appended(input, width, plain[width..].to_vec(), node);
+                // Its calls may tell rows apart that are alike.
+                identity.extend(width..plain.len());
+                (windowed, identity)
+            }
+            HirNode::TableFunction { input, functions, ordinality, names } => {
+                let width = input.arity();
+                let input = self.identified(*input, ctes)?;
+                let mut added = plain[width..].to_vec();
+                if !ordinality {
+                    added.push(number(ScalarType::Int8));
+                }
+                let at = width + added.len() - 1;
+                let node = |input| HirNode::TableFunction { input, functions, ordinality: true, names };
+                let (numbered, mut identity) = appended(input, width, added, node);
+                identity.push(at);
+                (numbered, identity)
+            }
+            HirNode::Join { left, right, kind, mut on, lateral } => {
+                let (left_width, right_width) = (left.arity(), right.arity());
+                let (left, identity) = self.identified(*left, ctes)?;
+                let (right, of_right) = self.identified(*right, ctes)?;
+                let (start, end) = (left.arity(), left.arity() + right.arity());
+                moved(&mut on, left_width, start - left_width)?;
+                let columns: Vec<usize> = (0..left_width)
+                    .chain(start..start + right_width)
+                    .chain(left_width..start)
+                    .chain(start + right_width..end)
+                    .collect();
+                let all = identity.into_iter().chain(of_right.into_iter().map(|column| start + column));
+                let all: Vec<usize> = all.collect();
+                let identity = places(&all, &columns).unwrap_or_default();
+                (left.join(right, kind, on, lateral).project(columns), identity)
+            }
+            HirNode::Constant(rows, names) => {
+                let place = |at: usize| Datum::Int4(i32::try_from(at).unwrap_or(i32::MAX));
+                let numbered = |(at, row): (usize, Vec<Datum>)| row.into_iter().chain([place(at)]).collect();
+                let rows = rows.into_iter().enumerate().map(numbered).collect();
+                let (at, mut types) = (plain.len(), plain);
+                types.push(number(ScalarType::Int4));
+                (Hir { node: HirNode::Constant(rows, names), types }, vec![at])
+            }
+            HirNode::Get { relation, .. } => {
+                let whole = match self.catalog.table(relation) {
+                    Some(table) => table.live_columns().map(|(column, _)| column).collect(),
+                    None => (0..plain.len()).collect(),
+                };
+                (Hir { node: hir.node, types: plain }, whole)
+            }
+            node => {
+                let whole = (0..plain.len()).collect();
+                (Hir { node, types: plain }, whole)
+            }
+        })
+    }
+}
+
+/// Whether rows that are equal in what ORDER BY says look alike: it says all that comes out, and of each value there is one
+/// writing only.
+fn shows_no_ties(query: &HirQuery) -> bool {
+    query.project.iter().all(|column| {
+        has_one_writing(&query.relation.types[*column].scalar)
+            && query.order_by.iter().any(|item| item.column == *column)
+    })
+}
+
+/// The rows of a maintained view in place of the view: told apart by its columns alone, as the view's are.
+pub(super) fn behind_its_columns(view: &Table, hir: Hir) -> Hir {
+    if !view.is_maintained() {
+        return hir;
+    }
+    let types = hir.types.clone();
+    let columns = (0..types.len()).collect();
+    Hir { node: HirNode::Project(Box::new(hir), columns), types }
+}
+
+/// Where columns are among others, if all of them are.
+fn places(columns: &[usize], among: &[usize]) -> Option<Vec<usize>> {
+    columns.iter().map(|column| among.iter().position(|other| other == column)).collect()
+}
+
+fn number(scalar: ScalarType) -> ColumnType {
+    ColumnType { scalar, modifier: -1, nullable: false }
+}
+
+/// An operator that appends columns of types `added` to an input that itself had `width` columns and has got more behind
+/// them: what the operator appends stands before those.
+fn appended(
+    (input, mut identity): (Hir, Vec<usize>),
+    width: usize,
+    added: Vec<ColumnType>,
+    node: impl FnOnce(Box<Hir>) -> HirNode,
+) -> (Hir, Vec<usize>) {
+    let (start, count) = (input.arity(), added.len());
+    let types = input.types.iter().cloned().chain(added).collect();
+    let over = Hir { node: node(Box::new(input)), types };
+    identity.iter_mut().filter(|column| **column >= width).for_each(|column| *column += count);
+    let columns = (0..width).chain(start..start + count).chain(width..start).collect();
+    (over.project(columns), identity)
+}
+
+/// A join condition whose right columns, from `from` on, have moved.
+fn moved(on: &mut HirExpr, from: usize, by: usize) -> Result<(), PlanError> {
+    if by == 0 {
+        return Ok(());
+    }
+    rewrite_expr(on, 0, &mut |expr, depth| {
+        Ok(match expr {
+            HirExpr::Column(HirColumn::Column { level, index }) if *level == depth && *index >= from => {
+                Step::Replace(HirExpr::Column(HirColumn::Column { level: *level, index: index + by }))
+            }
+            _ => Step::Descend,
+        })
+    })
+}
