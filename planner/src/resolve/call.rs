@@ -1,6 +1,6 @@
 //! Function calls: scalar ones, and those that belong to the query around them: aggregates, windows, sets.
 
-use super::group::Call;
+use super::calls::{Call, VIRTUAL};
 use super::levels::{expr_levels, shift_expr};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
@@ -13,9 +13,6 @@ use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident,
     ObjectName, ObjectNamePart, OrderByExpr,
 };
-
-/// Columns that stand for calls until the query's operators are built: this and the call's number.
-pub(super) const VIRTUAL: usize = usize::MAX / 2;
 
 /// A function call's arguments as they were written.
 pub(super) struct Written<'q> {
@@ -375,7 +372,7 @@ impl Resolver<'_> {
         let mut within = Vec::new();
         for item in &function.within_group {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
-            let (descending, nulls_first) = super::query::direction(&item.options)?;
+            let (descending, nulls_first) = super::direction::direction(&item.options)?;
             within.push((typed, descending, nulls_first));
         }
         let direct = args.len();
@@ -391,7 +388,7 @@ impl Resolver<'_> {
         for item in written.order_by {
             let typed = self.in_clause(Clause::AggregateArguments, |resolver| resolver.expr(&item.expr))?;
             let typed = self.settle(typed)?;
-            let (descending, nulls_first) = super::query::direction(&item.options)?;
+            let (descending, nulls_first) = super::direction::direction(&item.options)?;
             if written.distinct && !args.contains(&typed.expr) {
                 return Err(PlanError::new(
                     "42P10",

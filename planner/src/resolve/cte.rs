@@ -1,9 +1,8 @@
 //! WITH: common table expressions, recursive ones too.
 
 use super::levels::{outer_references, shift_hir};
-use super::query::{Limits, Outputs};
-use super::row_lock::Source;
-use super::scope::{Binding, Visible, fold};
+use super::outputs::{Limits, Outputs};
+use super::scope::{Binding, Source, Visible, fold};
 use super::{CteBinding, Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{CteId, Hir, HirNode, OutputColumn};

@@ -1,11 +1,9 @@
 //! What all writes share: the target table, defaults, checks, assignments, RETURNING.
 
 use super::beside::computed_beside;
-use super::from::FromItem;
 use super::operator::{Field, row_items};
-use super::query::{Limits, Outputs};
-use super::row_lock::Source;
-use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::outputs::{Limits, Outputs};
+use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::select::Target;
 use super::updatable::ViewWrite;
 use super::{Resolver, SessionInfo, Typed};

@@ -3,8 +3,7 @@
 use super::build::conjunction;
 use super::identity::behind_its_columns;
 use super::levels::shift_hir;
-use super::row_lock::Source;
-use super::scope::{Binding, Clause, Frame, Presence, Visibility, Visible, fold};
+use super::scope::{Binding, Clause, Frame, FromItem, Presence, Source, Visibility, Visible, fold};
 use super::{Resolver, Typed, ViewUse};
 use crate::catalog::{Sequence, Table};
 use crate::error::PlanError;
@@ -17,14 +16,6 @@ use sqlparser::ast::{
     TableFactor, TableWithJoins,
 };
 use std::sync::Arc;
-
-/// A FROM item: its rows, and the names they have.
-#[derive(Debug)]
-pub(super) struct FromItem {
-    pub(super) hir: Hir,
-    pub(super) tables: Vec<Binding>,
-    pub(super) columns: Vec<Visible>,
-}
 
 impl FromItem {
     pub(super) fn unit() -> Self {

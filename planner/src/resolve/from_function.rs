@@ -1,9 +1,8 @@
 //! Functions in FROM: their rows, their columns' names, WITH ORDINALITY.
 
 use super::call::function_name;
-use super::from::{FromItem, aliased};
-use super::row_lock::Source;
-use super::scope::{Binding, Clause, Frame, Visible, fold};
+use super::from::aliased;
+use super::scope::{Binding, Clause, Frame, FromItem, Source, Visible, fold};
 use super::{Resolver, Typed};
 use crate::catalog::Sequence;
 use crate::error::PlanError;

@@ -3,58 +3,15 @@
 //! While a SELECT is resolved, each aggregate, window or set-returning call stands in its expressions as
 //! a column numbered from `VIRTUAL`. Here the operators are built and those columns become real.
 
-use super::call::VIRTUAL;
+use super::calls::{Call, VIRTUAL};
 use super::levels::{Step, rewrite_expr, shift_expr};
 use super::scope::Frame;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode};
 use crate::names::{Label, Names};
-use crate::scalar::{
-    AggregateCall, Frame as WindowFrame, FrameExclusion, FrameUnit, Order, TableFunction, WindowCall, WindowKind,
-};
+use crate::scalar::{AggregateCall, Order, WindowCall};
 use repr::{ColumnType, Datum, ScalarType};
-
-/// A call that is computed over a query's rows as a whole.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Call {
-    /// An aggregate of the group.
-    Aggregate(AggregateCall<HirColumn>),
-    /// GROUPING(…).
-    Grouping(Vec<HirExpr>),
-    /// A call with OVER.
-    Window(Box<WindowedCall>),
-    /// A set-returning function in the select list.
-    Set { function: &'static TableFunction, args: Vec<HirExpr>, columns: Vec<ColumnType> },
-}
-
-/// A window call and its window.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct WindowedCall {
-    pub(super) function: WindowKind,
-    pub(super) args: Vec<HirExpr>,
-    pub(super) filter: Option<HirExpr>,
-    pub(super) frame: WindowFrame,
-    pub(super) result: ScalarType,
-    pub(super) partition: Vec<Typed>,
-    /// (expression, descending, nulls first)
-    pub(super) order: Vec<(Typed, bool, bool)>,
-}
-
-impl WindowedCall {
-    /// Whether the order of peers decides what it gives.
-    fn tells_peers_apart(&self) -> bool {
-        const BY_PEERS: [&str; 4] = ["rank", "dense_rank", "percent_rank", "cume_dist"];
-        match self.function {
-            WindowKind::Function(function) => !BY_PEERS.contains(&function.name),
-            WindowKind::Aggregate(aggregate) => {
-                aggregate.ordered
-                    || self.frame.unit == FrameUnit::Rows
-                    || matches!(self.frame.exclude, FrameExclusion::CurrentRow | FrameExclusion::Ties)
-            }
-        }
-    }
-}
 
 /// GROUP BY: all keys, and which of them each grouping set has.
 #[derive(Debug, Default)]

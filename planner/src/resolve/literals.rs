@@ -5,7 +5,7 @@
 
 use super::coerce::check_unknown;
 use super::naming::value_names;
-use super::query::Outputs;
+use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, OutputColumn};

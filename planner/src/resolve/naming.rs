@@ -4,8 +4,7 @@
 //! What an expression computes has no operator of its own to keep a name; EXPLAIN shows the expression.
 
 use super::Resolver;
-use super::from::FromItem;
-use super::scope::Binding;
+use super::scope::{Binding, FromItem};
 use crate::hir::{Hir, HirColumn, HirExpr, HirNode, OutputColumn};
 use crate::names::{ColumnName, ItemName, Names};
 use std::sync::Arc;

@@ -1,55 +1,20 @@
 //! A query as a whole: WITH, its body, ORDER BY, LIMIT, row locks.
 
-use super::call::VIRTUAL;
+use super::calls::VIRTUAL;
+use super::direction::direction;
 use super::from::plain_column;
 use super::limit::is_computed;
 use super::naming::value_names;
 use super::operator::Field;
-use super::row_lock::{refuse_sets, refuse_values};
+use super::outputs::{Limits, Outputs};
 use super::scope::{Clause, Frame, fold};
+use super::unlockable::{refuse_sets, refuse_values};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn};
 use crate::parse::literals::{self, Run};
 use repr::{ColumnType, Datum, ScalarType};
-use sqlparser::ast::{
-    Expr, LimitClause, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query, SetExpr, Value, ValueWithSpan,
-    Values,
-};
-
-/// What becomes of output columns that no context has typed.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Outputs<'t> {
-    /// They are text.
-    Settled,
-    /// They stay unknown: the caller finds a common type and asks again.
-    Kept,
-    /// They take these types.
-    Hinted(&'t [ColumnType]),
-}
-
-/// What of a subquery's rows matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limits {
-    /// Which they are; order only where LIMIT needs it.
-    Rows,
-    /// Their order too.
-    Ordered,
-}
-
-/// ORDER BY's (descending, nulls first).
-pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool), PlanError> {
-    let descending = match &options.sort {
-        None | Some(OrderBySort::Asc) => false,
-        Some(OrderBySort::Desc) => true,
-        Some(OrderBySort::Using(operator)) => match operator.0.last().map(ToString::to_string).as_deref() {
-            Some("<") => false,
-            Some(">") => true,
-            _ => return Err(PlanError::new("42809", format!("operator {operator} is not a valid ordering operator"))),
-        },
-    };
-    Ok((descending, options.nulls_first.unwrap_or(descending)))
-}
+use sqlparser::ast::{Expr, LimitClause, OrderByExpr, OrderByKind, Query, SetExpr, Value, ValueWithSpan, Values};
 
 impl Resolver<'_> {
     /// A query with its finishing apart.

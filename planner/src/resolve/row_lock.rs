@@ -7,10 +7,10 @@
 
 use super::Resolver;
 use super::beside::given_rows;
-use super::from::FromItem;
 use super::levels::outer_references;
-use super::query::{Limits, Outputs, as_subquery};
-use super::scope::{Binding, Frame, Visible, fold};
+use super::outputs::{Limits, Outputs};
+use super::query::as_subquery;
+use super::scope::{Binding, Frame, FromItem, Source, Visible, fold};
 use crate::error::PlanError;
 use crate::hir::walk::Visitor;
 use crate::hir::{Hir, HirNode, HirQuery, LockStrength, LockWait, OutputColumn, RowLock};
@@ -19,63 +19,6 @@ use crate::parse::row_lock::read;
 use crate::scalar::table_func::LOCKED_ROWS;
 use repr::ColumnType;
 use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectName, ObjectNamePart, Query, SetExpr};
-
-/// What a name of FROM stands for, as row locks tell it apart.
-#[derive(Clone, Debug)]
-pub(super) enum Source {
-    /// A table, a view, a catalog relation.
-    Relation,
-    Sequence,
-    Subquery,
-    With,
-    Function,
-    /// A join with an alias, and what it hides.
-    Join(Vec<Binding>),
-}
-
-/// What a SELECT must not have, for its rows to be those of its tables.
-pub(super) struct Unlockable {
-    pub(super) groups: bool,
-    pub(super) having: bool,
-    pub(super) aggregates: bool,
-    pub(super) distinct: bool,
-    pub(super) windows: bool,
-    pub(super) sets: bool,
-}
-
-impl Unlockable {
-    /// 0A000 where the rows of a SELECT with these clauses are no table's.
-    pub(super) fn refuse(&self, clauses: &[LockClause]) -> Result<(), PlanError> {
-        let Some(clause) = clauses.first() else { return Ok(()) };
-        let refused = [
-            (self.distinct, "DISTINCT clause"),
-            (self.groups, "GROUP BY clause"),
-            (self.having, "HAVING clause"),
-            (self.aggregates, "aggregate functions"),
-            (self.windows, "window functions"),
-            (self.sets, "set-returning functions in the target list"),
-        ];
-        match refused.into_iter().find(|(there, _)| *there) {
-            Some((_, what)) => {
-                Err(PlanError::new("0A000", format!("{} is not allowed with {what}", read(clause).0.clause())))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-/// 0A000: the rows of a set operation are no table's.
-pub(super) fn refuse_sets(clauses: &[LockClause]) -> Result<(), PlanError> {
-    let Some(clause) = clauses.first() else { return Ok(()) };
-    let clause = read(clause).0.clause();
-    Err(PlanError::new("0A000", format!("{clause} is not allowed with UNION/INTERSECT/EXCEPT")))
-}
-
-/// 0A000: the rows of VALUES are no table's.
-pub(super) fn refuse_values(clauses: &[LockClause]) -> Result<(), PlanError> {
-    let Some(clause) = clauses.first() else { return Ok(()) };
-    Err(PlanError::new("0A000", format!("{} cannot be applied to VALUES", read(clause).0.clause())))
-}
 
 /// A clause of all tables.
 fn of_all(strength: LockStrength, nonblock: Option<NonBlock>) -> LockClause {

@@ -1,12 +1,32 @@
 //! Which names mean which columns: the rows in scope, and what is said when a name fits none or several.
 
-use super::group::Call;
-use super::row_lock::Source;
+use super::calls::Call;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
-use crate::hir::{HirColumn, HirExpr};
+use crate::hir::{Hir, HirColumn, HirExpr};
 use repr::{ColumnType, Datum, RelationId, ScalarType};
 use sqlparser::ast::{Ident, ObjectName};
+
+/// A FROM item: its rows, and the names they have.
+#[derive(Debug)]
+pub(super) struct FromItem {
+    pub(super) hir: Hir,
+    pub(super) tables: Vec<Binding>,
+    pub(super) columns: Vec<Visible>,
+}
+
+/// What a name of FROM stands for, as row locks tell it apart.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// A table, a view, a catalog relation.
+    Relation,
+    Sequence,
+    Subquery,
+    With,
+    Function,
+    /// A join with an alias, and what it hides.
+    Join(Vec<Binding>),
+}
 
 /// One row that expressions can refer to: a FROM clause, or the part of it that a LATERAL item may see.
 #[derive(Debug, Default)]

@@ -1,12 +1,13 @@
 //! SELECT: select list, WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY over a FROM clause.
 
-use super::call::VIRTUAL;
+use super::calls::VIRTUAL;
+use super::direction::direction;
 use super::expr::unnested;
-use super::from::FromItem;
 use super::group::{Calls, Grouping};
-use super::query::{Outputs, direction, is_source_column, ordinal};
-use super::row_lock::Unlockable;
-use super::scope::{Clause, Frame, fold};
+use super::outputs::Outputs;
+use super::query::{is_source_column, ordinal};
+use super::scope::{Clause, Frame, FromItem, fold};
+use super::unlockable::Unlockable;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirQuery, OutputColumn};

@@ -1,6 +1,6 @@
 //! UNION, INTERSECT, EXCEPT: both sides of the same types.
 
-use super::query::Outputs;
+use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirNode, OutputColumn};

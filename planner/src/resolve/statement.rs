@@ -1,7 +1,7 @@
 //! The door of `resolve`: one parsed statement in, names and types resolved out.
 
 use super::levels::has_subquery;
-use super::query::Outputs;
+use super::outputs::Outputs;
 use super::scope::{Clause, Frame};
 use super::{Resolver, SessionInfo};
 use crate::catalog::{Catalog, Column, Table};

@@ -2,7 +2,7 @@
 
 use super::levels::shift_expr;
 use super::operator::{Field, row_items, symbol};
-use super::query::Limits;
+use super::outputs::Limits;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirColumn, HirExpr, OutputColumn};

@@ -2,9 +2,8 @@
 
 use super::build::is_stable;
 use super::dml::{Assignments, source_query};
-use super::from::FromItem;
 use super::levels::has_subquery;
-use super::scope::{Clause, fold};
+use super::scope::{Clause, FromItem, fold};
 use super::updatable::ViewWrite;
 use super::{Resolver, Typed};
 use crate::catalog::Table;

@@ -4,8 +4,9 @@
 //! A kept text is never trusted: it is resolved again wherever the view is used, and compared with what it
 //! meant whenever a definition changes something under it (`still_means`).
 
-use super::from::FromItem;
-use super::query::{Outputs, locks};
+use super::outputs::Outputs;
+use super::query::locks;
+use super::scope::FromItem;
 use super::trace::{Meaning, Trace};
 use super::{Resolver, SessionInfo, ViewUse};
 use crate::catalog::{Catalog, Table, View};

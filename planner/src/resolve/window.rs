@@ -1,7 +1,7 @@
 //! Window calls: OVER, named windows, frames.
 
 use super::call::Written;
-use super::group::{Call, WindowedCall};
+use super::calls::{Call, WindowedCall};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
@@ -125,7 +125,7 @@ impl Resolver<'_> {
             for item in &spec.order_by {
                 let typed = resolver.expr(&item.expr)?;
                 let typed = resolver.settle(typed)?;
-                let (descending, nulls_first) = super::query::direction(&item.options)?;
+                let (descending, nulls_first) = super::direction::direction(&item.options)?;
                 order.push((typed, descending, nulls_first));
             }
             Ok((partition, order))
