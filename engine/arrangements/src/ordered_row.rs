@@ -60,37 +60,9 @@ pub fn encode_order(bytes: &mut Vec<u8>, order: &[Order], datums: &[Datum]) {
     for item in order {
         let datum = &datums[item.column];
         key::encode_ordered(bytes, datum, item.descending, item.nulls_first);
-        if item.tie && has_several_writings(datum) {
+        if item.tie && datum.has_several_writings() {
             bytes.extend_from_slice(Row::pack([datum]).bytes());
         }
-    }
-}
-
-/// Whether a value can be written in several ways that are equal in SQL.
-fn has_several_writings(datum: &Datum) -> bool {
-    match datum {
-        Datum::Numeric(_)
-        | Datum::Float4(_)
-        | Datum::Float8(_)
-        | Datum::Bpchar(_)
-        | Datum::Interval(_)
-        | Datum::Jsonb(_)
-        | Datum::Array(_)
-        | Datum::Record(_) => true,
-        Datum::Null
-        | Datum::Bool(_)
-        | Datum::Int2(_)
-        | Datum::Int4(_)
-        | Datum::Int8(_)
-        | Datum::Oid(_)
-        | Datum::Text(_)
-        | Datum::Bytea(_)
-        | Datum::Date(_)
-        | Datum::Time(_)
-        | Datum::Timestamp(_)
-        | Datum::Timestamptz(_)
-        | Datum::Uuid(_)
-        | Datum::Enum { .. } => false,
     }
 }
 

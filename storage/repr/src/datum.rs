@@ -95,6 +95,34 @@ impl Datum {
         }
     }
 
+    /// Whether a value can be written in several ways that are equal in SQL.
+    pub fn has_several_writings(&self) -> bool {
+        match self {
+            Datum::Numeric(_)
+            | Datum::Float4(_)
+            | Datum::Float8(_)
+            | Datum::Bpchar(_)
+            | Datum::Interval(_)
+            | Datum::Jsonb(_)
+            | Datum::Array(_)
+            | Datum::Record(_) => true,
+            Datum::Null
+            | Datum::Bool(_)
+            | Datum::Int2(_)
+            | Datum::Int4(_)
+            | Datum::Int8(_)
+            | Datum::Oid(_)
+            | Datum::Text(_)
+            | Datum::Bytea(_)
+            | Datum::Date(_)
+            | Datum::Time(_)
+            | Datum::Timestamp(_)
+            | Datum::Timestamptz(_)
+            | Datum::Uuid(_)
+            | Datum::Enum { .. } => false,
+        }
+    }
+
     /// Whether values stand within it.
     #[inline]
     pub fn is_nested(&self) -> bool {
