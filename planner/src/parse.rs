@@ -43,7 +43,7 @@ use grammar::{Grammar, Lines};
 use repr::poll;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer, Whitespace};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 /// The longest query string that is read.
 pub const QUERY_BYTES_MAX: usize = 16 << 20;
@@ -101,7 +101,7 @@ pub fn is_reserved(word: &str) -> bool {
 /// The tokens of an expression that was parsed before, each with its own text; blanks included.
 pub(crate) fn tokens_with_text(text: &str) -> Vec<(Token, &str)> {
     let lines = Lines::new(text);
-    let tokens = Tokenizer::new(&DogwoodDialect, text).tokenize_with_location().unwrap_or_default();
+    let tokens = dialect::tokenize(text).unwrap_or_default();
     tokens.into_iter().map(|token| (token.token, lines.slice(token.span.start, token.span.end))).collect()
 }
 

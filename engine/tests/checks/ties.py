@@ -20,7 +20,7 @@ import time
 import psycopg
 
 from harness import Server, Tally, rows, run_check
-from sql_oracle import CORPUS, ordered, statements
+from harness.corpus import CORPUS, ordered, statements
 
 SCHEMA = [
     "CREATE DATA_SUBJECT TABLE people (id INT PRIMARY KEY, name TEXT, score INT, city TEXT)",

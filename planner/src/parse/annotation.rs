@@ -91,14 +91,13 @@ pub fn parse_comment_tags(comment: &str) -> Result<Vec<Annotation>, PlanError> {
 
 /// The annotation at the beginning of `text`; prose may follow it.
 fn parse_tag(text: &str) -> Result<Annotation, PlanError> {
-    use super::dialect::DogwoodDialect;
+    use super::dialect::{DogwoodDialect, tokenize_into};
     use super::grammar::Lines;
     use sqlparser::parser::Parser;
-    use sqlparser::tokenizer::Tokenizer;
     // Prose may hold an apostrophe, which would not tokenize: read as far as tokens go.
     let lines = Lines::new(text);
     let mut tokens = Vec::new();
-    let tokenized = Tokenizer::new(&DogwoodDialect, text).tokenize_with_location_into_buf(&mut tokens);
+    let tokenized = tokenize_into(&mut tokens, text);
     if let Err(error) = tokenized
         && tokens.is_empty()
     {

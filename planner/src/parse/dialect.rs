@@ -14,7 +14,7 @@ use sqlparser::ast::{ColumnOption, Expr, GranteesType, Statement, UnaryOperator}
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 use std::any::TypeId;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -98,6 +98,27 @@ fn sign(parser: &Parser<'_>) -> Option<UnaryOperator> {
     }
 }
 
+/// Appends the tokens of a text; where the tokenizer fails, those in front of that.
+///
+/// # Errors
+/// The tokenizer's.
+pub(super) fn tokenize_into(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<(), TokenizerError> {
+    Tokenizer::new(&DogwoodDialect, text).tokenize_with_location_into_buf_with_mapper(tokens, |token| {
+        poll::step_or_unwind();
+        token
+    })
+}
+
+/// The tokens of a text.
+///
+/// # Errors
+/// The tokenizer's.
+pub(super) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
+    let mut tokens = Vec::new();
+    tokenize_into(&mut tokens, text)?;
+    Ok(tokens)
+}
+
 impl Dialect for DogwoodDialect {
     // sqlparser asks `dialect_of!(self is PostgreSqlDialect)`; we are that.
     fn dialect(&self) -> TypeId {
@@ -118,11 +139,10 @@ impl Dialect for DogwoodDialect {
     fn peek_nested_delimited_identifier_quotes(&self, chars: Peekable<Chars<'_>>) -> Option<(char, Option<char>)> {
         POSTGRES.peek_nested_delimited_identifier_quotes(chars)
     }
-    // Asked at every token, and within words at every character: where the tokenizer hears of the statement's end.
     fn is_identifier_start(&self, character: char) -> bool {
-        poll::step_or_unwind();
         POSTGRES.is_identifier_start(character)
     }
+    // Asked within words at every character.
     fn is_identifier_part(&self, character: char) -> bool {
         poll::step_or_unwind();
         POSTGRES.is_identifier_part(character)

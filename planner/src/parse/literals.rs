@@ -10,10 +10,10 @@
 //! others stay as they are; rows are all those of a VALUES. Expressions, parameters, casts, comments, rows of different
 //! lengths, and all that is wrong are in no run. Looks at bytes, and knows of the grammar only what brackets follow.
 
-use super::dialect::DogwoodDialect;
+use super::dialect;
 use repr::{Datum, Numeric, poll};
 use sqlparser::ast::{Expr, Value};
-use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, TokenizerError};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, TokenizerError};
 use std::ops::Range;
 
 /// Shorter texts are not looked at.
@@ -115,12 +115,12 @@ pub fn within(text: &str) -> Vec<(Range<usize>, usize)> {
 pub(super) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     let runs = if text.len() < TEXT_BYTES_MIN { Vec::new() } else { found(text) };
     if runs.is_empty() {
-        return Tokenizer::new(&DogwoodDialect, text).tokenize_with_location();
+        return dialect::tokenize(text);
     }
     match tokens_around(text, &runs) {
         Ok(tokens) => Ok(tokens),
         // Said of the whole text, as of any.
-        Err(_) => Tokenizer::new(&DogwoodDialect, text).tokenize_with_location(),
+        Err(_) => dialect::tokenize(text),
     }
 }
 
@@ -130,7 +130,7 @@ fn tokens_around(text: &str, runs: &[Found]) -> Result<Vec<TokenWithSpan>, Token
     let mut at = 0;
     for run in runs {
         let before = &text[at..run.place.start];
-        tokens.extend(moved(Tokenizer::new(&DogwoodDialect, before).tokenize_with_location()?, here));
+        tokens.extend(moved(dialect::tokenize(before)?, here));
         let start = behind(here, before);
         let written = &text[run.place.clone()];
         here = behind(start, written);
@@ -149,7 +149,7 @@ fn tokens_around(text: &str, runs: &[Found]) -> Result<Vec<TokenWithSpan>, Token
             tokens.push(token);
         }
     }
-    tokens.extend(moved(Tokenizer::new(&DogwoodDialect, &text[at..]).tokenize_with_location()?, here));
+    tokens.extend(moved(dialect::tokenize(&text[at..])?, here));
     Ok(tokens)
 }
 
@@ -575,11 +575,10 @@ fn number(digits: &str) -> Option<Datum> {
 #[cfg(test)]
 mod tests {
     use super::{Run, elements, found, rows, run, tokenize};
-    use crate::parse::dialect::DogwoodDialect;
-    use crate::parse::{Statement, parse};
+    use crate::parse::{Statement, dialect, parse};
     use repr::Datum;
     use sqlparser::ast;
-    use sqlparser::tokenizer::{Token, Tokenizer};
+    use sqlparser::tokenizer::Token;
 
     fn repeated(item: &str, head: &str, tail: &str) -> String {
         let items = vec![item; 10_000 / item.len()].join(",\n ");
@@ -650,7 +649,7 @@ mod tests {
         ] {
             let sql = format!("{head}{ones}{between}{many}{tail}");
             assert_eq!(runs(&sql).len(), count, "{head} {between} {tail}");
-            let whole = Tokenizer::new(&DogwoodDialect, &sql).tokenize_with_location().unwrap();
+            let whole = dialect::tokenize(&sql).unwrap();
             let mut whole = whole.into_iter().peekable();
             for token in tokenize(&sql).unwrap() {
                 match &token.token {

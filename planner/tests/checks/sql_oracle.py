@@ -17,52 +17,19 @@ it is known by its shape, and its literals are parameters. DOGWOOD names the bin
 
 import argparse
 import importlib
-import pathlib
 import re
 import sys
 import time
 
 from harness.compared import Dogwood, Wire, left_out, postgres_if_there
+from harness.corpus import CORPUS, ordered, statements
 from harness.recorded import Recorded, Recording
 
-CORPUS = pathlib.Path(__file__).parent / "corpus"
 OWN_OIDS = 16384
 # Files whose errors are compared with their SQLSTATE, message, detail and hint; of others, the class of error.
 WORD_FOR_WORD = ("11_settings",)
 # What random statements may be refused for; PostgreSQL does not see those statements.
 REFUSED = ("a subquery in the condition of RIGHT JOIN", "a subquery in the condition of FULL JOIN", "a change that view")
-
-
-def statements(text):
-    """Statements of a corpus file: ended by `;` at a line's end; COPY … FROM STDIN has its data behind it, to `\\.`."""
-    lines, current = iter(text.split("\n")), []
-    for line in lines:
-        if not current and (not line.strip() or line.startswith("--")):
-            continue
-        current.append(line)
-        if not line.rstrip().endswith(";"):
-            continue
-        sql, current, data = "\n".join(current).rstrip().rstrip(";"), [], None
-        if re.match(r"copy\b.*\bfrom\s+stdin", sql, re.I | re.S):
-            data = ""
-            for row in lines:
-                if row == "\\.":
-                    break
-                data += row + "\n"
-        yield sql, data
-
-
-def ordered(sql):
-    """Whether the outermost query sorts, or keeps the order of one inside as PostgreSQL does, which a remark says."""
-    depth, outer = 0, []
-    for part in re.split(r"('(?:[^']|'')*'|[()])", sql):
-        if part == "(":
-            depth += 1
-        elif part == ")":
-            depth -= 1
-        elif depth == 0 and not part.startswith("'"):
-            outer.append(part)
-    return "/* in order */" in sql or re.search(r"order\s+by", " ".join(outer), re.I) is not None
 
 
 def same(sql, ours, theirs, where=""):

@@ -3,6 +3,7 @@
     server.py     a server of a check's own          tally.py     what passed and failed, and how a check runs
     compared.py   Dogwood and PostgreSQL, asked the same          recorded.py   what PostgreSQL answered, in files
     protocol.py   the protocol by hand               packages.py  the Python packages that a check needs
+    corpus.py     statements written by hand
 """
 import pathlib
 
