@@ -319,8 +319,8 @@ fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum
 }
 
 /// Keys that are looked up together: a few at first, as few rows may be wanted.
-const KEYS_AT_ONCE_FIRST: usize = 4;
-const KEYS_AT_ONCE_MAX: usize = 64;
+pub(crate) const KEYS_AT_ONCE_FIRST: usize = 4;
+pub(crate) const KEYS_AT_ONCE_MAX: usize = 64;
 
 /// Rows of one key after another.
 struct LookupStream<'p> {
@@ -366,11 +366,14 @@ impl PackedPull for LookupStream<'_> {
             if self.wanted.is_empty() {
                 return self.failed.take().map_or(Ok(false), Err);
             }
-            let (found, keys) = match self.wanted.as_slice() {
+            let reader = self.shot.reader.as_ref();
+            let mut keys = 0;
+            let found = match self.wanted.as_slice() {
                 [key] if !self.beside.is_empty() => {
-                    (self.leaf.find_narrowed(self.shot.reader.as_ref(), key, &self.beside)?, 1)
+                    keys = 1;
+                    self.leaf.find_narrowed(reader, key, &self.beside)?
                 }
-                keys => self.leaf.find_first(self.shot.reader.as_ref(), keys)?,
+                wanted => self.leaf.find_first(reader, wanted, &mut |_| keys += 1)?,
             };
             self.found = found.into_iter();
             self.wanted.drain(..keys);

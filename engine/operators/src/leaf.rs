@@ -86,13 +86,14 @@ impl Leaf {
         reader.find(&self.table, self.index(), values)
     }
 
-    /// The rows of the first of these keys, NULLs being like each other, and of how many.
+    /// The rows of the first of these keys, NULLs being like each other; tells of each of them how many.
     pub fn find_first(
         &self,
         reader: &dyn Reader,
         keys: &[Vec<Datum>],
-    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
-        reader.find_first(&self.table, self.index(), keys)
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        reader.find_first(&self.table, self.index(), keys, tell)
     }
 
     /// As `find_same`, of rows that differ from these values of other indexes maybe not all.

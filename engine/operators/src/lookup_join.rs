@@ -1,9 +1,11 @@
-//! Joins whose one side is looked up in the leaves, row by row.
+//! Joins whose one side is looked up in the leaves.
 //!
-//! Stateless: what is known of one input row. Once, it is pulled match by match; kept, it is one of the steps of a `delta` chain,
+//! Stateless: what is known of one input row. Once, it is pulled match by match, and the matches of some input rows are looked up
+//! together, of few at first, as few may be wanted; kept, it is one of the steps of a `delta` chain,
 //! or `delta::derived` where its input cannot be looked up in turn. They differ in the reader that they pass: a view reads a
 //! relation as after the group or as before it.
 
+use crate::get::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX};
 use crate::leaf::{Leaf, key_datum};
 use crate::once::{OneShot, Pull};
 use planner::plan::{Lookup, MatchKind};
@@ -12,6 +14,7 @@ use repr::{Datum, RelationId, Row, RowKey, ValueError};
 use state::SqlError;
 use state::interrupt::Ticker;
 use state::reader::Reader;
+use std::collections::VecDeque;
 
 /// The join, borrowed from its plan node.
 #[derive(Clone, Copy)]
@@ -120,15 +123,74 @@ impl From<RowFailure> for SqlError {
 
 /// A lookup join, match by match.
 pub struct LookupJoinRows<'p> {
-    input: Box<dyn Pull + 'p>,
+    inputs: Inputs<'p>,
     leaf: Leaf,
     join: LookupJoin<'p>,
-    input_row: Vec<Datum>,
-    matches: std::vec::IntoIter<(RowKey, Row)>,
+    /// What was found for the input rows from the next one on.
+    found: std::vec::IntoIter<(RowKey, Row)>,
+    /// How many of these each key has.
+    counts: VecDeque<usize>,
+    /// The matches of the row that it stands on that are still to be joined.
+    left: usize,
     /// A left join's input row that has met nothing so far.
     unmatched: bool,
     shot: OneShot,
     ticker: Ticker,
+}
+
+/// Input rows that are looked up together.
+struct Inputs<'p> {
+    input: Box<dyn Pull + 'p>,
+    /// As many as there ever were at once; those of now are the first.
+    rows: Vec<Vec<Datum>>,
+    gathered: usize,
+    /// The one after that which the join stands on.
+    next: usize,
+    /// Of each row whether it has a key, which no row has that is NULL.
+    keyed: Vec<bool>,
+    /// The keys that are still to be looked up.
+    keys: Vec<Vec<Datum>>,
+    at_once: usize,
+    /// Why there is no row behind these, if it is for an error.
+    failed: Option<SqlError>,
+}
+
+impl Inputs<'_> {
+    /// Replaces the rows by the next ones, up to one that cannot be computed; whether there are any.
+    fn gather(&mut self, key: &[ScalarExpr], eval: &EvalContext) -> Result<bool, SqlError> {
+        (self.gathered, self.next) = (0, 0);
+        self.keyed.clear();
+        while self.gathered < self.at_once && self.failed.is_none() {
+            if self.rows.len() == self.gathered {
+                self.rows.push(Vec::new());
+            }
+            let row = &mut self.rows[self.gathered];
+            match self.input.next(row) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            }
+            match evaluate(key, row, eval) {
+                Ok(values) => {
+                    let keyed = !values.iter().any(Datum::is_null);
+                    self.keyed.push(keyed);
+                    if keyed {
+                        self.keys.push(values);
+                    }
+                    self.gathered += 1;
+                }
+                Err(error) => self.failed = Some(error.into()),
+            }
+        }
+        self.at_once = (self.at_once * 2).min(KEYS_AT_ONCE_MAX);
+        match self.failed.take_if(|_| self.gathered == 0) {
+            Some(error) => Err(error),
+            None => Ok(self.gathered > 0),
+        }
+    }
 }
 
 impl<'p> LookupJoinRows<'p> {
@@ -140,49 +202,79 @@ impl<'p> LookupJoinRows<'p> {
         join: LookupJoin<'p>,
         shot: &OneShot,
     ) -> Result<Self, SqlError> {
-        Ok(LookupJoinRows {
+        let inputs = Inputs {
             input,
+            rows: Vec::new(),
+            gathered: 0,
+            next: 0,
+            keyed: Vec::new(),
+            keys: Vec::new(),
+            at_once: KEYS_AT_ONCE_FIRST,
+            failed: None,
+        };
+        Ok(LookupJoinRows {
+            inputs,
             leaf: Leaf::open(shot.reader.catalog(), relation, Some(lookup))?,
             join,
-            input_row: Vec::new(),
-            matches: Vec::new().into_iter(),
+            found: Vec::new().into_iter(),
+            counts: VecDeque::new(),
+            left: 0,
             unmatched: false,
             shot: shot.clone(),
             ticker: Ticker::default(),
         })
     }
 
+    /// Goes on to the next input row, with the number of its matches; none at the end.
+    fn advance(&mut self) -> Result<Option<usize>, SqlError> {
+        let LookupJoinRows { inputs, leaf, join, found, counts, shot, .. } = self;
+        if inputs.next == inputs.gathered && !inputs.gather(join.key, &shot.eval)? {
+            return Ok(None);
+        }
+        inputs.next += 1;
+        if !inputs.keyed[inputs.next - 1] {
+            return Ok(Some(0));
+        }
+        if counts.is_empty() {
+            let rows = leaf.find_first(shot.reader.as_ref(), &inputs.keys, &mut |count| counts.push_back(count))?;
+            *found = rows.into_iter();
+            inputs.keys.drain(..counts.len());
+        }
+        Ok(counts.pop_front())
+    }
+
     /// The next row before `mfp`.
     fn joined(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         loop {
             self.ticker.tick(&self.shot.watch)?;
-            if let Some(found) = self.matches.next() {
-                row.clone_from(&self.input_row);
+            while self.left > 0 {
+                self.left -= 1;
+                let found = self.found.next().expect("as many as were counted");
+                row.clone_from(&self.inputs.rows[self.inputs.next - 1]);
                 if self.join.extend(&self.leaf, &found, row, &self.shot.eval)? {
                     self.unmatched = false;
                     return Ok(true);
                 }
-                continue;
+                self.ticker.tick(&self.shot.watch)?;
             }
             if std::mem::take(&mut self.unmatched) {
-                row.clone_from(&self.input_row);
+                row.clone_from(&self.inputs.rows[self.inputs.next - 1]);
                 self.join.pad(&self.leaf, row);
                 return Ok(true);
             }
-            if !self.input.next(&mut self.input_row)? {
-                return Ok(false);
-            }
-            let eval = &self.shot.eval;
-            let matches = self.join.find(&self.leaf, self.shot.reader.as_ref(), &self.input_row, eval)?;
+            let Some(matches) = self.advance()? else { return Ok(false) };
             match self.join.kind {
                 MatchKind::Inner | MatchKind::Left => {
-                    self.matches = matches.into_iter();
+                    self.left = matches;
                     self.unmatched = self.join.kind == MatchKind::Left;
                 }
                 MatchKind::Semi | MatchKind::Anti => {
-                    let any = self.join.any(&self.leaf, &matches, &mut self.input_row, eval)?;
+                    let input_row = &mut self.inputs.rows[self.inputs.next - 1];
+                    let any =
+                        self.join.any(&self.leaf, &self.found.as_slice()[..matches], input_row, &self.shot.eval)?;
+                    self.found.by_ref().take(matches).for_each(drop);
                     if any == (self.join.kind == MatchKind::Semi) {
-                        std::mem::swap(row, &mut self.input_row);
+                        std::mem::swap(row, input_row);
                         return Ok(true);
                     }
                 }

@@ -159,7 +159,8 @@ impl PackedPull for Sweep {
             if self.wanted.is_empty() {
                 return Ok(false);
             }
-            let (found, values) = self.leaf.find_first(self.shot.reader.as_ref(), &self.wanted)?;
+            let mut values = 0;
+            let found = self.leaf.find_first(self.shot.reader.as_ref(), &self.wanted, &mut |_| values += 1)?;
             self.found = found.into_iter();
             self.wanted.drain(..values);
         }

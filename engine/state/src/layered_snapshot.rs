@@ -323,21 +323,13 @@ impl LayeredSnapshot {
         located: Vec<Located>,
         found: &mut Vec<(RowKey, Row)>,
     ) -> Result<(), SqlError> {
-        let (relation, snapshot) = (shape.id(), self.snapshot());
         found.reserve(located.len());
         let mut located = located.into_iter().peekable();
         while located.peek().is_some() {
             // So many at once, as their blocks are held in the cache meanwhile.
             poll::steps(ROWS_AT_ONCE)?;
             let some: Vec<Located> = located.by_ref().take(ROWS_AT_ONCE).collect();
-            let rows =
-                match some.iter().map(|(row_key, locator)| Some((row_key, (*locator)?))).collect::<Option<Vec<_>>>() {
-                    Some(copies) => snapshot.get_copies(relation, &copies)?,
-                    None => {
-                        let row_keys: Vec<RowKey> = some.iter().map(|(row_key, _)| row_key.clone()).collect();
-                        snapshot.get_impersonals(relation, &row_keys)?
-                    }
-                };
+            let rows = batch::read(self.snapshot(), shape, &some)?;
             for ((row_key, _), row) in some.into_iter().zip(rows) {
                 found.push((row_key, row.ok_or_else(|| damaged(shape, "an index entry leads to no row"))?));
             }
@@ -351,21 +343,23 @@ impl LayeredSnapshot {
         shape: &TableShape,
         index: Option<&Index>,
         keys: &[Vec<Datum>],
-    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let (relation, snapshot) = (shape.id(), self.snapshot());
         if let Some(index) = index.filter(|index| shape.table().primary_key != Some(index.id)) {
-            let (mut located, mut read) = (Vec::new(), 0);
+            let mut located = Vec::new();
             for key in keys {
                 let value = self.store.hash_index(index.id, &key::encode_all(key));
-                located.extend(self.base.index_rows_again(snapshot, index.id, &value)?);
-                read += 1;
+                let of_key = self.base.index_rows_again(snapshot, index.id, &value)?;
+                tell(of_key.len());
+                located.extend(of_key);
                 if located.len() >= ROWS_AT_ONCE {
                     break;
                 }
             }
             let mut found = Vec::with_capacity(located.len());
             self.read_located(shape, located, &mut found)?;
-            return Ok((found, read));
+            return Ok(found);
         }
         let row_keys: Vec<RowKey> = keys.iter().map(|key| shape.key_of(&self.store, key)).collect();
         if let ([row_key], Some(seen)) = (row_keys.as_slice(), &self.seen)
@@ -376,7 +370,8 @@ impl LayeredSnapshot {
                 seen.note(relation, row_key, owner, self.base.time);
                 (row_key.clone(), row)
             });
-            return Ok((found.into_iter().collect(), keys.len()));
+            tell(usize::from(found.is_some()));
+            return Ok(found.into_iter().collect());
         }
         let rows = if shape.table().data_subject {
             snapshot.get_subjects(relation, &row_keys)?
@@ -385,8 +380,11 @@ impl LayeredSnapshot {
         } else {
             snapshot.get_impersonals(relation, &row_keys)?
         };
-        let found = row_keys.into_iter().zip(rows).filter_map(|(row_key, row)| Some((row_key, row?)));
-        Ok((found.collect(), keys.len()))
+        let found = row_keys.into_iter().zip(rows).filter_map(|(row_key, row)| {
+            tell(usize::from(row.is_some()));
+            Some((row_key, row?))
+        });
+        Ok(found.collect())
     }
 
     /// The version of a row in the layers, if one of them decides it.
@@ -545,15 +543,16 @@ impl Reader for LayeredSnapshot {
         table: &Table,
         index: Option<&Index>,
         keys: &[Vec<Datum>],
-    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
-        match shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
-            Some(shape) => self.stored_first(shape, index, keys),
-            None => match keys.first() {
-                Some(first) => Ok((self.find(table, index, first)?, 1)),
-                None => Ok((Vec::new(), 0)),
-            },
+        if let Some(shape) = shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
+            return self.stored_first(shape, index, keys, tell);
         }
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        let found = self.find(table, index, first)?;
+        tell(found.len());
+        Ok(found)
     }
 
     fn index_narrowed(

@@ -83,17 +83,19 @@ pub trait Reader: Send + Sync {
             }
         }
     }
-    /// The rows of the first of several keys, one key's after another's, and how many keys that are: at least one.
+    /// The rows of the first of several keys, one key's after another's. Tells of each of these keys how many rows it has: of one
+    /// key at least.
     fn find_first(
         &self,
         table: &Table,
         index: Option<&Index>,
         keys: &[Vec<Datum>],
-    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
-        match keys.first() {
-            Some(first) => Ok((self.find(table, index, first)?, 1)),
-            None => Ok((Vec::new(), 0)),
-        }
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        let found = self.find(table, index, first)?;
+        tell(found.len());
+        Ok(found)
     }
     /// Whether there is such a row. `values` are those of all columns.
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {

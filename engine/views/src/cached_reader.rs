@@ -111,8 +111,9 @@ impl Reader for Remembered {
         table: &Table,
         index: Option<&Index>,
         keys: &[Vec<Datum>],
-    ) -> Result<(Vec<(RowKey, Row)>, usize), SqlError> {
-        self.reader.find_first(table, index, keys)
+        tell: &mut dyn FnMut(usize),
+    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.reader.find_first(table, index, keys, tell)
     }
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
         self.reader.index_any(table, index, values)

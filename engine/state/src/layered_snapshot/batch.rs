@@ -69,8 +69,12 @@ impl LayeredSnapshot {
     }
 }
 
-/// Rows, in the order asked for.
-fn read(snapshot: &Snapshot, shape: &TableShape, located: &[Located]) -> Result<Vec<Option<Row>>, StorageError> {
+/// Rows from below the layers, in the order asked for.
+pub(super) fn read(
+    snapshot: &Snapshot,
+    shape: &TableShape,
+    located: &[Located],
+) -> Result<Vec<Option<Row>>, StorageError> {
     let relation = shape.id();
     let mut rows = Vec::with_capacity(located.len());
     for alike in located.chunk_by(|(_, one), (_, next)| one.is_some() == next.is_some()) {
