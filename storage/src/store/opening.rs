@@ -344,7 +344,7 @@ impl Store {
             self.flush()?;
             keyring.destroy(&doomed)?;
             let keys = doomed.len();
-            tracing::warn!(
+            tracing::info!(
                 target: "dogwood::erasures",
                 keys,
                 "data keys of receipts from before the last stop are destroyed only now"
