@@ -122,7 +122,8 @@ fn impersonal_rows_keep_their_order_and_bounds() {
         batch.put_index_ordered(IndexId(BY_NAME.0 + 1), key, &ordered(b"x"));
     }
     store.write(batch).expect("writes");
-    let cases: [(Bound<&[u8]>, Bound<&[u8]>, &[&[u8]]); 7] = [
+    type Keys<'k> = &'k [&'k [u8]];
+    let cases: [(Bound<&[u8]>, Bound<&[u8]>, Keys<'_>); 7] = [
         (Bound::Unbounded, Bound::Unbounded, &[b"aa", b"ab", b"b0", b"b1", b"c0"]),
         (Bound::Included(b"b"), Bound::Unbounded, &[b"b0", b"b1", b"c0"]),
         (Bound::Excluded(b"b"), Bound::Unbounded, &[b"c0"]),

@@ -19,7 +19,7 @@ use std::time::Duration;
 const WRITE_ROUND: Duration = Duration::from_millis(500);
 
 /// A silent client is asked after so long whether it is still there, and then so often before it counts as gone.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_IDLE: Duration = Duration::from_mins(1);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 6;
 /// Beside the reason for the end: what statements gave is being written.

@@ -198,7 +198,7 @@ pub fn render<'s, T: RenderTime>(
     let limit = limit(limit_expression, &context.eval)?;
     let offset = offset(offset_expression, &context.eval)?;
     // The rows of a group are all alike in what makes its key.
-    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).cloned().collect();
+    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).copied().collect();
     let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
     let told = Rc::new(KeyColumns::new(keys.clone()));

@@ -107,7 +107,8 @@ impl<'a> TableDerivation<'a> {
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
                 // Who a row that goes is left with, nobody asks.
                 if change.after.is_some() {
-                    self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
+                    let (before, after) = (change.before.as_ref(), change.after.as_ref());
+                    self.row_against_holders(edge, row_key, before, after, &mut met, derivation)?;
                 }
             }
             self.holders_against_rows(edge, derivation)?;
@@ -208,13 +209,13 @@ impl<'a> TableDerivation<'a> {
         &mut self,
         edge: &Edge,
         row_key: &'a RowKey,
-        before: &Option<Row>,
-        after: &Option<Row>,
+        before: Option<&Row>,
+        after: Option<&Row>,
         met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
         derivation: &mut Derivation,
     ) -> Result<(), SqlError> {
         poll::step()?;
-        let value = |row: &Option<Row>| row.as_ref().and_then(|row| near_value(&self.shape, edge, row));
+        let value = |row: Option<&Row>| row.and_then(|row| near_value(&self.shape, edge, row));
         let (before, after) = (value(before), value(after));
         if before == after {
             return Ok(());

@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// So many executions …
 pub const RUNS_MIN: usize = 5;
 /// … within this time make a view.
-const RUNS_WITHIN: Duration = Duration::from_secs(60);
+const RUNS_WITHIN: Duration = Duration::from_mins(1);
 /// A view that was not asked for so long is dropped.
-const IDLE_MAX: Duration = Duration::from_secs(600);
+const IDLE_MAX: Duration = Duration::from_mins(10);
 /// A view that was dropped over the budget is not made again for so long.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 /// Queries that are counted at once.
 const COUNTED_MAX: usize = 10_000;
 /// Above all catalog objects.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Batches of one view.
 const BYTES_MAX: usize = 16 << 20;
 /// How long a change is held.
-const AGE_MAX: Duration = Duration::from_secs(300);
+const AGE_MAX: Duration = Duration::from_mins(5);
 
 /// See the module.
 pub struct History {

@@ -23,7 +23,7 @@ const BACKLOG_GROUPS_MAX: usize = 256;
 /// interrupted for those who commit.
 pub const AIM: Duration = Duration::from_millis(2);
 /// Whatever is fed has gone through the dataflow when it had so much time, or the view is given up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A hydration under way.
 pub struct Hydration {

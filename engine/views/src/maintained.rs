@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A view that is left behind by commits more often is given up.
-const LEFT_BEHIND_EVERY: Duration = Duration::from_secs(600);
+const LEFT_BEHIND_EVERY: Duration = Duration::from_mins(10);
 
 /// A view and how far it is.
 pub struct Maintained {

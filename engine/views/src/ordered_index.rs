@@ -31,7 +31,6 @@ use storage::StorageError;
 const CHUNK_MAX: Duration = Duration::from_millis(1);
 /// The clock is looked at after so many rows.
 const CHUNK_ROWS: usize = 16;
-/// Row keys of these tables are keyed hashes of so many bytes.
 
 /// What an ordered index is of.
 #[derive(Clone)]

@@ -43,7 +43,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
             KeyValues::One(value) => vec![value.eval(&[], eval)?],
             KeyValues::Several(values) => values.iter().map(|value| value.eval(&[], eval)).collect::<Result<_, _>>()?,
             KeyValues::Elements(array) => match array.eval(&[], eval)? {
-                Datum::Array(array) => array.elements.to_vec(),
+                Datum::Array(array) => array.elements.clone(),
                 _ => Vec::new(),
             },
         };

@@ -250,7 +250,7 @@ impl Subscriptions {
             return owing.next().is_some();
         }
         owing.for_each(|queue| {
-            queue.cut("A data subject was forgotten, and rows that were told earlier had to be told to be gone.")
+            queue.cut("A data subject was forgotten, and rows that were told earlier had to be told to be gone.");
         });
         false
     }

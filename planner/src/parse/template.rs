@@ -276,9 +276,9 @@ impl Scanner<'_> {
             }
         } else if self.takes(end) {
             let digits = &self.sql[self.at..end];
-            if let Ok(small) = digits.parse() {
+            if let Ok(small) = digits.parse::<i32>() {
                 self.take(Literal::Int4(small), end)?;
-            } else if let Ok(large) = digits.parse() {
+            } else if let Ok(large) = digits.parse::<i64>() {
                 self.take(Literal::Int8(large), end)?;
             }
         }

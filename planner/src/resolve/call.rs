@@ -218,7 +218,7 @@ impl Resolver<'_> {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => {
-                    written.star = true
+                    written.star = true;
                 }
                 FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();

@@ -350,7 +350,7 @@ impl Store {
                 "data keys of receipts from before the last stop are destroyed only now"
             );
         }
-        if done != before { keyring.set_receipts_done(done) } else { Ok(()) }
+        if done == before { Ok(()) } else { keyring.set_receipts_done(done) }
     }
 }
 

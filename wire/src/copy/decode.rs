@@ -252,9 +252,9 @@ impl CopyDecoder {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
         if self.format.csv {
-            self.split_csv(line)
+            self.split_csv(line);
         } else {
-            self.split_text(line)
+            self.split_text(line);
         }
         if self.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }

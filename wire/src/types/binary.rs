@@ -246,7 +246,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
         ));
     }
     let mut dimensions = Vec::new();
-    let mut count: usize = if dimension_count == 0 { 0 } else { 1 };
+    let mut count: usize = usize::from(dimension_count != 0);
     for _ in 0..dimension_count {
         let length = usize::try_from(body.int4()?).map_err(|_| malformed("invalid array dimension"))?;
         let lower = body.int4()?;

@@ -355,7 +355,7 @@ impl Change<'_> {
         self.set_texts(texts);
         let rename = |text: &str| rewrite::rename_column(text, &old.name, &new.name);
         let table = self.edit(id);
-        table.columns[index].name = new.name.clone();
+        table.columns[index].name.clone_from(&new.name);
         for check in &mut table.checks {
             check.expression = rename(&check.expression);
         }

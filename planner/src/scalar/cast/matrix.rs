@@ -28,10 +28,10 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
                     method: CastMethod::Relabel,
                     explicit: context == CastContext::Explicit,
                 };
-                if element.modifier() != Modifier::Nothing {
-                    CastMethod::Elements(Box::new(inner))
-                } else {
+                if element.modifier() == Modifier::Nothing {
                     CastMethod::Relabel
+                } else {
+                    CastMethod::Elements(Box::new(inner))
                 }
             }
             _ => CastMethod::Relabel,

@@ -183,7 +183,7 @@ fn count_matches(args: &[Datum]) -> Answer {
 }
 
 /// The n-th match from a position on, or a group of it, and its text.
-fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Option<Part<'a>>, ValueError> {
+fn nth_match(args: &[Datum], options: Options, group: i32) -> Result<Option<Part<'_>>, ValueError> {
     let start = positive(args.get(2).map_or(Ok(1), int4)?, "start")?;
     let nth = positive(args.get(3).map_or(Ok(1), int4)?, "n")?;
     let group = usize::try_from(group)

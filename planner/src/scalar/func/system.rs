@@ -77,7 +77,7 @@ fn size_pretty(size: i128) -> String {
         let last = index == UNITS.len() - 1;
         if value.abs() < limit || last {
             // From kB on, values carry one more bit to round by.
-            let shown = if half { (value + if value < 0 { -1 } else { 1 }) / 2 } else { value };
+            let shown = if half { i128::midpoint(value, value.signum()) } else { value };
             return format!("{shown} {unit}");
         }
         value /= if half { 1024 } else { 512 };

@@ -78,7 +78,7 @@ impl PosixZone {
         let (west, rest) = signed_time(rest)?;
         let standard = Time { abbreviation: abbreviation.to_owned(), offset: -west };
         let daylight = if rest.is_empty() { None } else { Some(Daylight::parse(rest, standard.offset)?) };
-        Some(PosixZone { standard, daylight, name })
+        Some(PosixZone { name, standard, daylight })
     }
 
     /// As PostgreSQL shows it.

@@ -52,11 +52,11 @@ impl Traits {
 
     /// As seen from above: preferences do not count there, only that they differ.
     fn up(self) -> Traits {
-        Traits { mixed: self.mixed | (self.longer & self.shorter), longer: false, shorter: false, ..self }
+        Traits { mixed: self.mixed || (self.longer && self.shorter), longer: false, shorter: false, ..self }
     }
 
     fn has_preference(self) -> bool {
-        self.longer | self.shorter
+        self.longer || self.shorter
     }
 
     fn preference(self) -> Traits {
