@@ -398,7 +398,7 @@ impl Table {
     }
 
     /// The live column of that name.
-    pub fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
+    pub(crate) fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
         self.live_columns().find(|(_, column)| column.name == name)
     }
 }

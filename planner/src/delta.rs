@@ -171,7 +171,7 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
 
 /// Whether a table may be looked up by `key` over a plan's rows in a plan that is maintained: the plan must
 /// be a chain whose rows can be found by that key.
-pub fn can_look_up(input: &Plan, key: &[ScalarExpr], catalog: &Catalog) -> bool {
+pub(crate) fn can_look_up(input: &Plan, key: &[ScalarExpr], catalog: &Catalog) -> bool {
     pipelines(input, catalog).is_some() && seeds(input, &key_columns(key), catalog).is_some()
 }
 

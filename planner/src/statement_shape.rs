@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 /// A shape is cut here.
-pub const SHAPE_BYTES_MAX: usize = 2 << 10;
+pub(crate) const SHAPE_BYTES_MAX: usize = 2 << 10;
 
 /// The shape of a statement. The catalog's names are no secret, nor are those of settings.
 pub fn shape(sql: &str, catalog: &Catalog, is_setting: impl Fn(&str) -> bool) -> String {

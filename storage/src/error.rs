@@ -191,37 +191,6 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// Whether the same call may succeed later with nothing repaired.
-    pub fn retryable(&self) -> bool {
-        match self {
-            StorageError::Rocks { failure, .. } => matches!(failure, RocksFailure::Transient | RocksFailure::NoSpace),
-            StorageError::AlreadyOpen { .. } => true,
-            StorageError::Io { source, .. } => source.kind() == io::ErrorKind::Interrupted,
-            StorageError::DiskFull { .. } => true,
-            StorageError::NotADatabase { .. }
-            | StorageError::NoDatabase { .. }
-            | StorageError::FileMissing { .. }
-            | StorageError::FileDamaged { .. }
-            | StorageError::Foreign { .. }
-            | StorageError::CommitsLost(_)
-            | StorageError::ReadOnly
-            | StorageError::UnknownFormat { .. }
-            | StorageError::RootKeyMissing { .. }
-            | StorageError::RootKeyMalformed { .. }
-            | StorageError::KeyFileExposed { .. }
-            | StorageError::WrongRootKey { .. }
-            | StorageError::KeyringDamaged { .. }
-            | StorageError::KeyDamaged { .. }
-            | StorageError::KeyDestroyed
-            | StorageError::UnknownMicroDb
-            | StorageError::CipherUnavailable
-            | StorageError::SealBroken { .. }
-            | StorageError::Malformed { .. }
-            | StorageError::CopyMissing { .. }
-            | StorageError::AuditHeadBroken => false,
-        }
-    }
-
     pub(crate) fn io<'a>(tried: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StorageError + 'a {
         move |source| StorageError::Io { tried, path: path.to_owned(), source }
     }

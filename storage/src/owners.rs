@@ -138,7 +138,7 @@ impl Snapshot {
     }
 
     /// All data subjects as found from their µDBs, for the check that both sides agree.
-    pub fn scan_microdbs(
+    pub(crate) fn scan_microdbs(
         &self,
     ) -> impl Iterator<Item = Result<(MicroDbId, RelationId, RowKey), StorageError>> + Send + use<> {
         let cursor = Cursor::all(self, Family::Subjects, &keyspace::SUBJECTS_BY_MICRODB);

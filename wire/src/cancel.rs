@@ -55,14 +55,14 @@ impl CancelRegistry {
     }
 
     /// Stops every running statement, at shutdown.
-    pub fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         for entry in self.lock().values() {
             entry.raise();
         }
     }
 
     /// Cancels the statements whose clients have closed their sockets.
-    pub fn cancel_abandoned(&self) {
+    pub(crate) fn cancel_abandoned(&self) {
         for entry in self.lock().values() {
             if entry.line.is_abandoned() {
                 entry.raise();
@@ -108,7 +108,7 @@ impl Drop for Running {
 }
 
 /// Compares without telling by its time where the first difference is.
-pub fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
+pub(crate) fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && left.iter().zip(right).fold(0, |difference, (l, r)| difference | (l ^ r)) == 0
 }
 

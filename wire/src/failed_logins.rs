@@ -136,12 +136,12 @@ impl FailedLogins {
     }
 
     /// One was not looked at, as too many had failed. What is to be written to the log, if anything.
-    pub fn turned_away(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
+    pub(crate) fn turned_away(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
         self.lock().told("too many failed logins: turned away a login", attempt, is_known, now)
     }
 
     /// One has succeeded: what failed before it is forgiven to that role from there.
-    pub fn succeeded(&self, attempt: &Attempt) {
+    pub(crate) fn succeeded(&self, attempt: &Attempt) {
         let mut known = self.lock();
         if !known.pairs.failed.is_empty() {
             known.pairs.failed.remove(&attempt.pair());

@@ -84,12 +84,12 @@ impl Transport {
     }
 
     /// Whether it is encrypted.
-    pub fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
 
     /// The protocol that the client has chosen while it began to encrypt.
-    pub fn alpn_protocol(&self) -> Option<&[u8]> {
+    pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
         self.tls.as_ref().and_then(|tls| tls.alpn_protocol())
     }
 

@@ -19,7 +19,7 @@ pub trait HeapBytes {
 }
 
 /// Lets go of a vector's room that is not in use, if that is worth moving the rest.
-pub fn trim_vec<T>(vec: &mut Vec<T>) {
+pub(crate) fn trim_vec<T>(vec: &mut Vec<T>) {
     if vec.capacity() - vec.len() > vec.len() / 8 {
         vec.shrink_to_fit();
     }
@@ -156,7 +156,7 @@ pub fn batch_bytes<T: ArrangeTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, 
 }
 
 /// Lets go of room for what is not there.
-pub fn trim_batch<T: ArrangeTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
+pub(crate) fn trim_batch<T: ArrangeTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
     let storage = &mut batch.storage;
     storage.keys.trim();
     storage.vals.vals.trim();

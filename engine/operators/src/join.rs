@@ -297,10 +297,10 @@ fn pairs<'s, T: RenderTime, D: Data>(
 }
 
 /// So many copies of a row are no more counted: some 10^12.
-pub const COPIES_MAX: usize = 1 << 40;
+pub(crate) const COPIES_MAX: usize = 1 << 40;
 
 /// 54000.
-pub fn too_many_copies() -> SqlError {
+pub(crate) fn too_many_copies() -> SqlError {
     SqlError::new("54000", "a row comes too many times")
         .hint("Make rows distinct before they are joined; in a recursive query use UNION instead of UNION ALL.")
 }

@@ -60,7 +60,7 @@ impl Profile {
     }
 
     /// Counts what an operator's parts give as its own: it has no rows in one place.
-    pub fn count_parts<'i, 'p: 'i>(&self, plan: &Plan, parts: impl Iterator<Item = &'i mut Box<dyn Pull + 'p>>) {
+    pub(crate) fn count_parts<'i, 'p: 'i>(&self, plan: &Plan, parts: impl Iterator<Item = &'i mut Box<dyn Pull + 'p>>) {
         let Some(counter) = self.counter(std::ptr::from_ref(plan).addr()) else { return };
         for (position, part) in parts.enumerate() {
             let input = std::mem::replace(part, crate::once::nothing());

@@ -182,7 +182,7 @@ fn count(
 }
 
 /// What a scalar subquery that gave several rows is told.
-pub fn more_than_one_row() -> ValueError {
+pub(crate) fn more_than_one_row() -> ValueError {
     ValueError::new("21000", "more than one row returned by a subquery used as an expression")
 }
 
@@ -238,7 +238,7 @@ pub fn render<'s, T: RenderTime>(
 }
 
 /// Renders an `AtMostOne`.
-pub fn render_at_most_one<'s, T: RenderTime>(
+pub(crate) fn render_at_most_one<'s, T: RenderTime>(
     context: &Context<'s, T>,
     input: Bundle<'s, T>,
     keys: &[usize],

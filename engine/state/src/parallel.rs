@@ -84,7 +84,7 @@ pub fn discard(what: impl Send + 'static) {
 }
 
 /// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.
-pub fn in_parts<T, R, E>(
+pub(crate) fn in_parts<T, R, E>(
     items: &Arc<Vec<T>>,
     work: impl Fn(&[T]) -> Result<Vec<R>, E> + Send + Sync + 'static,
 ) -> Result<Vec<R>, E>

@@ -48,12 +48,12 @@ use views::worker::{Surroundings, ViewWorker};
 /// The key in storage's `meta` under which the last commit's time stands.
 pub const META_TIME: &[u8] = storage::COMMIT_TIME;
 /// The key in storage's `meta` under which the catalog stands.
-pub const META_CATALOG: &[u8] = b"catalog";
+pub(crate) const META_CATALOG: &[u8] = b"catalog";
 
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
 /// Larger transactions that lost a race are derived again on their own connection.
-pub const REDERIVE_ROWS_MAX: usize = 1_000;
+pub(crate) const REDERIVE_ROWS_MAX: usize = 1_000;
 
 /// A transaction, placed and sealed on its connection.
 pub struct CommitRequest {

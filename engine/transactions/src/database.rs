@@ -187,7 +187,7 @@ impl Database {
     }
 
     /// A number for a new transaction.
-    pub fn next_transaction(&self) -> TransactionId {
+    pub(crate) fn next_transaction(&self) -> TransactionId {
         TransactionId(self.transactions.fetch_add(1, Ordering::Relaxed))
     }
 

@@ -63,7 +63,7 @@ pub fn cached_bytes(database: &Database) -> usize {
 }
 
 /// What is allocated and no part accounts for: what sessions hold, running or not. Nothing where the allocator does not tell.
-pub fn sessions_bytes(database: &Database) -> usize {
+pub(crate) fn sessions_bytes(database: &Database) -> usize {
     let Some(read) = database.config.allocator else { return 0 };
     let allocated = read().allocated_bytes;
     // The parts take longer to ask.

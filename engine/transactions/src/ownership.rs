@@ -340,7 +340,7 @@ pub fn far_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> 
 }
 
 /// Keys of the far rows that a value meets.
-pub fn far_keys(
+pub(crate) fn far_keys(
     reader: &LayeredSnapshot,
     edge: &Edge,
     value: &[u8],

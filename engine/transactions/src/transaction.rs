@@ -197,7 +197,7 @@ impl Transaction {
     }
 
     /// As `statement_snapshot`, for a statement that changes the rows that it looks up.
-    pub fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
+    pub(crate) fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
         Ok(self.statement_snapshot()?.noting(self.owners_seen.clone()))
     }
 
@@ -376,7 +376,7 @@ impl Transaction {
     }
 
     /// Whether a DEFERRABLE constraint waits for COMMIT.
-    pub fn is_deferred(&self, constraint: &ConstraintName) -> bool {
+    pub(crate) fn is_deferred(&self, constraint: &ConstraintName) -> bool {
         if !constraint.deferrable {
             return false;
         }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// So many executions …
-pub const RUNS_MIN: usize = 5;
+pub(crate) const RUNS_MIN: usize = 5;
 /// … within this time make a view.
 const RUNS_WITHIN: Duration = Duration::from_mins(1);
 /// A view that was not asked for so long is dropped.

@@ -365,7 +365,7 @@ impl ViewDataflow {
     }
 
     /// Whether it holds rows that the next tick takes back, as being beyond those that are held of a key.
-    pub fn is_cutting(&self) -> bool {
+    pub(crate) fn is_cutting(&self) -> bool {
         self.cuts().any(|cuts| cuts.borrow().pending)
     }
 
@@ -384,7 +384,7 @@ impl ViewDataflow {
     }
 
     /// Whether rows have come to fail, or fail no more, since this was last asked.
-    pub fn take_errors_changed(&mut self) -> bool {
+    pub(crate) fn take_errors_changed(&mut self) -> bool {
         self.errors_changed.take()
     }
 

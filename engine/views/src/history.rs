@@ -67,7 +67,7 @@ impl History {
     }
 
     /// The changes after a time, in commit order; none if some are no longer held.
-    pub fn changes_after(&self, time: CommitTime) -> Option<impl Iterator<Item = (CommitTime, &Delta)>> {
+    pub(crate) fn changes_after(&self, time: CommitTime) -> Option<impl Iterator<Item = (CommitTime, &Delta)>> {
         let later = self.held.iter().filter(move |held| held.time > time);
         (time >= self.since).then(|| later.map(|held| (held.time, held.delta.as_ref())))
     }

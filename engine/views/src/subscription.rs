@@ -101,7 +101,7 @@ impl Delta {
     }
 
     /// Bytes of batches that nobody holds but this.
-    pub fn bytes_of_its_own(&self) -> usize {
+    pub(crate) fn bytes_of_its_own(&self) -> usize {
         self.batches.iter().filter(|batch| batch.is_held_once()).map(ViewBatch::bytes).sum()
     }
 
@@ -289,7 +289,7 @@ impl Subscriptions {
     }
 
     /// Whether a view has subscribers.
-    pub fn is_watched(&self, view: RelationId) -> bool {
+    pub(crate) fn is_watched(&self, view: RelationId) -> bool {
         self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
     }
 

@@ -236,29 +236,6 @@ pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<Ddl
     Change::new(catalog, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
-/// Whether `plan_ddl` is the one to plan a statement.
-pub fn is_ddl(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::CreateView(_)
-            | Statement::Rename { .. }
-            | Statement::RenameViewColumn { .. }
-            | Statement::AlterNothing { .. }
-            | Statement::Drop { .. }
-            | Statement::CreateSequence { .. }
-            | Statement::AlterSequence { .. }
-            | Statement::CreateEnum { .. }
-            | Statement::AddEnumValue { .. }
-            | Statement::Truncate { .. }
-            | Statement::Comment { .. }
-            | Statement::SecurityLabel { .. }
-            | Statement::Unsupported { .. }
-    )
-}
-
 impl Change<'_> {
     fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
         match statement {

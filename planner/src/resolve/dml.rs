@@ -27,7 +27,7 @@ pub fn row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecksHir, Plan
 ///
 /// # Errors
 /// Those of the stored expression.
-pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<HirExpr, PlanError> {
+pub(crate) fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<HirExpr, PlanError> {
     Ok(Resolver::new(catalog, &SessionInfo::default(), "", &[]).default_value(table, column)?.expr)
 }
 
@@ -35,7 +35,11 @@ pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex)
 ///
 /// # Errors
 /// 42804 if the column is no number.
-pub fn next_value_expression(catalog: &Catalog, sequence: SequenceId, to: &ColumnType) -> Result<HirExpr, PlanError> {
+pub(crate) fn next_value_expression(
+    catalog: &Catalog,
+    sequence: SequenceId,
+    to: &ColumnType,
+) -> Result<HirExpr, PlanError> {
     let session = SessionInfo::default();
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
     let next = resolver.next_value(sequence)?;

@@ -161,7 +161,7 @@ pub(crate) fn resolve_reads(
 ///
 /// # Errors
 /// 42601 for a wrong number of arguments; 42804 for one of a wrong type.
-pub fn resolve_arguments(
+pub(crate) fn resolve_arguments(
     name: &str,
     arguments: &[ast::Expr],
     types: &[ColumnType],
@@ -223,7 +223,7 @@ pub enum ExpressionUse<'a> {
 /// # Errors
 /// Those of any expression, without positions; 0A000 for subqueries and for columns in DEFAULT; 42P17 for
 /// a generation expression that is not immutable.
-pub fn check_expression(
+pub(crate) fn check_expression(
     text: &str,
     table: &Table,
     catalog: &Catalog,

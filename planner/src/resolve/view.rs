@@ -39,7 +39,7 @@ pub(super) struct Definition {
 /// # Errors
 /// 42P01 if there is no such view; those of the query if the catalog has changed under it, which DDL does not let
 /// happen.
-pub fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
+pub(crate) fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
     let view = catalog.table(relation).and_then(|table| table.view.as_ref());
     let view = view.ok_or_else(|| PlanError::new("42P01", format!("view with OID {relation} does not exist")))?;
     Ok(meaning(&view.query, catalog, ViewUse::Read, false)?.0)
@@ -151,7 +151,7 @@ fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
 }
 
 /// A view's query as `pg_get_viewdef` shows it where `public` is not searched.
-pub fn qualified_definition(view: &View, catalog: &Catalog) -> String {
+pub(crate) fn qualified_definition(view: &View, catalog: &Catalog) -> String {
     let Ok((original, trace)) = meaning(&view.query, catalog, ViewUse::Opaque, true) else { return view.definition() };
     let query = splice(
         &view.query,

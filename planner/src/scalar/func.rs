@@ -121,7 +121,7 @@ impl Function {
     }
 
     /// For `left = ANY (array)` and its kin: the operator that is applied to each element, and whether it is ANY.
-    pub fn quantifier(&self) -> Option<(&'static Function, bool)> {
+    pub(crate) fn quantifier(&self) -> Option<(&'static Function, bool)> {
         match self.kind {
             FunctionKind::Any(operator) => Some((operator, true)),
             FunctionKind::All(operator) => Some((operator, false)),

@@ -5,7 +5,8 @@ mod given;
 mod series;
 mod sets;
 
-pub use given::{GivenRows, LOCKED_ROWS, ROWS_AT_HAND};
+pub use given::GivenRows;
+pub(crate) use given::{LOCKED_ROWS, ROWS_AT_HAND};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};

@@ -33,7 +33,7 @@ pub enum Numeric {
 }
 
 /// Most digits before the decimal point.
-pub const WEIGHT_DIGITS_MAX: usize = 131_072;
+pub(crate) const WEIGHT_DIGITS_MAX: usize = 131_072;
 /// Most digits after the decimal point.
 pub const SCALE_MAX: usize = 16_383;
 

@@ -20,7 +20,7 @@ use crate::microdb::{self, MICRODB_BYTES};
 use crate::store::Store;
 
 /// People listed in one record. Of more, only the number and a commitment to all are kept.
-pub const SUBJECTS_LISTED_MAX: usize = 1000;
+pub(crate) const SUBJECTS_LISTED_MAX: usize = 1000;
 
 const FORM: u8 = 1;
 const HAS_PURPOSE: u8 = 1;

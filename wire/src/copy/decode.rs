@@ -104,7 +104,7 @@ impl CopyDecoder {
     }
 
     /// Adds "COPY t, line n" to an error of the row that was read last.
-    pub fn at_line(&self, error: SqlError) -> SqlError {
+    pub(crate) fn at_line(&self, error: SqlError) -> SqlError {
         if error.context.is_some() {
             return error;
         }

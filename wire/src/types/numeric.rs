@@ -39,7 +39,7 @@ pub fn encode(value: &Numeric, out: &mut Vec<u8>) -> Result<(), SqlError> {
 }
 
 /// Appends `unscaled` × 10^-`scale`.
-pub fn encode_decimal(unscaled: i64, scale: u16, out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn encode_decimal(unscaled: i64, scale: u16, out: &mut Vec<u8>) -> Result<(), SqlError> {
     encode_small(if unscaled < 0 { NEGATIVE } else { 0 }, u128::from(unscaled.unsigned_abs()), scale, out)
 }
 

@@ -129,7 +129,7 @@ fn letters(encoding: &str) -> String {
 }
 
 /// Identifiers between commas, quoted or not; none if it is no such list.
-pub fn identifiers(list: &str) -> Option<Vec<String>> {
+pub(crate) fn identifiers(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = list.trim_start_matches(is_space);
     if rest.is_empty() {

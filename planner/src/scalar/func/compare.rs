@@ -42,7 +42,7 @@ impl Comparison {
 
     /// The comparison with its sides exchanged.
     #[must_use]
-    pub fn commuted(self) -> Comparison {
+    pub(crate) fn commuted(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,
             Comparison::LessOrEqual => Comparison::GreaterOrEqual,

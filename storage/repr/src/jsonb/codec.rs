@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Checks that text is JSON, as `json` input does; the text itself is the value.
-pub fn validate_json(text: &str) -> Result<(), ValueError> {
+pub(crate) fn validate_json(text: &str) -> Result<(), ValueError> {
     Reader { text, place: 0, type_name: "json", keeps: false }.document().map(|_| ())
 }
 

@@ -56,11 +56,6 @@ impl Jsonb {
         })
     }
 
-    /// `#>>`
-    pub fn get_path_text<S: AsRef<str>>(&self, path: &[S]) -> Option<String> {
-        self.get_path(path).and_then(Jsonb::as_text)
-    }
-
     /// `@>`: whether this contains `other`.
     pub fn contains(&self, other: &Jsonb) -> bool {
         match (self, other) {
