@@ -50,9 +50,9 @@ mod window;
 pub use dml::row_checks;
 pub(crate) use dml::{default_expression, next_value_expression};
 pub(crate) use shown::shown_expression;
+pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
 pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
-pub(crate) use statement::check_expression;
 pub(crate) use view::{qualified_definition, view_query};
 
 use crate::catalog::Catalog;
@@ -141,7 +141,7 @@ struct CteBinding {
     /// How many frames there were where it was defined.
     depth: usize,
     /// What it is, for subqueries that are run apart from the statement.
-    definition: Option<Arc<cte::Definition>>,
+    definition: Option<Arc<cte::CteDefinition>>,
     /// Whether anything reads it.
     used: bool,
     /// The first and the next number of the subqueries in it that lock rows.

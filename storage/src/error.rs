@@ -26,7 +26,7 @@ pub enum Sealed {
 
 /// Which stored entry has a form that this version does not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum StoredEntry {
     /// A row's key or header.
     Row(RelationId),
     /// An index entry.
@@ -179,7 +179,7 @@ pub enum StorageError {
     /// A stored entry does not have the form that this version writes.
     Malformed {
         /// Which.
-        entry: Entry,
+        entry: StoredEntry,
     },
     /// An owner of a row is recorded, but the row's copy is not there.
     CopyMissing {
@@ -273,11 +273,11 @@ impl fmt::Display for StorageError {
                 Sealed::Receipt => f.write_str("a stored receipt fails its authentication"),
             },
             StorageError::Malformed { entry } => match entry {
-                Entry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
-                Entry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
-                Entry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
-                Entry::Subject => f.write_str("a data subject's record is malformed"),
-                Entry::Audit => f.write_str("an audit log entry is malformed"),
+                StoredEntry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
+                StoredEntry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
+                StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
+                StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
+                StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
             },
             StorageError::CopyMissing { relation } => {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")

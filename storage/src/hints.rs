@@ -15,19 +15,19 @@ const SLOTS: usize = 1 << 17;
 
 /// Guesses for the rows read last.
 pub(crate) struct Hints {
-    slots: Box<[Slot]>,
+    slots: Box<[HintSlot]>,
 }
 
 /// `mark ^ owner` and `owner`: two threads that write at once leave a pair that no mark fits.
 #[derive(Default)]
-struct Slot {
+struct HintSlot {
     mixed: AtomicU64,
     owner: AtomicU64,
 }
 
 impl Default for Hints {
     fn default() -> Hints {
-        Hints { slots: (0..SLOTS).map(|_| Slot::default()).collect() }
+        Hints { slots: (0..SLOTS).map(|_| HintSlot::default()).collect() }
     }
 }
 

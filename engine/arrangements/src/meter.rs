@@ -65,16 +65,16 @@ pub struct Meter {
     keyed_records: Cell<usize>,
     keyed_bytes: Cell<usize>,
     /// By the numbers of their operators; none of a one-shot, which lets go of arrangements that it has read.
-    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn Watched>>>>,
+    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn WatchedArrangement>>>>,
 }
 
 /// An arrangement that can be read.
-trait Watched {
+trait WatchedArrangement {
     fn read(&self) -> Arranged;
     fn consider_merging(&mut self);
 }
 
-impl<T: ArrangeTime, R: RowDiff> Watched for TraceAgent<RowSpine<T, R>> {
+impl<T: ArrangeTime, R: RowDiff> WatchedArrangement for TraceAgent<RowSpine<T, R>> {
     fn read(&self) -> Arranged {
         let mut held = Arranged::default();
         self.map_batches(|batch| {

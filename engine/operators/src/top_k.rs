@@ -8,7 +8,7 @@
 
 use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::key_columns::KeyColumns;
 use arrangements::ordered_row::{OrderedRow, group_key};
@@ -212,7 +212,7 @@ pub fn render<'s, T: RenderTime>(
     };
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
-    let grouping = Grouping { name: "TopK", keyed, phantom: None };
+    let grouping = OrderedGrouping { name: "TopK", keyed, phantom: None };
     let mut bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
         if ticker.stops(&watch) {
             return;
@@ -251,7 +251,7 @@ pub(crate) fn render_at_most_one<'s, T: RenderTime>(
             updates.push((metered(&meter, group_key(&keys, &datums), row), time, diff));
         }
     };
-    let grouping = Grouping { name: "AtMostOne", keyed, phantom: None };
+    let grouping = OrderedGrouping { name: "AtMostOne", keyed, phantom: None };
     reduce_in_order(context, input.oks, grouping, |_key, rows, output| match (rows.next(), rows.next()) {
         (None, _) => {}
         (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),

@@ -160,9 +160,9 @@ struct Job<R> {
 }
 
 /// A part that is under way; over when dropped, whatever came of it.
-struct Part<'a>(&'a AtomicUsize);
+struct RunningPart<'a>(&'a AtomicUsize);
 
-impl Drop for Part<'_> {
+impl Drop for RunningPart<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Release);
     }
@@ -176,7 +176,7 @@ impl<R> Job<R> {
             if number >= self.parts {
                 return;
             }
-            let _part = Part(&self.left);
+            let _part = RunningPart(&self.left);
             let result = (self.work)(number);
             self.done.lock().push((number, result));
         }

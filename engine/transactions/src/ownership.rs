@@ -88,7 +88,7 @@ struct TableDerivation<'a> {
 type Deltas = Vec<(MicroDbId, i64)>;
 
 /// A far row's part in an edge: the value that it is met by, and who holds it.
-struct Held {
+struct HeldValue {
     value: Option<Vec<u8>>,
     /// None twice.
     holders: Vec<MicroDbId>,
@@ -401,17 +401,17 @@ fn holders(
 }
 
 /// ΔH where the far table is of data subjects: their rows, each held by itself alone.
-fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, SqlError> {
+fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(HeldValue, HeldValue)>, SqlError> {
     let far = between.new.shape(edge.far)?.clone();
     let mut changes = Vec::new();
     if !far.table().data_subject {
         return Ok(changes);
     }
     for (row_key, change) in between.overlay.table(edge.far).into_iter().flat_map(|changes| &changes.rows) {
-        let held = |row: &Option<Row>, reader: &LayeredSnapshot| -> Result<Held, SqlError> {
+        let held = |row: &Option<Row>, reader: &LayeredSnapshot| -> Result<HeldValue, SqlError> {
             let value = row.as_ref().and_then(|row| far_value(&far, edge, row));
             let holders = if row.is_some() { reader.subject(edge.far, row_key)? } else { None };
-            Ok(Held { value, holders: holders.into_iter().collect() })
+            Ok(HeldValue { value, holders: holders.into_iter().collect() })
         };
         changes.push((held(&change.before, between.old)?, held(&change.after, between.new)?));
     }
@@ -419,7 +419,11 @@ fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, 
 }
 
 /// ΔH of any other far table: rows whose content or owners were found to change before.
-fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) -> Result<Vec<(Held, Held)>, SqlError> {
+fn derived_changes(
+    between: &Between<'_>,
+    edge: &Edge,
+    derivation: &Derivation,
+) -> Result<Vec<(HeldValue, HeldValue)>, SqlError> {
     let far = between.new.shape(edge.far)?;
     if far.table().data_subject {
         return Ok(Vec::new());
@@ -427,7 +431,7 @@ fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) 
     let rows = derivation.tables.get(&edge.far).into_iter().flat_map(BTreeMap::values);
     Ok(rows
         .map(|row| {
-            let held = |version: &Option<Row>, owners: &Owners| Held {
+            let held = |version: &Option<Row>, owners: &Owners| HeldValue {
                 value: version.as_ref().and_then(|row| far_value(far, edge, row)),
                 holders: owners.iter().map(|(owner, _)| *owner).collect(),
             };

@@ -18,11 +18,11 @@ const AGE_MAX: Duration = Duration::from_mins(5);
 pub struct History {
     /// All changes after this time are here.
     since: CommitTime,
-    held: VecDeque<Held>,
+    held: VecDeque<PastDelta>,
     bytes: usize,
 }
 
-struct Held {
+struct PastDelta {
     time: CommitTime,
     delta: Arc<Delta>,
     bytes: usize,
@@ -47,7 +47,7 @@ impl History {
         }
         let bytes = delta.bytes();
         self.bytes += bytes;
-        self.held.push_back(Held { time, delta, bytes, at: Instant::now() });
+        self.held.push_back(PastDelta { time, delta, bytes, at: Instant::now() });
         self.trim();
     }
 

@@ -5,7 +5,7 @@
 
 use crate::cached_reader::Remembered;
 use operators::delta::{Chunk, Feed, Group};
-use planner::delta::{Entry, Pipeline};
+use planner::delta::{Pipeline, PipelineEntry};
 use repr::RelationId;
 use state::SqlError;
 use state::reader::{Reader, RowIterator};
@@ -133,12 +133,12 @@ impl Hydration {
         for (chain, pipelines) in chains.iter().enumerate() {
             for (position, pipeline) in pipelines.iter().enumerate() {
                 match &pipeline.entry {
-                    Entry::Constant(_) => left.push((chain, position, None)),
-                    Entry::Rows { relation, .. } => {
+                    PipelineEntry::Constant(_) => left.push((chain, position, None)),
+                    PipelineEntry::Rows { relation, .. } => {
                         // The other pipelines of the chain follow changes of tables that are looked up here.
                         left.push((chain, position, Some(*relation)));
                     }
-                    Entry::Match { .. } => {}
+                    PipelineEntry::Match { .. } => {}
                 }
             }
         }

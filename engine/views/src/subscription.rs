@@ -123,7 +123,7 @@ impl Delta {
 /// All subscribers.
 pub struct Subscriptions {
     told: Sender<News>,
-    hub: Mutex<HashMap<RelationId, Watched>>,
+    hub: Mutex<HashMap<RelationId, SubscribedView>>,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
     begun: AtomicU64,
@@ -144,7 +144,7 @@ enum News {
 
 /// A view that is or was subscribed to.
 #[derive(Default)]
-struct Watched {
+struct SubscribedView {
     by_key: HashMap<Box<[u8]>, Vec<Arc<Queue>>>,
     subscribers: usize,
     /// None while its rows cannot be told.
@@ -266,7 +266,7 @@ impl Subscriptions {
     }
 
     /// Cuts those for whom most waits until no more waits for all together than may.
-    fn cut_largest(&self, hub: &HashMap<RelationId, Watched>) {
+    fn cut_largest(&self, hub: &HashMap<RelationId, SubscribedView>) {
         let bytes_max = self.settings.subscription_memory.bytes();
         if self.queued_bytes() <= bytes_max {
             return;
@@ -339,7 +339,7 @@ impl Subscriptions {
 
     fn enter(
         self: &Arc<Self>,
-        watched: &mut Watched,
+        watched: &mut SubscribedView,
         view: RelationId,
         keys: Vec<Vec<u8>>,
         queue: Arc<Queue>,
@@ -432,7 +432,7 @@ pub fn row_error(found: SqlError, error: &SqlError) -> SqlError {
     }
 }
 
-impl Watched {
+impl SubscribedView {
     fn dispatch(&mut self, time: CommitTime, delta: &Arc<Delta>) {
         let known = |found: &[u8]| self.by_key.get_key_value(found).map(|(key, _)| key.as_ref());
         for (key, rows) in delta.for_keys(known) {

@@ -104,7 +104,7 @@ enum Before {
     Other,
 }
 
-struct Scanner<'a> {
+struct TemplateScanner<'a> {
     bytes: &'a [u8],
     sql: &'a str,
     at: usize,
@@ -136,7 +136,7 @@ pub fn template(sql: &str) -> Option<Template> {
         return None;
     }
     let out = Template { text: String::with_capacity(sql.len() + 8), literals: Vec::new() };
-    let mut scanner = Scanner {
+    let mut scanner = TemplateScanner {
         bytes: sql.as_bytes(),
         sql,
         at: 0,
@@ -165,7 +165,7 @@ fn is_operator(byte: u8) -> bool {
     b"+-*/<>=~!@#%^&|`?".contains(&byte)
 }
 
-impl Scanner<'_> {
+impl TemplateScanner<'_> {
     fn copy_to(&mut self, end: usize) {
         self.out.text.push_str(&self.sql[self.copied..end]);
         self.copied = end;

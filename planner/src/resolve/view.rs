@@ -27,7 +27,7 @@ const VIEW_DEPTH_MAX: usize = 64;
 const VIEWS_MAX: usize = 250;
 
 /// A view's definition as it is kept.
-pub(super) struct Definition {
+pub(super) struct ViewDefinition {
     pub(super) query: String,
     pub(super) columns: Vec<OutputColumn>,
     pub(super) reads: BTreeMap<RelationId, Vec<ColumnIndex>>,
@@ -67,7 +67,7 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
 }
 
 /// What a new view is: its text with all names qualified and stars written out, its columns, what it reads.
-pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<Definition, PlanError> {
+pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<ViewDefinition, PlanError> {
     let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
     let mut query = text.to_string();
     let qualified = splice(
@@ -96,7 +96,7 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
     }
     query = named_outputs(&query, catalog, &original, &columns)?;
     let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
-    Ok(Definition { query, columns, reads, primary_keys: trace.primary_keys })
+    Ok(ViewDefinition { query, columns, reads, primary_keys: trace.primary_keys })
 }
 
 /// A text whose outputs have these names, and keep them when what they are computed from is renamed.

@@ -9,7 +9,7 @@ mod signature;
 
 pub use names::type_name;
 
-use super::func::{self, Definition, FunctionKind};
+use super::func::{self, FunctionDefinition, FunctionKind};
 use super::{Aggregate, Function, ScalarExpr, TableFunction, WindowFunction};
 use crate::error::PlanError;
 use crate::scalar::cast::{self, Cast, CastContext, CastMethod};
@@ -393,7 +393,7 @@ fn copied(function: &Function) -> Function {
     Function { written: None, ..*function }
 }
 
-fn add_function(overloads: &mut Overloads<Function>, definition: &Definition) {
+fn add_function(overloads: &mut Overloads<Function>, definition: &FunctionDefinition) {
     let signature = Signature::parse(definition.signature);
     let function = leak(Function {
         name: signature.name,

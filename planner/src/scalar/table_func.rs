@@ -26,10 +26,10 @@ pub struct TableFunction {
 }
 
 /// One function as a family declares it; columns other than one named after the function stand in the signature.
-pub(crate) type Definition = (&'static str, EvaluateRows);
+pub(crate) type TableFunctionDefinition = (&'static str, EvaluateRows);
 
 /// All set-returning functions with their signatures.
-pub(crate) fn definitions() -> Vec<Definition> {
+pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
     [documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
 }
 

@@ -1,6 +1,6 @@
 //! ALTER TABLE, one action after another, and the renaming of other objects.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::column::{ColumnSequence, require_identity_type};
 use super::names::has_constraint;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
@@ -11,7 +11,7 @@ use crate::parse::statement::{Identifier, ObjectKind, ObjectName, SqlText};
 use repr::RelationId;
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, PlanError> {
         public_name(&alter.name)?;
         // pg_dump alters views and sequences with ALTER TABLE, to give them owners.
