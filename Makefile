@@ -22,6 +22,9 @@ define install_debian
 	fi
 endef
 
+# The Rust that the gates are of: the one number stands in Cargo.toml.
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
 install-build:
 	@command -v cargo >/dev/null || { echo "cargo is not on the path: install Rust first, from rustup.rs"; exit 1; }
 	@$(call install_debian,g++ make libclang-dev)
@@ -38,6 +41,14 @@ install-test: install-build
 	@[ -x /usr/bin/memcached ] || { $(call install_debian,memcached); $(SUDO) systemctl disable --now memcached >/dev/null 2>&1 || true; }
 	@[ -x "$(VENV)/bin/python" ] || python3 -m venv "$(VENV)" 2>/dev/null || { $(call install_debian,python3 python3-venv); python3 -m venv "$(VENV)"; }
 	@"$(VENV)/bin/python" -m pip install --quiet --disable-pip-version-check -r wire/tests/checks/harness/requirements.txt
+
+# What of Rust checks the shape of the code: rustup brings it, if it is not there.
+LINTERS = for component in clippy fmt; do \
+		cargo $$component --version >/dev/null 2>&1 && continue; \
+		name=$${component/\#fmt/rustfmt}; \
+		rustup component add "$$name" >/dev/null 2>&1 && continue; \
+		echo "$$name is missing, and rustup did not bring it: rustup component add $$name"; exit 1; \
+	done
 
 # What the notebooks need, one of the checks among them.
 install-notebooks: install-test
@@ -69,13 +80,27 @@ docs: install-docs
 	@python3 docs/one_file.py target/docs/book target/docs/dogwood.html
 	@echo "target/docs/book/index.html, target/docs/dogwood.html"
 
-# Every test: Rust's, then each Python check of each room against the release server (a file without a main is a library of theirs),
-# then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has failed.
+# The shape of the code: clippy over every crate, with nothing left to say, and rustfmt. It checks what `make build` has built, in the
+# same folder and with the same features, so that RocksDB is not built again. Another Rust's clippy asks for other things: then it
+# says them, and does not fail.
+lint: install-build
+	@$(LINTERS)
+	cargo fmt --all --check
+	@version=$$(rustc --version | cut -d ' ' -f 2); level="-D warnings"; \
+	case "$$version" in $(RUST)|$(RUST).*) ;; *) level="--cap-lints warn"; \
+		echo "this is Rust $$version, and clippy's word counts from $(RUST) only: rustup toolchain install $(RUST)" ;; esac; \
+	set -x; cargo clippy --release --workspace --all-targets -- $$level
+
+# Every test: Rust's, then the shape of the code, then each Python check of each room against the release server (a file without a
+# main is a library of theirs), then the demo, which checks what it claims. A failed check does not hide the next, and what hangs has
+# failed. Where there is no clippy and rustup brings none, it is left out by name.
 test: install-notebooks
 	cargo build --release --workspace
 	cargo test --release --workspace --no-run
 	timeout 30m cargo test --release --workspace
-	@failed=(); echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
+	@failed=(); echo "check make lint"; \
+	if missing=$$($(LINTERS)); then $(MAKE) --no-print-directory lint || failed+=("make lint"); else echo "left out: $$missing"; fi; \
+	echo "check make docs"; $(MAKE) --no-print-directory docs || failed+=("make docs"); \
 	for check in */tests/checks/*.py; do \
 		grep -q __main__ "$$check" || continue; \
 		echo "check $$check"; \
@@ -146,10 +171,6 @@ lab: build install-notebooks
 # The page of what is refused, from the sources; `make test` fails where it is not up to date.
 refusals: install-build
 	DOGWOOD_REFUSALS=write cargo test --release --workspace --test refusals
-
-# What the tests do not check: the shape of the code.
-lint: install-build
-	cargo clippy --release --workspace --all-targets
 
 # `make demo` and `make test` where nothing is installed: a minimal Debian with Rust. ARGUMENTS: --target FOLDER, to build on what stands there.
 fresh:

@@ -14,6 +14,7 @@ use state::overlay::Owners;
 use state::published::Published;
 use state::reader::Reader;
 use state::shape::{Edge, Schema, TableShape};
+use state::view_states::Views;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub fn run(data: &Path) -> Result<Vec<String>, SqlError> {
             kept: snapshot.clone(),
             snapshot: snapshot.clone(),
             probes: Arc::default(),
-            views: Default::default(),
+            views: Views::default(),
         }),
     );
     for shape in schema.shapes().values() {
@@ -144,8 +145,8 @@ fn sentence(problem: &Problem, schema: &Schema) -> String {
         None => format!("relation {relation}: {finding}"),
     };
     let of_index = |id: &IndexId, finding: &str| {
-        let tables = schema.catalog().relations.values();
-        match tables.filter_map(|table| Some((table, table.index(*id)?))).next() {
+        let mut tables = schema.catalog().relations.values();
+        match tables.find_map(|table| Some((table, table.index(*id)?))) {
             Some((table, index)) => format!("index \"{}\" of table \"{}\": {finding}", index.name, table.name),
             None => format!("index {id}: {finding}"),
         }

@@ -25,7 +25,7 @@ use transactions::database::Database;
 
 /// What an operator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum OperatorKind {
     /// A table: rows in the leaves.
     Table,
     /// A key or an index of a table: its rows arranged in the leaves.
@@ -60,7 +60,7 @@ pub struct Operator {
     /// Its id: its kind and number.
     pub id: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: OperatorKind,
     /// What it is called, or what it does.
     pub name: String,
     /// The table or view that it belongs to.
@@ -75,29 +75,29 @@ pub struct Operator {
     pub bytes: Option<usize>,
 }
 
-impl Kind {
+impl OperatorKind {
     /// As it is shown.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Table => "table",
-            Kind::Index => "index",
-            Kind::Ownership => "ownership",
-            Kind::Owners => "owners",
-            Kind::Access => "access",
-            Kind::SubjectRequests => "subject requests",
-            Kind::Operator => "operator",
-            Kind::Arrangement => "arrangement",
-            Kind::View => "view",
-            Kind::MaterializedView => "materialized view",
-            Kind::AutomaticView => "automatic view",
-            Kind::OrderedIndex => "ordered index",
-            Kind::Subscription => "subscription",
+            OperatorKind::Table => "table",
+            OperatorKind::Index => "index",
+            OperatorKind::Ownership => "ownership",
+            OperatorKind::Owners => "owners",
+            OperatorKind::Access => "access",
+            OperatorKind::SubjectRequests => "subject requests",
+            OperatorKind::Operator => "operator",
+            OperatorKind::Arrangement => "arrangement",
+            OperatorKind::View => "view",
+            OperatorKind::MaterializedView => "materialized view",
+            OperatorKind::AutomaticView => "automatic view",
+            OperatorKind::OrderedIndex => "ordered index",
+            OperatorKind::Subscription => "subscription",
         }
     }
 }
 
 impl Operator {
-    fn new(id: String, kind: Kind, name: impl Into<String>, relation: RelationId) -> Operator {
+    fn new(id: String, kind: OperatorKind, name: impl Into<String>, relation: RelationId) -> Operator {
         Operator {
             id,
             kind,
@@ -143,7 +143,8 @@ pub fn operators(
     operators.extend(database.subscriptions.list().into_iter().map(|listed| {
         let (rows, bytes) = (Some(listed.queued_changes), Some(listed.queued_bytes));
         let name = format!("subscription {}", listed.number);
-        let own = Operator::new(format!("subscription:{}", listed.number), Kind::Subscription, name, listed.view);
+        let own =
+            Operator::new(format!("subscription:{}", listed.number), OperatorKind::Subscription, name, listed.view);
         own.reading([view_id(listed.view)]).holding(rows, bytes)
     }));
     // What was dropped between two looks is read by nobody.

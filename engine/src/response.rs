@@ -54,7 +54,7 @@ pub enum RowTag {
 }
 
 /// A fixed result of text values.
-pub fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
+pub(crate) fn text_rows(columns: Arc<[OutputColumn]>, rows: Vec<Vec<String>>, tag: &str) -> Response {
     let rows = rows.into_iter().map(|row| Ok(row.into_iter().map(|value| Datum::Text(value.into())).collect()));
     Response::Rows(RowStream { columns, rows: QueryRows::new(rows), tag: RowTag::Fixed(tag.into()) })
 }

@@ -13,7 +13,7 @@ const GENERATION_MAX: usize = 256;
 
 /// What is known of a shape.
 #[derive(Clone)]
-pub enum Shape {
+pub enum KnownShape {
     /// It came once.
     Seen,
     /// With parameters it is another statement.
@@ -30,30 +30,30 @@ pub struct Templates {
 
 #[derive(Default)]
 struct Kept {
-    young: HashMap<Box<str>, Shape>,
-    old: HashMap<Box<str>, Shape>,
+    young: HashMap<Box<str>, KnownShape>,
+    old: HashMap<Box<str>, KnownShape>,
 }
 
 impl Templates {
     /// What is known of a shape. The first time that it is asked for, it is seen.
-    pub fn find(&self, shape: &str) -> Option<Shape> {
+    pub fn find(&self, shape: &str) -> Option<KnownShape> {
         let mut kept = self.kept.lock();
         if let Some(known) = kept.young.get(shape) {
             return Some(known.clone());
         }
         let known = kept.old.remove(shape);
-        kept.put(shape, known.clone().unwrap_or(Shape::Seen));
+        kept.put(shape, known.clone().unwrap_or(KnownShape::Seen));
         known
     }
 
     /// Keeps what was found out.
-    pub fn keep(&self, shape: &str, known: Shape) {
+    pub fn keep(&self, shape: &str, known: KnownShape) {
         self.kept.lock().put(shape, known);
     }
 }
 
 impl Kept {
-    fn put(&mut self, shape: &str, known: Shape) {
+    fn put(&mut self, shape: &str, known: KnownShape) {
         if self.young.len() >= GENERATION_MAX && !self.young.contains_key(shape) {
             self.old = std::mem::take(&mut self.young);
         }
@@ -69,12 +69,12 @@ mod tests {
     fn what_is_asked_for_stays_and_the_rest_goes() {
         let templates = Templates::default();
         assert!(templates.find("a").is_none());
-        templates.keep("a", Shape::Refused);
+        templates.keep("a", KnownShape::Refused);
         for number in 0..4 * GENERATION_MAX {
             assert!(templates.find(&number.to_string()).is_none());
-            assert!(matches!(templates.find("a"), Some(Shape::Refused)), "asked for between the others");
+            assert!(matches!(templates.find("a"), Some(KnownShape::Refused)), "asked for between the others");
         }
-        assert!(matches!(templates.find(&(4 * GENERATION_MAX - 1).to_string()), Some(Shape::Seen)));
+        assert!(matches!(templates.find(&(4 * GENERATION_MAX - 1).to_string()), Some(KnownShape::Seen)));
         assert!(templates.find("0").is_none());
         let kept = templates.kept.lock();
         assert!(kept.young.len() <= GENERATION_MAX && kept.old.len() <= GENERATION_MAX);

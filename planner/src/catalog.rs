@@ -398,7 +398,7 @@ impl Table {
     }
 
     /// The live column of that name.
-    pub fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
+    pub(crate) fn column_by_name(&self, name: &str) -> Option<(ColumnIndex, &Column)> {
         self.live_columns().find(|(_, column)| column.name == name)
     }
 }
@@ -408,6 +408,7 @@ mod packed_datum {
     use repr::{Datum, Row};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
     pub fn serialize<S: Serializer>(datum: &Option<Datum>, serializer: S) -> Result<S::Ok, S::Error> {
         datum.as_ref().map(|datum| Row::pack([datum]).bytes().to_vec()).serialize(serializer)
     }

@@ -23,14 +23,14 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
     /// Where rows enter.
-    pub entry: Entry,
+    pub entry: PipelineEntry,
     /// What they go through, in order; lookups read the state after the group.
     pub steps: Vec<Step>,
 }
 
 /// Where rows enter a pipeline.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum PipelineEntry {
     /// Rows known while planning: there from the beginning, never changed.
     Constant(Vec<Row>),
     /// The changed rows of a table, all columns, through `mfp`.
@@ -129,10 +129,12 @@ pub enum SeedStart {
 /// The pipelines of a plan, if it is a chain whose every table can be followed.
 pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
     match plan {
-        Plan::Constant { rows, .. } => Some(vec![Pipeline { entry: Entry::Constant(rows.clone()), steps: Vec::new() }]),
+        Plan::Constant { rows, .. } => {
+            Some(vec![Pipeline { entry: PipelineEntry::Constant(rows.clone()), steps: Vec::new() }])
+        }
         Plan::Get { relation, access: Access::Scan, with_key: false, mfp, .. } => {
             catalog.table(*relation)?;
-            let entry = Entry::Rows { relation: *relation, mfp: mfp.clone() };
+            let entry = PipelineEntry::Rows { relation: *relation, mfp: mfp.clone() };
             Some(vec![Pipeline { entry, steps: Vec::new() }])
         }
         Plan::LookupJoin { input, .. } => {
@@ -140,7 +142,7 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
             let mut all = pipelines(input, catalog)?;
             let seeds = seeds(input, &key_columns(&join.key), catalog)?;
             all.iter_mut().for_each(|pipeline| pipeline.steps.push(Step::Join(join.clone())));
-            all.push(Pipeline { entry: Entry::Match { seeds, join }, steps: Vec::new() });
+            all.push(Pipeline { entry: PipelineEntry::Match { seeds, join }, steps: Vec::new() });
             Some(all)
         }
         Plan::Union(inputs, _) => {
@@ -171,21 +173,21 @@ pub fn pipelines(plan: &Plan, catalog: &Catalog) -> Option<Vec<Pipeline>> {
 
 /// Whether a table may be looked up by `key` over a plan's rows in a plan that is maintained: the plan must
 /// be a chain whose rows can be found by that key.
-pub fn can_look_up(input: &Plan, key: &[ScalarExpr], catalog: &Catalog) -> bool {
+pub(crate) fn can_look_up(input: &Plan, key: &[ScalarExpr], catalog: &Catalog) -> bool {
     pipelines(input, catalog).is_some() && seeds(input, &key_columns(key), catalog).is_some()
 }
 
 /// A column of a relation that must equal one of the given values.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct WantedValue {
     column: usize,
     value: usize,
 }
 
 /// The parts of a key that are plain columns; the others restrict nothing.
-fn key_columns(key: &[ScalarExpr]) -> Vec<Wanted> {
+fn key_columns(key: &[ScalarExpr]) -> Vec<WantedValue> {
     let column = |(value, part): (usize, &ScalarExpr)| match shape::relabelled(part) {
-        ScalarExpr::Column(column) => Some(Wanted { column: *column, value }),
+        ScalarExpr::Column(column) => Some(WantedValue { column: *column, value }),
         _ => None,
     };
     key.iter().enumerate().filter_map(column).collect()
@@ -235,7 +237,7 @@ fn linear_step(plan: &Plan) -> Option<Step> {
 }
 
 /// Ways to find the rows of a chain by columns, which together find them all.
-fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>> {
+fn seeds(plan: &Plan, wanted: &[WantedValue], catalog: &Catalog) -> Option<Vec<Seed>> {
     match plan {
         Plan::Constant { rows, .. } => Some(vec![Seed { start: SeedStart::Constant(rows.clone()), steps: Vec::new() }]),
         Plan::Get { relation, access: Access::Scan, with_key: false, mfp, .. } => {
@@ -249,7 +251,7 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
             let table = catalog.table(*relation)?;
             let wanted = through_mfp(wanted, mfp);
             let arity = left_arity(*kind, mfp, table)?;
-            let (left, right): (Vec<Wanted>, Vec<Wanted>) =
+            let (left, right): (Vec<WantedValue>, Vec<WantedValue>) =
                 wanted.into_iter().partition(|wanted| wanted.column < arity);
             if !left.is_empty()
                 && let Some(mut found) = seeds(input, &left, catalog)
@@ -257,8 +259,8 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
                 found.iter_mut().for_each(|seed| seed.steps.push(Step::Join(join.clone())));
                 return Some(found);
             }
-            let right: Vec<Wanted> =
-                right.into_iter().map(|wanted| Wanted { column: wanted.column - arity, ..wanted }).collect();
+            let right: Vec<WantedValue> =
+                right.into_iter().map(|wanted| WantedValue { column: wanted.column - arity, ..wanted }).collect();
             let (lookup, values) = find_lookup(table, &right)?;
             let seeds = seeds(input, &key_columns(key), catalog)?;
             Some(vec![Seed { start: SeedStart::Through { lookup, key: values, seeds, join }, steps: Vec::new() }])
@@ -266,7 +268,7 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
         Plan::Mfp(input, mfp) => follow(plan, input, &through_mfp(wanted, mfp), catalog),
         Plan::TableFunction { input, .. } => {
             let arity = arity(input)?;
-            let wanted: Vec<Wanted> = wanted.iter().copied().filter(|wanted| wanted.column < arity).collect();
+            let wanted: Vec<WantedValue> = wanted.iter().copied().filter(|wanted| wanted.column < arity).collect();
             follow(plan, input, &wanted, catalog)
         }
         Plan::Negate(input) => follow(plan, input, wanted, catalog),
@@ -281,7 +283,7 @@ fn seeds(plan: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>>
     }
 }
 
-fn follow(plan: &Plan, input: &Plan, wanted: &[Wanted], catalog: &Catalog) -> Option<Vec<Seed>> {
+fn follow(plan: &Plan, input: &Plan, wanted: &[WantedValue], catalog: &Catalog) -> Option<Vec<Seed>> {
     let step = linear_step(plan)?;
     let mut found = seeds(input, wanted, catalog)?;
     found.iter_mut().for_each(|seed| seed.steps.push(step.clone()));
@@ -304,14 +306,14 @@ fn arity(plan: &Plan) -> Option<usize> {
 }
 
 /// The same columns before an `Mfp`; those that it computes are left out.
-fn through_mfp(wanted: &[Wanted], mfp: &Mfp) -> Vec<Wanted> {
-    let before = |wanted: &Wanted| {
+fn through_mfp(wanted: &[WantedValue], mfp: &Mfp) -> Vec<WantedValue> {
+    let before = |wanted: &WantedValue| {
         let mut column = *mfp.project.get(wanted.column)?;
         while let Some(mapped) = column.checked_sub(mfp.input_arity) {
             let ScalarExpr::Column(earlier) = shape::relabelled(mfp.map.get(mapped)?) else { return None };
             column = *earlier;
         }
-        Some(Wanted { column, ..*wanted })
+        Some(WantedValue { column, ..*wanted })
     };
     wanted.iter().filter_map(before).collect()
 }
@@ -325,7 +327,7 @@ pub fn lookup_columns(table: &Table, lookup: Lookup) -> Option<&[ColumnIndex]> {
 }
 
 /// The most selective lookup whose every column is wanted: the primary key, a unique index, the widest other.
-fn find_lookup(table: &Table, wanted: &[Wanted]) -> Option<(Lookup, Vec<usize>)> {
+fn find_lookup(table: &Table, wanted: &[WantedValue]) -> Option<(Lookup, Vec<usize>)> {
     let value = |column: &ColumnIndex| wanted.iter().find(|wanted| wanted.column == *column).map(|found| found.value);
     let values = |columns: &[ColumnIndex]| columns.iter().map(value).collect::<Option<Vec<usize>>>();
     if let Some(key) = table.primary_key_columns().and_then(values) {

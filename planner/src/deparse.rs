@@ -29,19 +29,19 @@ pub(crate) trait Spelling<C> {
 
 /// As `pg_get_expr` writes it.
 pub(crate) fn deparsed<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>, pretty: bool) -> String {
-    let mut writer = Writer { spelling, pretty, lines: true, out: String::new(), indent: 0 };
+    let mut writer = SqlWriter { spelling, pretty, lines: true, out: String::new(), indent: 0 };
     writer.expr(expr, false);
     writer.out
 }
 
 /// As PostgreSQL's EXPLAIN writes it, but that whole numbers of any width are digits.
 pub(crate) fn on_one_line<C: Clone + PartialEq>(expr: &ScalarExpr<C>, spelling: &dyn Spelling<C>) -> String {
-    let mut writer = Writer { spelling, pretty: false, lines: false, out: String::new(), indent: 0 };
+    let mut writer = SqlWriter { spelling, pretty: false, lines: false, out: String::new(), indent: 0 };
     writer.expr(expr, false);
     writer.out
 }
 
-struct Writer<'s, C> {
+struct SqlWriter<'s, C> {
     spelling: &'s dyn Spelling<C>,
     pretty: bool,
     /// CASE takes several.
@@ -63,7 +63,7 @@ fn is_unseen(cast: &crate::scalar::cast::Cast) -> bool {
     }
 }
 
-impl<C: Clone + PartialEq> Writer<'_, C> {
+impl<C: Clone + PartialEq> SqlWriter<'_, C> {
     /// One expression; `implicit` says whether casts that nobody wrote are shown.
     fn expr(&mut self, expr: &ScalarExpr<C>, implicit: bool) {
         match expr {

@@ -275,10 +275,7 @@ pub fn plan_lifted(
     param_types: &[Option<ScalarType>],
 ) -> Result<Option<Result<Lifted, String>>, PlanError> {
     let (resolved, _, _) = resolve_reads(parsed, catalog, &SessionInfo::default(), param_types)?;
-    let query = match resolved {
-        Resolved::Query(query) | Resolved::Subscribe { query, .. } => query,
-        _ => return Ok(None),
-    };
+    let (Resolved::Query(query) | Resolved::Subscribe { query, .. }) = resolved else { return Ok(None) };
     lift(lower_query(&query, catalog)?, catalog, AbsentKeys::Computed).map(Some)
 }
 

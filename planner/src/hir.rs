@@ -305,7 +305,7 @@ pub enum WriteHir {
 
 impl WriteHir {
     /// What gives its rows.
-    pub fn source_mut(&mut self) -> &mut HirQuery {
+    pub(crate) fn source_mut(&mut self) -> &mut HirQuery {
         match self {
             WriteHir::Insert(insert) => &mut insert.source,
             WriteHir::Update(update) => &mut update.source,

@@ -31,5 +31,4 @@ pub use entry::{
     plan_definition, plan_lifted, plan_restored, plan_rewrite, plan_row_checks, plan_statement, plan_type, plan_view,
 };
 pub use resolve::maintainable::{check_maintainable, depends_on_session};
-pub use resolve::view_query;
 pub use subscribe::SubscribePlan;

@@ -40,7 +40,8 @@ use ordered::By;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use write::{plan_checks, plan_expr, plan_write};
+pub use write::plan_write;
+pub(crate) use write::{plan_checks, plan_expr};
 
 /// Plans a SELECT: HIR → MIR → optimized MIR → physical plan.
 pub fn plan_query(hir: &HirQuery, catalog: &Catalog, forms: &dyn KeyForms) -> Result<plan::Query, PlanError> {
@@ -180,7 +181,7 @@ impl Lowering<'_> {
 }
 
 /// Plans a SELECT as a view that is maintained.
-pub fn plan_maintained(hir: &HirQuery, catalog: &Catalog) -> Result<physical::MaintainedPlan, PlanError> {
+pub(crate) fn plan_maintained(hir: &HirQuery, catalog: &Catalog) -> Result<physical::MaintainedPlan, PlanError> {
     let lowered = lower_query(hir, catalog)?;
     let optimized = transform::optimize(lowered, catalog)?;
     physical::maintained(optimized, catalog)

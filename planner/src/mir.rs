@@ -183,7 +183,7 @@ impl Mir {
     }
 
     /// Whether it is `unit`.
-    pub fn is_unit(&self) -> bool {
+    pub(crate) fn is_unit(&self) -> bool {
         matches!(self, Mir::Constant { rows, types, .. } if types.is_empty() && rows.len() == 1)
     }
 
@@ -352,7 +352,7 @@ impl Mir {
     }
 
     /// Its inputs, to be replaced.
-    pub fn children_mut(&mut self) -> Vec<&mut Mir> {
+    pub(crate) fn children_mut(&mut self) -> Vec<&mut Mir> {
         poll::step_or_unwind();
         match self {
             Mir::Constant { .. } | Mir::Get { .. } | Mir::GetLocal { .. } => Vec::new(),
@@ -374,7 +374,7 @@ impl Mir {
     }
 
     /// Its own expressions, to be replaced; not those of its inputs.
-    pub fn exprs_mut(&mut self) -> Vec<&mut ScalarExpr> {
+    pub(crate) fn exprs_mut(&mut self) -> Vec<&mut ScalarExpr> {
         match self {
             Mir::Constant { .. }
             | Mir::Get { .. }
@@ -408,7 +408,7 @@ impl Mir {
 }
 
 /// The type with NULL allowed: what the other side of an outer join becomes.
-pub fn as_nullable(mut column_type: ColumnType) -> ColumnType {
+pub(crate) fn as_nullable(mut column_type: ColumnType) -> ColumnType {
     column_type.nullable = true;
     column_type
 }

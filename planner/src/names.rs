@@ -59,7 +59,7 @@ impl Names {
     }
 
     /// Calls a column so, unless a FROM item further in has named it.
-    pub fn call_column(&mut self, index: usize, name: &ColumnName) {
+    pub(crate) fn call_column(&mut self, index: usize, name: &ColumnName) {
         if self.column(index).is_some_and(|known| known.relation.is_some()) {
             return;
         }

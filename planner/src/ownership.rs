@@ -9,7 +9,8 @@ pub mod compliance;
 pub mod graph;
 pub mod path;
 
-pub use check::{Incomplete, check, incomplete, malformed};
+pub(crate) use check::incomplete;
+pub use check::{Incomplete, check, malformed};
 pub use compliance::{ComplianceRow, Severity, compliance, dot, json};
 pub use graph::{Dog, Edge, KeyForm, key_form};
 pub use path::Path;
@@ -28,7 +29,7 @@ pub fn edge_word(kind: EdgeKind) -> &'static str {
 }
 
 /// `stories.author OWNED_BY users(id)`, as it was declared.
-pub fn describe_edge(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
+pub(crate) fn describe_edge(catalog: &Catalog, table: &Table, key: &ForeignKey) -> String {
     let word = key.annotation.map_or("REFERENCES", edge_word);
     let target = catalog
         .table(key.target)
@@ -40,18 +41,18 @@ pub fn describe_edge(catalog: &Catalog, table: &Table, key: &ForeignKey) -> Stri
 }
 
 /// The same for an edge by its reference.
-pub fn describe_edge_ref(catalog: &Catalog, edge: EdgeRef) -> String {
+pub(crate) fn describe_edge_ref(catalog: &Catalog, edge: EdgeRef) -> String {
     foreign_key(catalog, edge).map_or_else(String::new, |(table, key)| describe_edge(catalog, table, key))
 }
 
 /// The edges that leave a table's rows towards people: those that rules on the table may name.
-pub fn edges_of_rows(catalog: &Catalog, table: RelationId) -> Vec<EdgeRef> {
+pub(crate) fn edges_of_rows(catalog: &Catalog, table: RelationId) -> Vec<EdgeRef> {
     let dog = Dog::new(catalog);
     dog.outgoing(table).iter().map(|edge| edge.reference).collect()
 }
 
 /// How a rule on `table` names an edge: `column`, `(column, column)`, or `other(columns)`.
-pub fn edge_in_rules(catalog: &Catalog, table: RelationId, edge: EdgeRef) -> String {
+pub(crate) fn edge_in_rules(catalog: &Catalog, table: RelationId, edge: EdgeRef) -> String {
     let Some((holder, key)) = foreign_key(catalog, edge) else { return String::new() };
     let columns: Vec<String> =
         key.columns.iter().map(|&column| quote_identifier(&holder.columns[column].name)).collect();

@@ -46,7 +46,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 /// The longest query string that is read.
-pub const QUERY_BYTES_MAX: usize = 16 << 20;
+pub(crate) const QUERY_BYTES_MAX: usize = 16 << 20;
 
 /// Parses a query string: the statements between its semicolons, none of them empty.
 ///
@@ -81,7 +81,7 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, PlanError> {
 ///
 /// # Errors
 /// As for `parse`.
-pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
+pub(crate) fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
     with_grammar(text, |grammar| grammar.run(|parser| parser.parse_expr()))
 }
 
@@ -89,7 +89,7 @@ pub fn parse_expression(text: &str) -> Result<sqlparser::ast::Expr, PlanError> {
 ///
 /// # Errors
 /// As for `parse`.
-pub fn parse_query(text: &str) -> Result<Box<sqlparser::ast::Query>, PlanError> {
+pub(crate) fn parse_query(text: &str) -> Result<Box<sqlparser::ast::Query>, PlanError> {
     with_grammar(text, |grammar| grammar.query().map(|(query, _)| query))
 }
 

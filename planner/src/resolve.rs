@@ -47,11 +47,13 @@ mod update;
 pub mod view;
 mod window;
 
-pub use dml::{default_expression, next_value_expression, row_checks};
+pub use dml::row_checks;
+pub(crate) use dml::{default_expression, next_value_expression};
 pub(crate) use shown::shown_expression;
+pub(crate) use statement::check_expression;
 pub(crate) use statement::resolve_reads;
-pub use statement::{ExpressionUse, GdprRequest, Resolved, check_expression, resolve, resolve_arguments};
-pub use view::{qualified_definition, view_query};
+pub use statement::{ExpressionUse, GdprRequest, Resolved, resolve};
+pub(crate) use view::{qualified_definition, view_query};
 
 use crate::catalog::Catalog;
 use crate::error::PlanError;
@@ -139,7 +141,7 @@ struct CteBinding {
     /// How many frames there were where it was defined.
     depth: usize,
     /// What it is, for subqueries that are run apart from the statement.
-    definition: Option<Arc<cte::Definition>>,
+    definition: Option<Arc<cte::CteDefinition>>,
     /// Whether anything reads it.
     used: bool,
     /// The first and the next number of the subqueries in it that lock rows.

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 
 /// A shape is cut here.
-pub const SHAPE_BYTES_MAX: usize = 2 << 10;
+pub(crate) const SHAPE_BYTES_MAX: usize = 2 << 10;
 
 /// The shape of a statement. The catalog's names are no secret, nor are those of settings.
 pub fn shape(sql: &str, catalog: &Catalog, is_setting: impl Fn(&str) -> bool) -> String {
@@ -30,7 +30,7 @@ pub fn shape(sql: &str, catalog: &Catalog, is_setting: impl Fn(&str) -> bool) ->
     };
     let parameters = parameters(sql);
     let mut scanner =
-        Scanner { bytes: sql.as_bytes(), sql, at: 0, out: String::new(), parameters, words: BTreeMap::new() };
+        ShapeScanner { bytes: sql.as_bytes(), sql, at: 0, out: String::new(), parameters, words: BTreeMap::new() };
     while scanner.at < scanner.bytes.len() && scanner.out.len() < SHAPE_BYTES_MAX {
         scanner.token(&is_known);
     }
@@ -94,7 +94,7 @@ fn parameters(sql: &str) -> usize {
     sql.split('$').skip(1).map(number).max().unwrap_or(0)
 }
 
-struct Scanner<'a> {
+struct ShapeScanner<'a> {
     bytes: &'a [u8],
     sql: &'a str,
     at: usize,
@@ -109,7 +109,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-impl Scanner<'_> {
+impl ShapeScanner<'_> {
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -133,9 +133,9 @@ impl Scanner<'_> {
                     self.at += 1;
                 }
             }
-            b'$' => self.literal(Scanner::dollar_quoted),
-            b'0'..=b'9' => self.literal(Scanner::number),
-            b'.' if self.peek(1).is_ascii_digit() => self.literal(Scanner::number),
+            b'$' => self.literal(ShapeScanner::dollar_quoted),
+            b'0'..=b'9' => self.literal(ShapeScanner::number),
+            b'.' if self.peek(1).is_ascii_digit() => self.literal(ShapeScanner::number),
             _ if is_word(byte) => self.word(is_known),
             _ if byte.is_ascii_graphic() => {
                 self.out.push(char::from(byte));

@@ -146,7 +146,7 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 
 impl SystemRelation {
     /// The columns' types.
-    pub fn column_types(&self) -> Vec<ColumnType> {
+    pub(crate) fn column_types(&self) -> Vec<ColumnType> {
         self.columns.iter().map(|column| ColumnType::nullable(column.scalar.clone())).collect()
     }
 }

@@ -29,7 +29,7 @@ fn rungs(sql: &str, wanted: &str) -> Result<String, planner::error::PlanError> {
             "hir" => out += &explain::hir(&hir, &catalog),
             "mir" => out += &explain::mir(&lower_query(&hir, &catalog)?, &catalog),
             "optimized" => {
-                out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog)
+                out += &explain::mir(&transform::optimize(lower_query(&hir, &catalog)?, &catalog)?, &catalog);
             }
             "plan" => out += &explain::plan(&plan_query(&hir, &catalog, &forms)?, &catalog),
             "view" => match planner::plan_lifted(&parsed[0], &catalog, &[])? {

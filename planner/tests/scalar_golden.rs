@@ -8,6 +8,8 @@ use planner::error::PlanError;
 use planner::hir::{Hir, HirColumn, HirExpr, HirNode};
 use planner::parse::parse;
 use planner::resolve::{Resolved, SessionInfo, resolve};
+use planner::scalar::env::CastLists;
+use planner::scalar::table_func::GivenRows;
 use planner::scalar::{Environment, EvalContext, ScalarExpr};
 use repr::{Datum, RelationId, SequenceId, ValueError};
 use std::sync::Arc;
@@ -78,8 +80,8 @@ impl Environment for TestEnvironment {
 fn context() -> EvalContext {
     EvalContext {
         params: Arc::from([]),
-        given: Default::default(),
-        lists: Default::default(),
+        given: GivenRows::default(),
+        lists: CastLists::default(),
         environment: Arc::new(TestEnvironment { catalog: Arc::default() }),
     }
 }

@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut state = 1_u32;
         for _ in 0..100_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let post = (u64::from(state) * u64::from(rows) >> 32) as u32;
+            let post = ((u64::from(state) * u64::from(rows)) >> 32) as u32;
             let found = snapshot.get_personal(POSTS, &store.hash_key(POSTS, &post.to_be_bytes()))?;
             assert!(found.is_some_and(|row| row.bytes()[..4] == post.to_be_bytes()));
         }

@@ -61,11 +61,6 @@ impl Batch {
         self.delete(Family::Rows, &keyspace::impersonal_row(relation, key.bytes()));
     }
 
-    /// Deletes a metadata value.
-    pub fn delete_meta(&mut self, key: &[u8]) {
-        self.delete(Family::Meta, key);
-    }
-
     /// Whether it leads to less on the disk, sooner or later: an erasure, or one that writes no rows.
     pub(crate) fn makes_room(&self) -> bool {
         let erases = self.audit.iter().any(|pending| matches!(pending, PendingAudit::Receipt { .. }));

@@ -68,7 +68,7 @@ impl StoreOptions {
     }
 
     /// The file that holds the root key.
-    pub fn root_key_path(&self) -> PathBuf {
+    pub(crate) fn root_key_path(&self) -> PathBuf {
         match &self.root_key {
             RootKeySource::DataFolder => self.path.join("root.key"),
             RootKeySource::File(path) => path.clone(),

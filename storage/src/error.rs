@@ -26,7 +26,7 @@ pub enum Sealed {
 
 /// Which stored entry has a form that this version does not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum StoredEntry {
     /// A row's key or header.
     Row(RelationId),
     /// An index entry.
@@ -179,7 +179,7 @@ pub enum StorageError {
     /// A stored entry does not have the form that this version writes.
     Malformed {
         /// Which.
-        entry: Entry,
+        entry: StoredEntry,
     },
     /// An owner of a row is recorded, but the row's copy is not there.
     CopyMissing {
@@ -191,37 +191,6 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// Whether the same call may succeed later with nothing repaired.
-    pub fn retryable(&self) -> bool {
-        match self {
-            StorageError::Rocks { failure, .. } => matches!(failure, RocksFailure::Transient | RocksFailure::NoSpace),
-            StorageError::AlreadyOpen { .. } => true,
-            StorageError::Io { source, .. } => source.kind() == io::ErrorKind::Interrupted,
-            StorageError::DiskFull { .. } => true,
-            StorageError::NotADatabase { .. }
-            | StorageError::NoDatabase { .. }
-            | StorageError::FileMissing { .. }
-            | StorageError::FileDamaged { .. }
-            | StorageError::Foreign { .. }
-            | StorageError::CommitsLost(_)
-            | StorageError::ReadOnly
-            | StorageError::UnknownFormat { .. }
-            | StorageError::RootKeyMissing { .. }
-            | StorageError::RootKeyMalformed { .. }
-            | StorageError::KeyFileExposed { .. }
-            | StorageError::WrongRootKey { .. }
-            | StorageError::KeyringDamaged { .. }
-            | StorageError::KeyDamaged { .. }
-            | StorageError::KeyDestroyed
-            | StorageError::UnknownMicroDb
-            | StorageError::CipherUnavailable
-            | StorageError::SealBroken { .. }
-            | StorageError::Malformed { .. }
-            | StorageError::CopyMissing { .. }
-            | StorageError::AuditHeadBroken => false,
-        }
-    }
-
     pub(crate) fn io<'a>(tried: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StorageError + 'a {
         move |source| StorageError::Io { tried, path: path.to_owned(), source }
     }
@@ -304,11 +273,11 @@ impl fmt::Display for StorageError {
                 Sealed::Receipt => f.write_str("a stored receipt fails its authentication"),
             },
             StorageError::Malformed { entry } => match entry {
-                Entry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
-                Entry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
-                Entry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
-                Entry::Subject => f.write_str("a data subject's record is malformed"),
-                Entry::Audit => f.write_str("an audit log entry is malformed"),
+                StoredEntry::Row(relation) => write!(f, "a stored row of relation {relation} is malformed"),
+                StoredEntry::Index(index) => write!(f, "a stored entry of index {index} is malformed"),
+                StoredEntry::Owner(relation) => write!(f, "an ownership entry of relation {relation} is malformed"),
+                StoredEntry::Subject => f.write_str("a data subject's record is malformed"),
+                StoredEntry::Audit => f.write_str("an audit log entry is malformed"),
             },
             StorageError::CopyMissing { relation } => {
                 write!(f, "a row of relation {relation} has an owner but no stored copy")

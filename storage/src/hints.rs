@@ -15,19 +15,19 @@ const SLOTS: usize = 1 << 17;
 
 /// Guesses for the rows read last.
 pub(crate) struct Hints {
-    slots: Box<[Slot]>,
+    slots: Box<[HintSlot]>,
 }
 
 /// `mark ^ owner` and `owner`: two threads that write at once leave a pair that no mark fits.
 #[derive(Default)]
-struct Slot {
+struct HintSlot {
     mixed: AtomicU64,
     owner: AtomicU64,
 }
 
 impl Default for Hints {
     fn default() -> Hints {
-        Hints { slots: (0..SLOTS).map(|_| Slot::default()).collect() }
+        Hints { slots: (0..SLOTS).map(|_| HintSlot::default()).collect() }
     }
 }
 
@@ -57,8 +57,8 @@ impl Hints {
 
 /// Row keys of personal tables are keyed hashes: any eight bytes of one are hash enough.
 fn mark(relation: RelationId, key: &RowKey) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *keyspace::personal_key(key);
-    u64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ u64::from(relation.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let hash = keyspace::personal_key(key).first_chunk().expect("sixteen bytes begin with eight");
+    u64::from_be_bytes(*hash) ^ u64::from(relation.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]

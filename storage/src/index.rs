@@ -8,7 +8,7 @@ use std::ops::Bound;
 use repr::{IndexId, MicroDbId, RowKey};
 
 use crate::batch::Batch;
-use crate::error::{Entry, StorageError};
+use crate::error::{StorageError, StoredEntry};
 use crate::keyspace::{self, FILTER_PREFIX_BYTES, ValueHash, varint};
 use crate::microdb;
 use crate::rocks::Family;
@@ -143,7 +143,7 @@ impl Snapshot {
 }
 
 fn malformed(index: IndexId) -> StorageError {
-    StorageError::Malformed { entry: Entry::Index(index) }
+    StorageError::Malformed { entry: StoredEntry::Index(index) }
 }
 
 fn parse_hashed(key: &[u8], value: &[u8]) -> Option<(ValueHash, RowKey, Option<MicroDbId>)> {

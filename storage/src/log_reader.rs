@@ -31,7 +31,7 @@ const LAST: u8 = 4;
 
 /// What stands in the logs of a folder.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct LogContents {
     /// The first record that does not hold.
     pub(crate) damage: Option<(PathBuf, u64)>,
     /// Whether records that hold stand behind it: a torn tail has none.
@@ -45,8 +45,8 @@ pub(crate) struct Found {
 }
 
 /// Reads every log of a folder; counts the batches behind a sequence number.
-pub(crate) fn examine(folder: &Path, form: &WriteForm, behind: u64) -> Result<Found, StorageError> {
-    let mut found = Found::default();
+pub(crate) fn examine(folder: &Path, form: &WriteForm, behind: u64) -> Result<LogContents, StorageError> {
+    let mut found = LogContents::default();
     for path in logs(folder).map_err(StorageError::io("list", folder))? {
         let bytes = fs::read(&path).map_err(StorageError::io("read log", &path))?;
         found.read(&path, &bytes, form, behind);
@@ -68,7 +68,7 @@ fn logs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(logs.into_values().collect())
 }
 
-impl Found {
+impl LogContents {
     fn read(&mut self, path: &Path, bytes: &[u8], form: &WriteForm, behind: u64) {
         let mut batch: Option<Vec<u8>> = None;
         for (number, block) in bytes.chunks(BLOCK_BYTES).enumerate() {

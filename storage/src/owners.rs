@@ -8,7 +8,7 @@ use std::ops::Bound;
 use repr::{MicroDbId, RelationId, RowKey};
 
 use crate::batch::Batch;
-use crate::error::{Entry, StorageError};
+use crate::error::{StorageError, StoredEntry};
 use crate::keyspace::{self, varint};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
@@ -138,7 +138,7 @@ impl Snapshot {
     }
 
     /// All data subjects as found from their µDBs, for the check that both sides agree.
-    pub fn scan_microdbs(
+    pub(crate) fn scan_microdbs(
         &self,
     ) -> impl Iterator<Item = Result<(MicroDbId, RelationId, RowKey), StorageError>> + Send + use<> {
         let cursor = Cursor::all(self, Family::Subjects, &keyspace::SUBJECTS_BY_MICRODB);
@@ -191,10 +191,10 @@ impl OwnerProbe {
     }
 }
 
-const SUBJECT: StorageError = StorageError::Malformed { entry: Entry::Subject };
+const SUBJECT: StorageError = StorageError::Malformed { entry: StoredEntry::Subject };
 
 fn malformed(relation: RelationId) -> StorageError {
-    StorageError::Malformed { entry: Entry::Owner(relation) }
+    StorageError::Malformed { entry: StoredEntry::Owner(relation) }
 }
 
 fn parse(key: &[u8], value: &[u8]) -> Option<(RowKey, MicroDbId, u32)> {

@@ -27,7 +27,7 @@ const BUCKET_BYTES: usize = 8 << 10;
 /// Keys asked for once, that are remembered for each bucket.
 const DOOR_PLACES: usize = 16;
 /// What an allocation takes beside its bytes.
-const ENTRY_BYTES: usize = size_of::<Entry>() + size_of::<u64>() + 16;
+const ENTRY_BYTES: usize = size_of::<CachedEntry>() + size_of::<u64>() + 16;
 
 /// The rows with a hashed value, each with its locator.
 pub(crate) type IndexRows = Vec<(RowKey, Option<MicroDbId>)>;
@@ -47,7 +47,7 @@ pub(crate) struct ReadCache {
 struct Bucket {
     /// Of each entry, in the same order.
     hashes: Vec<u64>,
-    entries: Vec<Entry>,
+    entries: Vec<CachedEntry>,
     /// The sequence number after the last write here.
     changed: u64,
     /// Writes under way.
@@ -56,17 +56,17 @@ struct Bucket {
     hand: usize,
 }
 
-struct Entry {
+struct CachedEntry {
     /// The key, then what was found.
     content: Box<[u8]>,
     key_bytes: u32,
-    kind: Kind,
+    kind: EntryKind,
     used: bool,
     since: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     PersonalRow,
     ImpersonalRow,
     IndexRows,
@@ -101,30 +101,32 @@ impl ReadCache {
     /// An owner's copy of a personal row, if it is held for a snapshot with this sequence number.
     pub(crate) fn personal(&self, relation: RelationId, owner: MicroDbId, key: &RowKey, at: u64) -> Option<Row> {
         let key = keyspace::personal_row(relation, owner, key);
-        self.find(Kind::PersonalRow, &key, at, |row| Row::from_bytes(row.into()))
+        self.find(EntryKind::PersonalRow, &key, at, |row| Row::from_bytes(row.into()))
     }
 
     /// Notes the copy that a snapshot has.
     pub(crate) fn put_personal(&self, relation: RelationId, owner: MicroDbId, key: &RowKey, at: u64, row: &Row) {
         let key = keyspace::personal_row(relation, owner, key);
-        self.put(Kind::PersonalRow, &key, at, row.bytes().len(), |content| content.extend_from_slice(row.bytes()));
+        self.put(EntryKind::PersonalRow, &key, at, row.bytes().len(), |content| content.extend_from_slice(row.bytes()));
     }
 
     /// A row that is nobody's.
     pub(crate) fn impersonal(&self, relation: RelationId, key: &RowKey, at: u64) -> Option<Row> {
         let key = keyspace::impersonal_row(relation, key.bytes());
-        self.find(Kind::ImpersonalRow, &key, at, |row| Row::from_bytes(row.into()))
+        self.find(EntryKind::ImpersonalRow, &key, at, |row| Row::from_bytes(row.into()))
     }
 
     /// Notes a row that is nobody's.
     pub(crate) fn put_impersonal(&self, relation: RelationId, key: &RowKey, at: u64, row: &Row) {
         let key = keyspace::impersonal_row(relation, key.bytes());
-        self.put(Kind::ImpersonalRow, &key, at, row.bytes().len(), |content| content.extend_from_slice(row.bytes()));
+        self.put(EntryKind::ImpersonalRow, &key, at, row.bytes().len(), |content| {
+            content.extend_from_slice(row.bytes())
+        });
     }
 
     /// The rows with a hashed value of an index.
     pub(crate) fn index_rows(&self, index: IndexId, value: &ValueHash, at: u64) -> Option<IndexRows> {
-        self.find(Kind::IndexRows, &keyspace::index_hashed_prefix(index, value), at, parse_rows)
+        self.find(EntryKind::IndexRows, &keyspace::index_hashed_prefix(index, value), at, parse_rows)
     }
 
     /// Notes the rows that a snapshot has.
@@ -140,10 +142,10 @@ impl ReadCache {
         }
         let key = keyspace::index_hashed_prefix(index, value);
         let bytes = rows.iter().map(row_bytes).sum();
-        self.put(Kind::IndexRows, &key, at, bytes, |content| rows.iter().for_each(|row| write_row(row, content)));
+        self.put(EntryKind::IndexRows, &key, at, bytes, |content| rows.iter().for_each(|row| write_row(row, content)));
     }
 
-    fn find<T>(&self, kind: Kind, key: &[u8], at: u64, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    fn find<T>(&self, kind: EntryKind, key: &[u8], at: u64, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let hash = self.hash(kind.family(), key);
         let mut bucket = self.bucket(hash).lock();
         let place = bucket.place(hash, kind.family(), key)?;
@@ -156,7 +158,7 @@ impl ReadCache {
     }
 
     /// `write` appends so many bytes.
-    fn put(&self, kind: Kind, key: &[u8], at: u64, bytes: usize, write: impl FnOnce(&mut Vec<u8>)) {
+    fn put(&self, kind: EntryKind, key: &[u8], at: u64, bytes: usize, write: impl FnOnce(&mut Vec<u8>)) {
         if self.bucket_bytes_max == 0 {
             return;
         }
@@ -181,7 +183,7 @@ impl ReadCache {
         content.extend_from_slice(key);
         write(&mut content);
         debug_assert_eq!(content.len(), bytes, "as many as were said");
-        if let (Kind::PersonalRow, Some(person)) = (kind, person_of(key)) {
+        if let (EntryKind::PersonalRow, Some(person)) = (kind, person_of(key)) {
             self.people[self.number(hash)].fetch_or(person_bit(person), Ordering::Relaxed);
         }
         let before = bucket.bytes;
@@ -190,7 +192,7 @@ impl ReadCache {
         }
         let key_bytes = u32::try_from(key.len()).expect("keys are far below 4 GiB");
         let since = bucket.changed;
-        bucket.insert(hash, Entry { content: content.into_boxed_slice(), key_bytes, kind, used: false, since });
+        bucket.insert(hash, CachedEntry { content: content.into_boxed_slice(), key_bytes, kind, used: false, since });
         bucket.shrink(self.bucket_bytes_max);
         let after = bucket.bytes;
         // Wraps where the bucket got smaller.
@@ -251,14 +253,14 @@ impl ReadCache {
             let mut bucket = bucket.lock();
             let mut place = 0;
             while let Some(entry) = bucket.entries.get(place) {
-                let person = person_of(entry.key()).filter(|_| entry.kind == Kind::PersonalRow);
+                let person = person_of(entry.key()).filter(|_| entry.kind == EntryKind::PersonalRow);
                 if person.is_some_and(|person| people.contains(person)) {
                     self.bytes.fetch_sub(bucket.remove(place), Ordering::Relaxed);
                 } else {
                     place += 1;
                 }
             }
-            let kept = bucket.entries.iter().filter(|entry| entry.kind == Kind::PersonalRow);
+            let kept = bucket.entries.iter().filter(|entry| entry.kind == EntryKind::PersonalRow);
             let kept = kept.filter_map(|entry| person_of(entry.key())).map(person_bit).fold(0, |all, bit| all | bit);
             held.store(kept, Ordering::Relaxed);
         }
@@ -317,7 +319,7 @@ impl Bucket {
         places.into_iter().find(same)
     }
 
-    fn insert(&mut self, hash: u64, entry: Entry) {
+    fn insert(&mut self, hash: u64, entry: CachedEntry) {
         self.bytes += entry.bytes();
         self.hashes.push(hash);
         self.entries.push(entry);
@@ -353,7 +355,7 @@ impl Bucket {
     }
 }
 
-impl Entry {
+impl CachedEntry {
     fn key(&self) -> &[u8] {
         &self.content[..self.key_bytes as usize]
     }
@@ -363,11 +365,11 @@ impl Entry {
     }
 }
 
-impl Kind {
+impl EntryKind {
     fn family(self) -> Family {
         match self {
-            Kind::PersonalRow | Kind::ImpersonalRow => Family::Rows,
-            Kind::IndexRows => Family::Index,
+            EntryKind::PersonalRow | EntryKind::ImpersonalRow => Family::Rows,
+            EntryKind::IndexRows => Family::Index,
         }
     }
 }

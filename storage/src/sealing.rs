@@ -3,7 +3,7 @@
 //! A personal row enters only with an `OwnerSet`, which is never empty.
 
 use crate::batch::Batch;
-use crate::crypto::seal::{Header, Kind, Place};
+use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::error::StorageError;
 use crate::keyspace;
 use crate::microdb::OwnerSet;
@@ -42,9 +42,9 @@ impl Batch {
         schema_version: u32,
     ) -> Result<(), StorageError> {
         for owner in copies.iter().copied().filter(|owner| owners.contains(*owner)) {
-            let kind = Kind::Personal { canonical: owner == owners.canonical() };
+            let kind = SealKind::Personal { canonical: owner == owners.canonical() };
             let header = Header { kind, cipher: store.cipher(), schema_version };
-            let place = Place::Personal(relation, owner, key.bytes());
+            let place = SealPlace::Personal(relation, owner, key.bytes());
             let at = keyspace::personal_row(relation, owner, key);
             self.make_room(row.bytes().len());
             self.put_with(Family::Rows, &at, |out| store.seal_personal(owner, place, header, row.bytes(), out))?;
@@ -61,8 +61,8 @@ impl Batch {
         row: &Row,
         schema_version: u32,
     ) -> Result<(), StorageError> {
-        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version };
-        let place = Place::Impersonal(relation, key.bytes());
+        let header = Header { kind: SealKind::Impersonal, cipher: store.cipher(), schema_version };
+        let place = SealPlace::Impersonal(relation, key.bytes());
         let at = keyspace::impersonal_row(relation, key.bytes());
         self.put_with(Family::Rows, &at, |out| {
             store.seal_impersonal(place, header, row.bytes(), out);
@@ -72,9 +72,9 @@ impl Batch {
 
     /// Stores a metadata value, sealed under the database's key. The key itself stands in clear.
     pub fn put_meta(&mut self, store: &Store, key: &[u8], value: &[u8]) {
-        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version: 0 };
+        let header = Header { kind: SealKind::Impersonal, cipher: store.cipher(), schema_version: 0 };
         self.put_with(Family::Meta, key, |out| {
-            store.seal_impersonal(Place::Meta(key), header, value, out);
+            store.seal_impersonal(SealPlace::Meta(key), header, value, out);
             Ok::<(), std::convert::Infallible>(())
         })
         .unwrap_or_else(|never| match never {});

@@ -15,7 +15,7 @@ use crate::rocks::{self, FAMILIES, Family};
 const WAITING_MOST: u32 = 4;
 /// After a start, a bulk load maybe comes first.
 const FIRST_AFTER: Duration = Duration::from_secs(10);
-const EVERY: Duration = Duration::from_secs(60);
+const EVERY: Duration = Duration::from_mins(1);
 /// Keys written since the last look: more is a load that had better not be disturbed.
 const KEYS_OF_LOAD: u64 = 10_000;
 
@@ -56,7 +56,7 @@ impl Settling {
 }
 
 fn waiting(db: &DB, family: Family) -> u64 {
-    let files = db.property_value_cf(family.handle(db), &rocksdb::properties::num_files_at_level(0));
+    let files = db.property_value_cf(family.handle(db), rocksdb::properties::num_files_at_level(0));
     files.ok().flatten().and_then(|files| files.parse().ok()).unwrap_or(0)
 }
 
@@ -85,7 +85,7 @@ mod tests {
         while waiting(&db, Family::Rows) > 0 || !settling.merging.is_empty() {
             settling.look(&db).expect("looks");
             std::thread::sleep(Duration::from_millis(10));
-            assert!(began.elapsed() < Duration::from_secs(120), "still waits");
+            assert!(began.elapsed() < Duration::from_mins(2), "still waits");
         }
         assert!(settling.next > Instant::now());
         drop(db);

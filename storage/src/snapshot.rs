@@ -13,8 +13,8 @@ use repr::{MicroDbId, RelationId, Row, RowKey};
 use rocksdb::ReadOptions;
 use self_cell::self_cell;
 
-use crate::crypto::seal::{Header, Kind, Place};
-use crate::error::{Entry, Sealed, StorageError};
+use crate::crypto::seal::{Header, SealKind, SealPlace};
+use crate::error::{Sealed, StorageError, StoredEntry};
 use crate::keyspace::{self, ROW_PREFIX_BYTES};
 use crate::rocks::{self, Family};
 use crate::snapshot::cursor::{Cursor, Direction};
@@ -164,7 +164,8 @@ impl Snapshot {
         owner: MicroDbId,
         sealed: &[u8],
     ) -> Result<Row, StorageError> {
-        let (_, plain) = self.store().open_personal(owner, Place::Personal(relation, owner, key.bytes()), sealed)?;
+        let (_, plain) =
+            self.store().open_personal(owner, SealPlace::Personal(relation, owner, key.bytes()), sealed)?;
         let row = Row::from_bytes(plain.into_boxed_slice());
         if self.keeps {
             self.store().reads().put_personal(relation, owner, key, self.sequence(), &row);
@@ -261,7 +262,7 @@ impl Snapshot {
     }
 
     fn open_impersonal(&self, relation: RelationId, key: &RowKey, sealed: &[u8]) -> Result<Row, StorageError> {
-        let (_, plain) = self.store().open_impersonal(Place::Impersonal(relation, key.bytes()), sealed)?;
+        let (_, plain) = self.store().open_impersonal(SealPlace::Impersonal(relation, key.bytes()), sealed)?;
         let row = Row::from_bytes(plain.into_boxed_slice());
         if self.keeps {
             self.store().reads().put_impersonal(relation, key, self.sequence(), &row);
@@ -306,12 +307,12 @@ impl Snapshot {
             Box::new(cursor.filtered("scan a relation", move |key, sealed| {
                 let (header, _) = Header::parse(sealed).ok_or(malformed(relation))?;
                 match header.kind {
-                    Kind::Personal { canonical: true } => {
+                    SealKind::Personal { canonical: true } => {
                         let copy = open_copy(&store, relation, key, sealed)?;
                         Ok(Some((copy.key, copy.row)))
                     }
-                    Kind::Personal { canonical: false } => Ok(None),
-                    Kind::Impersonal => Err(malformed(relation)),
+                    SealKind::Personal { canonical: false } => Ok(None),
+                    SealKind::Impersonal => Err(malformed(relation)),
                 }
             }))
         } else {
@@ -353,7 +354,7 @@ impl Snapshot {
     /// A metadata value.
     pub fn meta(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         let Some(sealed) = self.get(Family::Meta, key, "read metadata")? else { return Ok(None) };
-        let (_, value) = self.store().open_impersonal(Place::Meta(key), &sealed)?;
+        let (_, value) = self.store().open_impersonal(SealPlace::Meta(key), &sealed)?;
         Ok(Some(value))
     }
 
@@ -365,7 +366,7 @@ impl Snapshot {
         let store = self.store().clone();
         let cursor = Cursor::all(self, Family::Meta, prefix);
         cursor.entries("scan metadata", move |key, sealed| {
-            let (_, value) = store.open_impersonal(Place::Meta(key), sealed)?;
+            let (_, value) = store.open_impersonal(SealPlace::Meta(key), sealed)?;
             Ok((key.to_vec(), value))
         })
     }
@@ -398,7 +399,7 @@ impl Snapshot {
 }
 
 fn malformed(relation: RelationId) -> StorageError {
-    StorageError::Malformed { entry: Entry::Row(relation) }
+    StorageError::Malformed { entry: StoredEntry::Row(relation) }
 }
 
 fn open_impersonal(
@@ -408,18 +409,18 @@ fn open_impersonal(
     sealed: &[u8],
 ) -> Result<(RowKey, Row), StorageError> {
     let key = &key[4..];
-    let (_, plain) = store.open_impersonal(Place::Impersonal(relation, key), sealed)?;
+    let (_, plain) = store.open_impersonal(SealPlace::Impersonal(relation, key), sealed)?;
     Ok((RowKey::new(key), Row::from_bytes(plain.into_boxed_slice())))
 }
 
 /// Opens a stored copy found at a key of `rows`.
 fn open_copy(store: &Store, relation: RelationId, at: &[u8], sealed: &[u8]) -> Result<StoredCopy, StorageError> {
     let (owner, key) = keyspace::parse_personal_row(at).ok_or(malformed(relation))?;
-    let place = Place::Personal(relation, owner, &at[ROW_PREFIX_BYTES..]);
+    let place = SealPlace::Personal(relation, owner, &at[ROW_PREFIX_BYTES..]);
     let (header, plain) = store.open_personal(owner, place, sealed)?;
     let canonical = match header.kind {
-        Kind::Personal { canonical } => canonical,
-        Kind::Impersonal => return Err(StorageError::SealBroken { sealed: Sealed::Row(relation) }),
+        SealKind::Personal { canonical } => canonical,
+        SealKind::Impersonal => return Err(StorageError::SealBroken { sealed: Sealed::Row(relation) }),
     };
     let row = Row::from_bytes(plain.into_boxed_slice());
     Ok(StoredCopy { owner, key, canonical, schema_version: header.schema_version, row })

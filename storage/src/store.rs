@@ -29,7 +29,7 @@ use rocksdb::{BottommostLevelCompaction, Cache, CompactOptions, DB, FlushOptions
 use crate::audit::log::Log;
 use crate::batch::Batch;
 use crate::config::{Cipher, Mode, StoreOptions};
-use crate::crypto::seal::{self, Header, Place};
+use crate::crypto::seal::{self, Header, SealPlace};
 use crate::crypto::sodium::{self, KEY_BYTES};
 use crate::error::{RocksFailure, Sealed, StorageError};
 use crate::free_space::{self, FreeSpace};
@@ -508,7 +508,7 @@ impl Store {
     pub(crate) fn seal_personal(
         &self,
         owner: MicroDbId,
-        place: Place<'_>,
+        place: SealPlace<'_>,
         header: Header,
         plain: &[u8],
         out: &mut Vec<u8>,
@@ -521,7 +521,7 @@ impl Store {
     pub(crate) fn open_personal(
         &self,
         owner: MicroDbId,
-        place: Place<'_>,
+        place: SealPlace<'_>,
         sealed: &[u8],
     ) -> Result<(Header, Vec<u8>), StorageError> {
         let keyring = &self.inner.keyring;
@@ -530,7 +530,7 @@ impl Store {
     }
 
     /// Appends a seal under the database's key.
-    pub(crate) fn seal_impersonal(&self, place: Place<'_>, header: Header, plain: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn seal_impersonal(&self, place: SealPlace<'_>, header: Header, plain: &[u8], out: &mut Vec<u8>) {
         let keyring = &self.inner.keyring;
         match header.cipher {
             Cipher::Aegis256 => {
@@ -545,7 +545,11 @@ impl Store {
     }
 
     /// Opens a seal under the database's key.
-    pub(crate) fn open_impersonal(&self, place: Place<'_>, sealed: &[u8]) -> Result<(Header, Vec<u8>), StorageError> {
+    pub(crate) fn open_impersonal(
+        &self,
+        place: SealPlace<'_>,
+        sealed: &[u8],
+    ) -> Result<(Header, Vec<u8>), StorageError> {
         let keyring = &self.inner.keyring;
         let broken = StorageError::SealBroken { sealed: sealed_at(place) };
         let opened = match Header::parse(sealed) {
@@ -564,12 +568,12 @@ impl Store {
     }
 
     // Random 96-bit nonces allow 2^32 messages a key, which one key for the whole database could reach.
-    fn gcm_key(&self, place: Place<'_>) -> [u8; KEY_BYTES] {
+    fn gcm_key(&self, place: SealPlace<'_>) -> [u8; KEY_BYTES] {
         let scope: [u8; 5] = match place {
-            Place::Personal(relation, ..) | Place::Impersonal(relation, _) => scope(b'r', relation.0),
-            Place::Meta(_) => scope(b'm', 0),
-            Place::AuditPayload(..) => scope(b'a', 0),
-            Place::Receipt(_) => scope(b'e', 0),
+            SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => scope(b'r', relation.0),
+            SealPlace::Meta(_) => scope(b'm', 0),
+            SealPlace::AuditPayload(..) => scope(b'a', 0),
+            SealPlace::Receipt(_) => scope(b'e', 0),
         };
         sodium::keyed_hash(self.inner.keyring.database_key(), &scope)
     }
@@ -580,11 +584,11 @@ fn scope(kind: u8, relation: u32) -> [u8; 5] {
     [kind, a, b, c, d]
 }
 
-fn sealed_at(place: Place<'_>) -> Sealed {
+fn sealed_at(place: SealPlace<'_>) -> Sealed {
     match place {
-        Place::Personal(relation, ..) | Place::Impersonal(relation, _) => Sealed::Row(relation),
-        Place::Meta(_) => Sealed::Meta,
-        Place::AuditPayload(..) => Sealed::AuditPayload,
-        Place::Receipt(_) => Sealed::Receipt,
+        SealPlace::Personal(relation, ..) | SealPlace::Impersonal(relation, _) => Sealed::Row(relation),
+        SealPlace::Meta(_) => Sealed::Meta,
+        SealPlace::AuditPayload(..) => Sealed::AuditPayload,
+        SealPlace::Receipt(_) => Sealed::Receipt,
     }
 }

@@ -25,11 +25,11 @@ type Key = [u8; 1 + FILTER_PREFIX_BYTES];
 /// See the module.
 pub(crate) struct Subjects {
     // Made when first used.
-    shards: Box<[Mutex<Box<[Slot]>>]>,
+    shards: Box<[Mutex<Box<[SubjectSlot]>>]>,
 }
 
 #[derive(Clone, Default)]
-struct Slot {
+struct SubjectSlot {
     /// Those found last first.
     found: [Option<(Key, [u8; MICRODB_BYTES])>; WAYS],
     /// The sequence number after the last write here.
@@ -101,13 +101,13 @@ impl Subjects {
     /// What is held, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let slots: usize = self.shards.iter().map(|shard| shard.lock().len()).sum();
-        (slots * size_of::<Slot>() + size_of_val(&*self.shards)) as u64
+        (slots * size_of::<SubjectSlot>() + size_of_val(&*self.shards)) as u64
     }
 
-    fn with<T>(&self, slot: usize, body: impl FnOnce(&mut Slot) -> T) -> T {
+    fn with<T>(&self, slot: usize, body: impl FnOnce(&mut SubjectSlot) -> T) -> T {
         let mut shard = self.shards[slot / SLOTS].lock();
         if shard.is_empty() {
-            *shard = vec![Slot::default(); SLOTS].into();
+            *shard = vec![SubjectSlot::default(); SLOTS].into();
         }
         body(&mut shard[slot % SLOTS])
     }

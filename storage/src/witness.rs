@@ -68,7 +68,7 @@ pub(crate) struct Acknowledged {
 
 /// What a folder's file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum WitnessFile {
     /// There is none.
     Missing,
     /// Neither copy holds.
@@ -94,12 +94,12 @@ struct Said {
 /// What the flushing thread and those who write share.
 #[derive(Default)]
 struct Beside {
-    state: Mutex<State>,
+    state: Mutex<WitnessState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WitnessState {
     dirty: bool,
     idle: bool,
     ends: bool,
@@ -107,15 +107,15 @@ struct State {
 }
 
 /// Reads a folder's file.
-pub(crate) fn read(path: &Path) -> Result<Found, StorageError> {
+pub(crate) fn read(path: &Path) -> Result<WitnessFile, StorageError> {
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WitnessFile::Missing),
         Err(error) => return Err(StorageError::io("open witness", path)(error)),
     };
     Ok(match copies(&file, path)? {
-        (Some((_, testimony)), damaged) => Found::Said(testimony, damaged),
-        (None, _) => Found::Damaged,
+        (Some((_, testimony)), damaged) => WitnessFile::Said(testimony, damaged),
+        (None, _) => WitnessFile::Damaged,
     })
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 const AWAKE: Duration = Duration::from_micros(50);
 
 /// What `--help` prints.
-pub const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Dogwood: a database that people own their rows in, spoken to as PostgreSQL.
 
 Usage:

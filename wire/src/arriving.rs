@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// So much of a connection's is not counted.
-pub const UNCOUNTED_BYTES: usize = 256 << 10;
+pub(crate) const UNCOUNTED_BYTES: usize = 256 << 10;
 /// What may have arrived of messages that are not whole yet.
 const ARRIVING_BYTES_MAX: usize = 256 << 20;
 

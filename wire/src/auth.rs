@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// The login that first start creates.
-pub const CONTROLLER: &str = "controller";
+pub(crate) const CONTROLLER: &str = "controller";
 
 const MECHANISM: &str = "SCRAM-SHA-256";
 const MECHANISM_BINDING: &str = "SCRAM-SHA-256-PLUS";

@@ -55,14 +55,14 @@ impl CancelRegistry {
     }
 
     /// Stops every running statement, at shutdown.
-    pub fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         for entry in self.lock().values() {
             entry.raise();
         }
     }
 
     /// Cancels the statements whose clients have closed their sockets.
-    pub fn cancel_abandoned(&self) {
+    pub(crate) fn cancel_abandoned(&self) {
         for entry in self.lock().values() {
             if entry.line.is_abandoned() {
                 entry.raise();
@@ -108,7 +108,7 @@ impl Drop for Running {
 }
 
 /// Compares without telling by its time where the first difference is.
-pub fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
+pub(crate) fn constant_time_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len() && left.iter().zip(right).fold(0, |difference, (l, r)| difference | (l ^ r)) == 0
 }
 
@@ -158,7 +158,7 @@ mod tests {
         let began = Instant::now();
         while !flag.is_cancelled() {
             registry.cancel_abandoned();
-            assert!(began.elapsed() < Duration::from_secs(60), "goes on for nobody");
+            assert!(began.elapsed() < Duration::from_mins(1), "goes on for nobody");
         }
         drop(running);
     }

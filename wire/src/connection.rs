@@ -20,7 +20,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// Rows are flushed when this much is waiting.
-pub const FLUSH_BYTES: usize = 32 << 10;
+pub(crate) const FLUSH_BYTES: usize = 32 << 10;
 // A buffer that one large message has blown up beyond this is given back.
 const KEEP_BYTES_MAX: usize = 1 << 20;
 /// A client that is silent for so long gives its thread back until it speaks again.
@@ -113,7 +113,7 @@ impl Connection {
     }
 
     /// The next message, if it is here after one wait of at most this long.
-    pub fn frame_now(&mut self, body_bytes_max: usize, patience: Duration) -> Result<Option<Frame>, WireError> {
+    pub(crate) fn frame_now(&mut self, body_bytes_max: usize, patience: Duration) -> Result<Option<Frame>, WireError> {
         if let Some(frame) = self.arrived(body_bytes_max)? {
             return Ok(Some(frame));
         }
@@ -171,7 +171,7 @@ impl Connection {
     }
 
     /// Gives the thread back, and what memory is not needed for waiting.
-    pub async fn park(&mut self) -> Result<(), WireError> {
+    pub(crate) async fn park(&mut self) -> Result<(), WireError> {
         self.line().place.park().await;
         if self.watch.is_none() {
             match watch(self.line(), Interest::READABLE | Interest::WRITABLE) {
@@ -215,7 +215,7 @@ impl Connection {
     }
 
     /// Parked: waits until anything wakes the conversation, or until then. Fails if the client has gone, or is to go.
-    pub async fn until_woken(&self, until: Option<Instant>) -> Result<(), WireError> {
+    pub(crate) async fn until_woken(&self, until: Option<Instant>) -> Result<(), WireError> {
         let Some(watch) = &self.watch else { return Ok(()) };
         let mut asleep = false;
         let woken = poll_fn(|context| {
@@ -303,7 +303,7 @@ impl Connection {
     }
 
     /// Takes back what a panic left half written.
-    pub fn unseal(&mut self) {
+    pub(crate) fn unseal(&mut self) {
         self.outgoing.truncate(self.sealed);
     }
 
@@ -323,12 +323,12 @@ impl Connection {
     }
 
     /// Whether enough waits for it to be sent now.
-    pub fn wants_flush(&self) -> bool {
+    pub(crate) fn wants_flush(&self) -> bool {
         self.outgoing.len() >= FLUSH_BYTES
     }
 
     /// Whether nothing waits to be flushed.
-    pub fn has_sent(&self) -> bool {
+    pub(crate) fn has_sent(&self) -> bool {
         self.outgoing.is_empty()
     }
 
@@ -338,7 +338,7 @@ impl Connection {
     }
 
     /// Sends all that waits. A client that takes nothing at all for longer than this has gone.
-    pub async fn flush_within(&mut self, patience: Option<Duration>) -> Result<(), WireError> {
+    pub(crate) async fn flush_within(&mut self, patience: Option<Duration>) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
         }
@@ -390,7 +390,7 @@ impl Connection {
     }
 
     /// Whether somebody else may send what waits: it is as it will stand on the socket, and short.
-    pub fn can_hand_over(&self) -> bool {
+    pub(crate) fn can_hand_over(&self) -> bool {
         !self.transport.is_encrypted() && !self.wants_flush()
     }
 

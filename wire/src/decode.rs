@@ -11,12 +11,12 @@ use engine::SqlError;
 use pgwire::messages::{DecodeContext, PgWireFrontendMessage, ProtocolVersion};
 
 /// The largest message taken from a client that has logged in.
-pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// A message longer than this is nonsense. One between the two limits is passed over and refused, and the conversation goes
 /// on; a client that is still sending it would not find the reason behind a closed connection.
-pub const PASSED_OVER_BYTES_MAX: usize = 1 << 30;
+pub(crate) const PASSED_OVER_BYTES_MAX: usize = 1 << 30;
 /// The largest message taken during authentication.
-pub const AUTHENTICATION_BYTES_MAX: usize = 64 << 10;
+pub(crate) const AUTHENTICATION_BYTES_MAX: usize = 64 << 10;
 
 /// One message with its type, whole but not yet checked; or a message that was too long, of which only these are left.
 pub struct Frame {
@@ -81,7 +81,7 @@ impl Frame {
     }
 
     /// What stands for a message that is passed over, since too many long ones are arriving at once.
-    pub fn no_memory(kind: u8, length: usize) -> Frame {
+    pub(crate) fn no_memory(kind: u8, length: usize) -> Frame {
         let refused = SqlError::new("53200", "out of memory for messages that are arriving")
             .detail(format!("This one is of {length} bytes."))
             .hint("Send less at once, or again later.");

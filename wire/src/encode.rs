@@ -13,7 +13,7 @@ use repr::row::Columns;
 use std::borrow::Cow;
 
 /// What the columns are; formats as Bind asked for them, or text.
-pub fn row_description(columns: &[OutputColumn], formats: &Formats) -> PgWireBackendMessage {
+pub(crate) fn row_description(columns: &[OutputColumn], formats: &Formats) -> PgWireBackendMessage {
     let fields = columns
         .iter()
         .enumerate()
@@ -39,7 +39,7 @@ pub fn row_description(columns: &[OutputColumn], formats: &Formats) -> PgWireBac
 }
 
 /// Appends one DataRow; on an error nothing of it remains.
-pub fn data_row(
+pub(crate) fn data_row(
     row: &AnswerRow<'_>,
     columns: &[OutputColumn],
     formats: &Formats,
@@ -162,7 +162,7 @@ pub fn complete(tag: &str, out: &mut Vec<u8>) {
 }
 
 /// The command tag of a stream that gave this many rows.
-pub fn command_tag(tag: &RowTag, rows: u64) -> Cow<'_, str> {
+pub(crate) fn command_tag(tag: &RowTag, rows: u64) -> Cow<'_, str> {
     match tag {
         RowTag::Counted(word) => {
             let rows = rows.to_string();

@@ -58,18 +58,18 @@ impl From<io::Error> for WireError {
 }
 
 /// 08P01.
-pub fn protocol_violation(message: impl Into<String>) -> SqlError {
+pub(crate) fn protocol_violation(message: impl Into<String>) -> SqlError {
     SqlError::new("08P01", message)
 }
 
 /// 57P01, to every client when the server stops.
-pub fn admin_shutdown() -> SqlError {
+pub(crate) fn admin_shutdown() -> SqlError {
     SqlError::new("57P01", "terminating connection due to administrator command").fatal()
 }
 
 /// 40001, to a client that held on to a snapshot which an erasure has ended. The words are PostgreSQL's for a
 /// standby's conflict with recovery, which is much the same.
-pub fn snapshot_held() -> SqlError {
+pub(crate) fn snapshot_held() -> SqlError {
     SqlError::new("40001", "terminating connection due to conflict with an erasure")
         .detail("A data subject was forgotten, and this session held a snapshot from before.")
         .hint("In a moment you should be able to reconnect to the database and repeat your command.")
@@ -77,19 +77,19 @@ pub fn snapshot_held() -> SqlError {
 }
 
 /// 53300, to a client that had not logged in when others came.
-pub fn crowded_out() -> SqlError {
+pub(crate) fn crowded_out() -> SqlError {
     SqlError::new("53300", "too many clients are logging in").hint("Try again.").fatal()
 }
 
 /// XX000, when an evaluation panicked.
-pub fn internal_error() -> SqlError {
+pub(crate) fn internal_error() -> SqlError {
     SqlError::new("XX000", "internal error; this connection is closed")
         .detail("The server wrote the place of the fault to its log.")
         .fatal()
 }
 
 /// The fields of an ErrorResponse, in PostgreSQL's order.
-pub fn error_response(error: &SqlError) -> PgWireBackendMessage {
+pub(crate) fn error_response(error: &SqlError) -> PgWireBackendMessage {
     let severity = if error.fatal { "FATAL" } else { "ERROR" };
     let mut fields = vec![
         (b'S', severity.to_string()),
@@ -114,7 +114,7 @@ pub fn error_response(error: &SqlError) -> PgWireBackendMessage {
 }
 
 /// The fields of a NoticeResponse.
-pub fn notice_response(notice: &Notice) -> PgWireBackendMessage {
+pub(crate) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
     let mut fields = vec![
         (b'S', notice.severity.to_string()),
         (b'V', notice.severity.to_string()),

@@ -31,15 +31,15 @@ const SECOND: Duration = Duration::from_secs(1);
 /// See the module.
 #[derive(Default)]
 pub struct FailedLogins {
-    known: Mutex<Known>,
+    known: Mutex<KnownFailures>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownFailures {
     pairs: Failures<(IpAddr, String)>,
     addresses: Failures<IpAddr>,
     roles: Failures<String>,
-    written: Option<Written>,
+    written: Option<WrittenLines>,
 }
 
 /// Who tries to log in.
@@ -75,7 +75,7 @@ struct Failed {
 }
 
 /// The lines of a second.
-struct Written {
+struct WrittenLines {
     since: Instant,
     lines: u32,
     left_out: u32,
@@ -136,12 +136,12 @@ impl FailedLogins {
     }
 
     /// One was not looked at, as too many had failed. What is to be written to the log, if anything.
-    pub fn turned_away(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
+    pub(crate) fn turned_away(&self, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
         self.lock().told("too many failed logins: turned away a login", attempt, is_known, now)
     }
 
     /// One has succeeded: what failed before it is forgiven to that role from there.
-    pub fn succeeded(&self, attempt: &Attempt) {
+    pub(crate) fn succeeded(&self, attempt: &Attempt) {
         let mut known = self.lock();
         if !known.pairs.failed.is_empty() {
             known.pairs.failed.remove(&attempt.pair());
@@ -149,18 +149,18 @@ impl FailedLogins {
     }
 
     // A panic while the lock is held cannot leave it half changed: every change is one call.
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownFailures> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownFailures {
     fn told(&mut self, what: &str, attempt: &Attempt, is_known: bool, now: Instant) -> Option<Told> {
-        let written = self.written.get_or_insert(Written { since: now, lines: 0, left_out: 0 });
+        let written = self.written.get_or_insert(WrittenLines { since: now, lines: 0, left_out: 0 });
         let mut left_out = 0;
         if now.saturating_duration_since(written.since) >= SECOND {
             left_out = written.left_out;
-            *written = Written { since: now, lines: 0, left_out: 0 };
+            *written = WrittenLines { since: now, lines: 0, left_out: 0 };
         }
         if written.lines >= LINES_MAX {
             written.left_out += 1;

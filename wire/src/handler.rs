@@ -24,7 +24,7 @@ use engine::session::Session;
 use pgwire::messages::startup::ParameterStatus;
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use portals::Portals;
-use watch::Watch;
+use watch::StatementWatch;
 
 /// See the module.
 pub struct Handler<'a> {
@@ -35,7 +35,7 @@ pub struct Handler<'a> {
     // After an error in the extended protocol everything up to Sync is passed over.
     skipping: bool,
     // The statement that runs, if it is to be logged when it takes long.
-    watched: Option<Watch>,
+    watched: Option<StatementWatch>,
 }
 
 /// Why a statement stopped: by its own error, or with the connection.

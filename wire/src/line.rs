@@ -19,7 +19,7 @@ use std::time::Duration;
 const WRITE_ROUND: Duration = Duration::from_millis(500);
 
 /// A silent client is asked after so long whether it is still there, and then so often before it counts as gone.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_IDLE: Duration = Duration::from_mins(1);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 6;
 /// Beside the reason for the end: what statements gave is being written.
@@ -115,17 +115,17 @@ impl Line {
     }
 
     /// See `writes`.
-    pub fn has_written(&self) {
+    pub(crate) fn has_written(&self) {
         self.state.fetch_and(!WRITING, Ordering::AcqRel);
     }
 
     /// Marks that a statement runs or has ended.
-    pub fn set_busy(&self, busy: bool) {
+    pub(crate) fn set_busy(&self, busy: bool) {
         self.busy.store(busy, Ordering::Release);
     }
 
     /// Whether a statement runs on a thread that does not look at the socket, and the client has closed it.
-    pub fn is_abandoned(&self) -> bool {
+    pub(crate) fn is_abandoned(&self) -> bool {
         self.busy.load(Ordering::Acquire) && !self.place.is_parked() && self.is_closed()
     }
 
@@ -158,12 +158,12 @@ impl Line {
     }
 
     /// As `read`, looking for a moment before it sleeps if that is worth it.
-    pub fn read_watched(&self, watcher: &mut Watcher, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_watched(&self, watcher: &mut Watcher, buffer: &mut [u8]) -> io::Result<usize> {
         watcher.read(&self.socket, buffer, |buffer| self.read(buffer))
     }
 
     /// Whether the client says something, or closes, in so much time.
-    pub fn speaks_within(&self, patience: Duration) -> bool {
+    pub(crate) fn speaks_within(&self, patience: Duration) -> bool {
         let waited = self.set_patience(Some(patience)).and_then(|()| self.peek(&mut [0]));
         !waited.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
@@ -196,7 +196,7 @@ impl Line {
     }
 
     /// Says that nothing more will be written.
-    pub fn close_writing(&self) -> io::Result<()> {
+    pub(crate) fn close_writing(&self) -> io::Result<()> {
         self.socket.shutdown(Shutdown::Write)
     }
 }

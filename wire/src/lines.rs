@@ -63,12 +63,12 @@ impl Lines {
     }
 
     /// Ends all.
-    pub fn end_all(&self, end: End) {
+    pub(crate) fn end_all(&self, end: End) {
         self.lock().lines.values().for_each(|line| line.end(end));
     }
 
     /// Waits until all are gone, at most so long; after every round does what has to be done again.
-    pub fn wait_until_gone(&self, at_most: Duration, round: Duration, again: impl Fn()) {
+    pub(crate) fn wait_until_gone(&self, at_most: Duration, round: Duration, again: impl Fn()) {
         let deadline = Instant::now() + at_most;
         let mut open = self.lock();
         while !open.lines.is_empty() {
@@ -101,7 +101,7 @@ impl Open {
 
 impl Connected {
     /// It has logged in, and gives way to nobody from now on. Whether it had not been told to already.
-    pub fn logged_in(&self) -> bool {
+    pub(crate) fn logged_in(&self) -> bool {
         self.lines.lock().arriving.remove(&self.number).is_some()
     }
 }

@@ -18,7 +18,7 @@ use tracing_subscriber::{Layer, fmt};
 const ALL: &str = "dogwood";
 
 /// What events are about.
-pub const TARGETS: [&str; 9] = [
+pub(crate) const TARGETS: [&str; 9] = [
     "dogwood::connections",
     "dogwood::erasures",
     "dogwood::logins",
@@ -101,7 +101,7 @@ pub fn start(format: Format, levels: &Levels) {
 }
 
 /// Whether there is a log: a command that only prints what it finds has none.
-pub fn is_started() -> bool {
+pub(crate) fn is_started() -> bool {
     tracing::dispatcher::has_been_set()
 }
 

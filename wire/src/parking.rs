@@ -40,7 +40,7 @@ pub struct Place {
 
 impl Place {
     /// Whether it is parked.
-    pub fn is_parked(&self) -> bool {
+    pub(crate) fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Acquire)
     }
 
@@ -50,7 +50,7 @@ impl Place {
     }
 
     /// The conversation gives up its thread.
-    pub async fn park(&self) {
+    pub(crate) async fn park(&self) {
         self.go(true).await;
     }
 
@@ -70,7 +70,7 @@ impl Place {
 }
 
 /// Waits without a thread until the client says something, or has gone. Fails if the conversation is ended, or at the deadline.
-pub async fn until_readable(line: &Arc<Line>, deadline: Instant) -> io::Result<()> {
+pub(crate) async fn until_readable(line: &Arc<Line>, deadline: Instant) -> io::Result<()> {
     line.place.park().await;
     let readable = async {
         let watch = watch(line, Interest::READABLE)?;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The protocol name that a client offers when it starts TLS without asking first.
-pub const ALPN: &[u8] = b"postgresql";
+pub(crate) const ALPN: &[u8] = b"postgresql";
 
 /// What a TLS connection needs.
 #[derive(Clone)]
@@ -111,7 +111,7 @@ fn certify(certificate: &Path, key: &Path) -> Result<(), TlsError> {
 }
 
 /// Writes a file so that after a crash it is either absent or whole, with these permissions from the start.
-pub fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);

@@ -50,18 +50,18 @@ impl Write for Bare<'_> {
 }
 
 /// The same for one that reads messages.
-struct Watched<'a> {
+struct WatchedLine<'a> {
     line: &'a Line,
     watcher: &'a mut Watcher,
 }
 
-impl Read for Watched<'_> {
+impl Read for WatchedLine<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.line.read_watched(self.watcher, buffer)
     }
 }
 
-impl Write for Watched<'_> {
+impl Write for WatchedLine<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.write(bytes, true)
     }
@@ -84,12 +84,12 @@ impl Transport {
     }
 
     /// Whether it is encrypted.
-    pub fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
 
     /// The protocol that the client has chosen while it began to encrypt.
-    pub fn alpn_protocol(&self) -> Option<&[u8]> {
+    pub(crate) fn alpn_protocol(&self) -> Option<&[u8]> {
         self.tls.as_ref().and_then(|tls| tls.alpn_protocol())
     }
 
@@ -124,7 +124,7 @@ impl Transport {
             arriving.resize(READ_BYTES, 0);
             let read = match &mut self.tls {
                 None => self.line.read_watched(&mut self.watcher, arriving),
-                Some(tls) => decrypt(tls, &mut Watched { line: &self.line, watcher: &mut self.watcher }, arriving),
+                Some(tls) => decrypt(tls, &mut WatchedLine { line: &self.line, watcher: &mut self.watcher }, arriving),
             };
             match read {
                 Ok(read) => {

@@ -28,7 +28,7 @@ impl Format {
         }
     }
     /// From a code.
-    pub fn from_code(code: i16) -> Result<Format, SqlError> {
+    pub(crate) fn from_code(code: i16) -> Result<Format, SqlError> {
         match code {
             0 => Ok(Format::Text),
             1 => Ok(Format::Binary),
@@ -78,7 +78,7 @@ pub fn formats(columns: usize, codes: &[i16]) -> Result<Formats, SqlError> {
 }
 
 /// The format of the value at this position.
-pub fn format_of(codes: &[i16], index: usize) -> Result<Format, SqlError> {
+pub(crate) fn format_of(codes: &[i16], index: usize) -> Result<Format, SqlError> {
     match codes {
         [] => Ok(Format::Text),
         [all] => Format::from_code(*all),

@@ -44,7 +44,7 @@ fn run_step(database: &TestDatabase, session: &mut Session, step: &Step<'_>) -> 
     for _ in 0..times {
         shown = outcome(session, sql);
     }
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     let on_its_way = |shown: &str| {
         let passes = |word: &&str| shown.contains(*word) && !expected.is_some_and(|expected| expected.contains(*word));
         sql.starts_with("EXPLAIN") && ["was just asked for", "is being filled"].iter().any(passes)
@@ -108,7 +108,7 @@ fn fits_line(pattern: &str, line: &str) -> bool {
 
 fn wait_for_views(database: &TestDatabase) {
     let mut session = database.session();
-    let until = Instant::now() + Duration::from_secs(120);
+    let until = Instant::now() + Duration::from_mins(2);
     loop {
         let unfinished = "SELECT name FROM dogwood.views WHERE stage IN ('waiting', 'hydrating')";
         let answer = run(&mut session, unfinished).expect("dogwood.views can be read");

@@ -119,7 +119,7 @@ impl<B: FlatBytes> Flat<B> {
 
     /// What stands there.
     #[inline]
-    pub fn stretch(&self, place: Range<usize>) -> Bytes<'_> {
+    pub(crate) fn stretch(&self, place: Range<usize>) -> Bytes<'_> {
         Bytes(&self.bytes[place])
     }
 }

@@ -13,12 +13,12 @@ use timely::worker::Worker;
 /// See the module.
 #[derive(Default)]
 pub struct ArrangementLog {
-    held: RefCell<BTreeMap<usize, Held>>,
+    held: RefCell<BTreeMap<usize, HeldUpdates>>,
 }
 
 /// What one operator holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldUpdates {
     /// Updates in batches.
     pub updates: isize,
     /// Batches that are not empty.
@@ -27,7 +27,7 @@ pub struct Held {
     pub unsorted: isize,
 }
 
-impl Held {
+impl HeldUpdates {
     /// All updates.
     pub fn records(&self) -> usize {
         usize::try_from(self.updates + self.unsorted).unwrap_or(0)
@@ -59,7 +59,7 @@ impl ArrangementLog {
     }
 
     /// What the operators with these numbers hold, in order; those that hold nothing are left out.
-    pub fn within(&self, numbers: Range<usize>) -> Vec<(usize, Held)> {
+    pub fn within(&self, numbers: Range<usize>) -> Vec<(usize, HeldUpdates)> {
         self.held.borrow().range(numbers).map(|(operator, held)| (*operator, *held)).collect()
     }
 
@@ -69,25 +69,25 @@ impl ArrangementLog {
     }
 }
 
-fn hear(held: &mut BTreeMap<usize, Held>, event: &DifferentialEvent) {
+fn hear(held: &mut BTreeMap<usize, HeldUpdates>, event: &DifferentialEvent) {
     let filled = |length: usize| isize::from(length > 0);
     let (operator, change) = match event {
         DifferentialEvent::Batch(batch) => {
             let (updates, batches) = (batch.length.cast_signed(), filled(batch.length));
-            (batch.operator, Held { updates, batches, unsorted: 0 })
+            (batch.operator, HeldUpdates { updates, batches, unsorted: 0 })
         }
         DifferentialEvent::Merge(merge) => {
             let Some(length) = merge.complete else { return };
             let updates = length.cast_signed() - (merge.length1 + merge.length2).cast_signed();
             let batches = filled(length) - filled(merge.length1) - filled(merge.length2);
-            (merge.operator, Held { updates, batches, unsorted: 0 })
+            (merge.operator, HeldUpdates { updates, batches, unsorted: 0 })
         }
         DifferentialEvent::Drop(batch) => {
             let (updates, batches) = (-batch.length.cast_signed(), -filled(batch.length));
-            (batch.operator, Held { updates, batches, unsorted: 0 })
+            (batch.operator, HeldUpdates { updates, batches, unsorted: 0 })
         }
         DifferentialEvent::Batcher(batcher) => {
-            (batcher.operator, Held { updates: 0, batches: 0, unsorted: batcher.records_diff })
+            (batcher.operator, HeldUpdates { updates: 0, batches: 0, unsorted: batcher.records_diff })
         }
         DifferentialEvent::MergeShortfall(_) | DifferentialEvent::TraceShare(_) => return,
     };
@@ -95,7 +95,7 @@ fn hear(held: &mut BTreeMap<usize, Held>, event: &DifferentialEvent) {
     now.updates += change.updates;
     now.batches += change.batches;
     now.unsorted += change.unsorted;
-    if *now == Held::default() {
+    if *now == HeldUpdates::default() {
         held.remove(&operator);
     }
 }

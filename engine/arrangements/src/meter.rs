@@ -19,7 +19,7 @@ pub trait HeapBytes {
 }
 
 /// Lets go of a vector's room that is not in use, if that is worth moving the rest.
-pub fn trim_vec<T>(vec: &mut Vec<T>) {
+pub(crate) fn trim_vec<T>(vec: &mut Vec<T>) {
     if vec.capacity() - vec.len() > vec.len() / 8 {
         vec.shrink_to_fit();
     }
@@ -65,16 +65,16 @@ pub struct Meter {
     keyed_records: Cell<usize>,
     keyed_bytes: Cell<usize>,
     /// By the numbers of their operators; none of a one-shot, which lets go of arrangements that it has read.
-    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn Watched>>>>,
+    arrangements: Option<RefCell<BTreeMap<usize, Box<dyn WatchedArrangement>>>>,
 }
 
 /// An arrangement that can be read.
-trait Watched {
+trait WatchedArrangement {
     fn read(&self) -> Arranged;
     fn consider_merging(&mut self);
 }
 
-impl<T: ArrangeTime, R: RowDiff> Watched for TraceAgent<RowSpine<T, R>> {
+impl<T: ArrangeTime, R: RowDiff> WatchedArrangement for TraceAgent<RowSpine<T, R>> {
     fn read(&self) -> Arranged {
         let mut held = Arranged::default();
         self.map_batches(|batch| {
@@ -156,7 +156,7 @@ pub fn batch_bytes<T: ArrangeTime, R: RowDiff>(batch: &OrdValBatch<RowLayout<T, 
 }
 
 /// Lets go of room for what is not there.
-pub fn trim_batch<T: ArrangeTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
+pub(crate) fn trim_batch<T: ArrangeTime, R: RowDiff>(batch: &mut OrdValBatch<RowLayout<T, R>>) {
     let storage = &mut batch.storage;
     storage.keys.trim();
     storage.vals.vals.trim();

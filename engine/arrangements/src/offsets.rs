@@ -82,7 +82,7 @@ impl Block {
             Width::HalfByte => {
                 let both = residuals[start + place / 2];
                 // The even places stand in the low half.
-                let high = if place % 2 == 0 { both << 4 } else { both };
+                let high = if place.is_multiple_of(2) { both << 4 } else { both };
                 isize::from(high.cast_signed() >> 4)
             }
             Width::One => isize::from(residuals[start + place].cast_signed()),
@@ -185,7 +185,7 @@ impl Offsets {
             Width::One => self.residuals.extend(residuals.map(|residual| residual as u8)),
             Width::Two => self.residuals.extend(residuals.iter().flat_map(|residual| (*residual as i16).to_le_bytes())),
             Width::Four => {
-                self.residuals.extend(residuals.iter().flat_map(|residual| (*residual as i32).to_le_bytes()))
+                self.residuals.extend(residuals.iter().flat_map(|residual| (*residual as i32).to_le_bytes()));
             }
             Width::Eight => self.residuals.extend(residuals.iter().flat_map(|residual| residual.to_le_bytes())),
         }

@@ -26,12 +26,12 @@ pub struct Entries {
 
 #[derive(Clone)]
 enum Node {
-    Leaf(Leaf),
+    Leaf(TreeLeaf),
     Inner(Vec<Child>),
 }
 
 #[derive(Clone, Default)]
-struct Leaf {
+struct TreeLeaf {
     ends: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -46,7 +46,7 @@ struct Child {
 
 impl Default for Node {
     fn default() -> Self {
-        Node::Leaf(Leaf::default())
+        Node::Leaf(TreeLeaf::default())
     }
 }
 
@@ -136,7 +136,7 @@ impl Node {
     }
 }
 
-impl Leaf {
+impl TreeLeaf {
     fn start(&self, at: usize) -> usize {
         if at == 0 { 0 } else { self.ends[at - 1] as usize }
     }
@@ -177,16 +177,16 @@ impl Leaf {
     }
 
     /// Keeps the first entries; the others.
-    fn split_off(&mut self, at: usize) -> Leaf {
+    fn split_off(&mut self, at: usize) -> TreeLeaf {
         let start = self.start(at);
         let ends = self.ends.split_off(at).into_iter().map(|end| end - start as u32).collect();
-        let right = Leaf { ends, bytes: self.bytes.split_off(start) };
+        let right = TreeLeaf { ends, bytes: self.bytes.split_off(start) };
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
         right
     }
 
-    fn append(&mut self, right: &Leaf) {
+    fn append(&mut self, right: &TreeLeaf) {
         let start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(&right.bytes);
         self.ends.extend(right.ends.iter().map(|end| start + end));

@@ -202,7 +202,7 @@ pub fn union<'s, T: RenderTime>(context: &Context<'s, T>, inputs: Vec<Bundle<'s,
 }
 
 /// Every multiplicity times -1. Errors stay errors.
-pub fn negate<'s, T: RenderTime>(input: Bundle<'s, T>) -> Bundle<'s, T> {
+pub fn negate<T: RenderTime>(input: Bundle<'_, T>) -> Bundle<'_, T> {
     Bundle { oks: input.oks.negate(), errs: input.errs }
 }
 

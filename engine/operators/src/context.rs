@@ -49,7 +49,7 @@ pub struct Bundle<'s, T: RenderTime> {
 
 impl<'s, T: RenderTime> Bundle<'s, T> {
     /// Rows that cannot fail.
-    pub fn infallible(oks: Rows<'s, T>) -> Self {
+    pub(crate) fn infallible(oks: Rows<'s, T>) -> Self {
         Bundle { oks, errs: None }
     }
 
@@ -122,7 +122,7 @@ pub struct Follow<'s, T: RenderTime> {
 /// A stateless operator: `logic` drains a batch of updates into updates of rows and of errors.
 ///
 /// Output times must be the inputs' own. Nothing is consolidated.
-pub fn split_operator<'s, T, D, D1, R1>(
+pub(crate) fn split_operator<'s, T, D, D1, R1>(
     input: VecCollection<'s, T, D, isize>,
     name: &str,
     logic: impl FnMut(&mut Vec<(D, T, isize)>, &mut Vec<(D1, T, R1)>, &mut Vec<(ValueError, T, isize)>) + 'static,

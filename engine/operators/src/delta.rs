@@ -19,7 +19,7 @@ use crate::leaf::Leaf;
 use crate::lookup_join::{evaluate, holds};
 use changed::ChangedRows;
 use differential_dataflow::AsCollection;
-use planner::delta::{Entry, JoinStep, Pipeline, Seed, Step};
+use planner::delta::{JoinStep, Pipeline, PipelineEntry, Seed, Step};
 use planner::plan::MatchKind;
 use planner::scalar::EvalContext;
 use repr::{Datum, RelationId, Row, ValueError, key};
@@ -105,13 +105,13 @@ impl DeltaJoin {
     fn group(&self, group: &Group, changes: &mut Changes) -> Result<(), SqlError> {
         for pipeline in &self.pipelines {
             match &pipeline.entry {
-                Entry::Constant(_) => {}
-                Entry::Rows { relation, mfp } => {
+                PipelineEntry::Constant(_) => {}
+                PipelineEntry::Rows { relation, mfp } => {
                     let Some(changed) = group.changes.get(relation) else { continue };
                     let mut run = self.follower.run(group.after.as_ref(), changes);
                     run.changed_rows(*relation, changed, mfp, &pipeline.steps)?;
                 }
-                Entry::Match { seeds, join } => {
+                PipelineEntry::Match { seeds, join } => {
                     let Some(changed) = group.changes.get(&join.relation) else { continue };
                     self.matches(group, changed, (seeds, join), &pipeline.steps, changes)?;
                 }
@@ -125,17 +125,17 @@ impl DeltaJoin {
         let Some(pipeline) = self.pipelines.get(chunk.pipeline) else { return Ok(()) };
         let mut run = self.follower.run(chunk.reader.as_ref(), changes);
         match &pipeline.entry {
-            Entry::Constant(rows) => {
+            PipelineEntry::Constant(rows) => {
                 for row in rows {
                     run.steps(&mut row.unpack(), 1, &pipeline.steps)?;
                 }
                 Ok(())
             }
-            Entry::Rows { relation, mfp } => {
+            PipelineEntry::Rows { relation, mfp } => {
                 run.table_rows(*relation, chunk.rows.iter().map(|row| (row, 1)), mfp, &pipeline.steps)
             }
             // The left side's own pipelines bring the matches along.
-            Entry::Match { .. } => Ok(()),
+            PipelineEntry::Match { .. } => Ok(()),
         }
     }
 

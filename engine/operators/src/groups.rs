@@ -37,7 +37,7 @@ pub fn reduce<'s, T: RenderTime, R: RowDiff>(
 }
 
 /// Parts rows from errors.
-pub fn split<'s, T: RenderTime>(outcomes: VecCollection<'s, T, Outcome, isize>) -> Bundle<'s, T> {
+pub fn split<T: RenderTime>(outcomes: VecCollection<'_, T, Outcome, isize>) -> Bundle<'_, T> {
     let (oks, errs) = outcomes.inner.ok_err(|(outcome, time, diff)| match outcome {
         Ok(row) => Ok((row, time, diff)),
         Err(error) => Err((error, time, diff)),

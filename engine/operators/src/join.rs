@@ -24,7 +24,7 @@ use arrangements::meter::Meter;
 use differential_dataflow::consolidation::ConsolidatingContainerBuilder;
 use differential_dataflow::operators::join::join_traces;
 use differential_dataflow::{AsCollection, Data, VecCollection};
-use held::{Keys, Sides};
+use held::{JoinSides, Keys};
 use planner::plan::MatchKind;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
 use repr::row::RowIter;
@@ -54,7 +54,7 @@ pub struct HashJoin<'p> {
 
 /// The joined rows.
 pub struct HashJoinRows<'p> {
-    sides: Sides<'p, Row>,
+    sides: JoinSides<'p, Row>,
     join: HashJoin<'p>,
     /// The next match of the left row.
     position: usize,
@@ -71,7 +71,7 @@ impl<'p> HashJoinRows<'p> {
         join: HashJoin<'p>,
         shot: &OneShot,
     ) -> Self {
-        HashJoinRows { sides: Sides::new(left, right, keeping, shot), join, position: 0, matching: false }
+        HashJoinRows { sides: JoinSides::new(left, right, keeping, shot), join, position: 0, matching: false }
     }
 
     /// The next row before `mfp`.
@@ -297,10 +297,10 @@ fn pairs<'s, T: RenderTime, D: Data>(
 }
 
 /// So many copies of a row are no more counted: some 10^12.
-pub const COPIES_MAX: usize = 1 << 40;
+pub(crate) const COPIES_MAX: usize = 1 << 40;
 
 /// 54000.
-pub fn too_many_copies() -> SqlError {
+pub(crate) fn too_many_copies() -> SqlError {
     SqlError::new("54000", "a row comes too many times")
         .hint("Make rows distinct before they are joined; in a recursive query use UNION instead of UNION ALL.")
 }

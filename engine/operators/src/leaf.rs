@@ -41,7 +41,7 @@ impl Leaf {
 
     /// For rows that go through `mfp` and nowhere else: `append` gives NULL for columns that it does not look at.
     #[must_use]
-    pub fn read_by(mut self, mfp: &Mfp) -> Self {
+    pub(crate) fn read_by(mut self, mfp: &Mfp) -> Self {
         if mfp.is_identity() {
             return self;
         }
@@ -82,7 +82,7 @@ impl Leaf {
     }
 
     /// The rows whose key is `values`, NULLs being like each other.
-    pub fn find_same(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
+    pub(crate) fn find_same(&self, reader: &dyn Reader, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         reader.find(&self.table, self.index(), values)
     }
 
@@ -97,7 +97,7 @@ impl Leaf {
     }
 
     /// As `find_same`, of rows that differ from these values of other indexes maybe not all.
-    pub fn find_narrowed(
+    pub(crate) fn find_narrowed(
         &self,
         reader: &dyn Reader,
         values: &[Datum],
@@ -123,7 +123,7 @@ impl Leaf {
     }
 
     /// The same of a row that stands in another container.
-    pub fn append_bytes(&self, bytes: &[u8], datums: &mut Vec<Datum>) {
+    pub(crate) fn append_bytes(&self, bytes: &[u8], datums: &mut Vec<Datum>) {
         let start = datums.len();
         // And a key beside them.
         datums.reserve(self.table.columns.len() + 1);
@@ -144,6 +144,6 @@ impl Leaf {
 }
 
 /// A row key as the bytea that plans `with_key` carry.
-pub fn key_datum(key: &RowKey) -> Datum {
+pub(crate) fn key_datum(key: &RowKey) -> Datum {
     Datum::Bytea(key.bytes().into())
 }

@@ -158,6 +158,6 @@ pub fn render<'s, T: RenderTime>(context: &Context<'s, T>, input: Bundle<'s, T>,
 }
 
 /// Whether evaluation can give an error at all: a projection cannot.
-pub fn can_fail(mfp: &Mfp) -> bool {
+pub(crate) fn can_fail(mfp: &Mfp) -> bool {
     !(mfp.map.is_empty() && mfp.filter.is_empty())
 }

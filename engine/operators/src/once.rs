@@ -168,7 +168,7 @@ impl<'p> Scope<'p> {
     }
 
     /// For the rounds of a recursion that keep these things.
-    pub fn of_round(self: &Arc<Self>, id: LocalId, rows: Arc<Vec<Row>>, kept: &Arc<Kept>) -> Arc<Scope<'p>> {
+    pub(crate) fn of_round(self: &Arc<Self>, id: LocalId, rows: Arc<Vec<Row>>, kept: &Arc<Kept>) -> Arc<Scope<'p>> {
         let mut scope = Scope { locals: self.locals.clone(), varying: vec![id], kept: Some(kept.clone()) };
         scope.locals.insert(id, Local::Bag(rows));
         Arc::new(scope)
@@ -216,7 +216,7 @@ impl Keeping {
 }
 
 /// All rows of an operator.
-pub fn materialise(input: &mut dyn Pull, shot: &OneShot) -> Result<Vec<Row>, SqlError> {
+pub(crate) fn materialise(input: &mut dyn Pull, shot: &OneShot) -> Result<Vec<Row>, SqlError> {
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     let mut ticker = Ticker::default();
     while input.next(&mut row)? {

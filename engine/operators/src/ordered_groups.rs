@@ -28,7 +28,7 @@ use timely::progress::operate::FrontierInterest;
 pub type GroupRows<'r, R> = &'r mut dyn Iterator<Item = (Bytes<'r>, R)>;
 
 /// What is grouped, and how.
-pub struct Grouping<K, R, T> {
+pub struct OrderedGrouping<K, R, T> {
     /// As the operator is called.
     pub name: &'static str,
     /// Gives rows their keys, and the errors of those that cannot be given one.
@@ -41,7 +41,7 @@ pub struct Grouping<K, R, T> {
 pub fn reduce_in_order<'s, T, R, K>(
     context: &Context<'s, T>,
     rows: Rows<'s, T>,
-    grouping: Grouping<K, R, T>,
+    grouping: OrderedGrouping<K, R, T>,
     mut logic: impl FnMut(&[u8], GroupRows<'_, R>, &mut Vec<(Outcome, isize)>) + 'static,
 ) -> Bundle<'s, T>
 where
@@ -49,7 +49,7 @@ where
     R: RowDiff,
     K: FnMut(&mut Vec<(Row, T, isize)>, &mut Vec<Update<T, R>>, &mut Vec<(ValueError, T, isize)>) + 'static,
 {
-    let Grouping { name, mut keyed, phantom } = grouping;
+    let OrderedGrouping { name, mut keyed, phantom } = grouping;
     if !T::IN_TOTAL_ORDER {
         let keyed = split_operator(rows, "GroupKey", keyed);
         let grouped = match phantom {

@@ -56,7 +56,7 @@ pub fn arity(plan: &Plan) -> usize {
 }
 
 /// Whether a bag is negated below unions, filters and projections.
-pub fn negates(plan: &Plan) -> bool {
+pub(crate) fn negates(plan: &Plan) -> bool {
     match plan {
         Plan::Negate(_) => true,
         Plan::Union(inputs, _) => inputs.iter().any(negates),
@@ -76,7 +76,7 @@ pub fn uses(plan: &Plan, id: LocalId) -> usize {
 }
 
 /// Whether `step` of a union of two bags for `id` is the union of its results for each, and can be in the loop.
-pub fn is_additive(step: &Plan, id: LocalId) -> bool {
+pub(crate) fn is_additive(step: &Plan, id: LocalId) -> bool {
     // Loops do not nest here: a step with a loop of its own runs by rounds.
     !recurses(step) && adds(step, id)
 }

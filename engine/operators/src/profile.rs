@@ -54,18 +54,18 @@ impl Profile {
     /// An operator's rows, counted.
     pub fn counted<'p>(&self, plan: &Plan, input: Box<dyn Pull + 'p>) -> Box<dyn Pull + 'p> {
         match self.counter(std::ptr::from_ref(plan).addr()) {
-            Some(counter) => Box::new(Counted { input, counter, begun: false, timing: self.timing }),
+            Some(counter) => Box::new(CountedPull { input, counter, begun: false, timing: self.timing }),
             None => input,
         }
     }
 
     /// Counts what an operator's parts give as its own: it has no rows in one place.
-    pub fn count_parts<'i, 'p: 'i>(&self, plan: &Plan, parts: impl Iterator<Item = &'i mut Box<dyn Pull + 'p>>) {
+    pub(crate) fn count_parts<'i, 'p: 'i>(&self, plan: &Plan, parts: impl Iterator<Item = &'i mut Box<dyn Pull + 'p>>) {
         let Some(counter) = self.counter(std::ptr::from_ref(plan).addr()) else { return };
         for (position, part) in parts.enumerate() {
             let input = std::mem::replace(part, crate::once::nothing());
             // All of them are one run of it.
-            *part = Box::new(Counted { input, counter: counter.clone(), begun: position > 0, timing: self.timing });
+            *part = Box::new(CountedPull { input, counter: counter.clone(), begun: position > 0, timing: self.timing });
         }
     }
 
@@ -101,14 +101,14 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// An iterator whose calls are counted.
-struct Counted<'p> {
+struct CountedPull<'p> {
     input: Box<dyn Pull + 'p>,
     counter: Arc<Counter>,
     begun: bool,
     timing: bool,
 }
 
-impl Pull for Counted<'_> {
+impl Pull for CountedPull<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         if !self.begun {
             self.begun = true;

@@ -16,7 +16,7 @@ mod extreme;
 
 use crate::context::{Bundle, Context, RenderTime, both};
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use arrangements::arrangement::{concatenate, metered};
 use planner::scalar::{AggregateCall, ScalarExpr};
 use repr::row::RowIter;
@@ -124,7 +124,7 @@ fn combined<'s, T: RenderTime>(
             updates.push((metered(&meter, key::encode_all(&datums[1..=keys]), row), time, diff));
         }
     };
-    let grouping = Grouping { name: "ReduceParts", keyed, phantom: None };
+    let grouping = OrderedGrouping { name: "ReduceParts", keyed, phantom: None };
     reduce_in_order(context, tagged, grouping, move |_key, rows, output| {
         let mut row: Vec<Option<Datum>> = vec![None; keys + positions.iter().map(Vec::len).sum::<usize>()];
         for (bytes, _) in rows {

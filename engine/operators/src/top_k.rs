@@ -8,7 +8,7 @@
 
 use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::key_columns::KeyColumns;
 use arrangements::ordered_row::{OrderedRow, group_key};
@@ -182,7 +182,7 @@ fn count(
 }
 
 /// What a scalar subquery that gave several rows is told.
-pub fn more_than_one_row() -> ValueError {
+pub(crate) fn more_than_one_row() -> ValueError {
     ValueError::new("21000", "more than one row returned by a subquery used as an expression")
 }
 
@@ -198,7 +198,7 @@ pub fn render<'s, T: RenderTime>(
     let limit = limit(limit_expression, &context.eval)?;
     let offset = offset(offset_expression, &context.eval)?;
     // The rows of a group are all alike in what makes its key.
-    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).cloned().collect();
+    let order: Vec<Order> = order.iter().filter(|item| !keys.contains(&item.column)).copied().collect();
     let (keys, meter) = (keys.to_vec(), context.meter.clone());
     let mut datums = Vec::new();
     let told = Rc::new(KeyColumns::new(keys.clone()));
@@ -212,7 +212,7 @@ pub fn render<'s, T: RenderTime>(
     };
     let watch = context.watch.clone();
     let mut ticker = Ticker::default();
-    let grouping = Grouping { name: "TopK", keyed, phantom: None };
+    let grouping = OrderedGrouping { name: "TopK", keyed, phantom: None };
     let mut bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
         if ticker.stops(&watch) {
             return;
@@ -238,7 +238,7 @@ pub fn render<'s, T: RenderTime>(
 }
 
 /// Renders an `AtMostOne`.
-pub fn render_at_most_one<'s, T: RenderTime>(
+pub(crate) fn render_at_most_one<'s, T: RenderTime>(
     context: &Context<'s, T>,
     input: Bundle<'s, T>,
     keys: &[usize],
@@ -251,7 +251,7 @@ pub fn render_at_most_one<'s, T: RenderTime>(
             updates.push((metered(&meter, group_key(&keys, &datums), row), time, diff));
         }
     };
-    let grouping = Grouping { name: "AtMostOne", keyed, phantom: None };
+    let grouping = OrderedGrouping { name: "AtMostOne", keyed, phantom: None };
     reduce_in_order(context, input.oks, grouping, |_key, rows, output| match (rows.next(), rows.next()) {
         (None, _) => {}
         (Some((row, 1)), None) => output.push((Ok(Row::copy_from(row.0)), 1)),

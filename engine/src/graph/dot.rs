@@ -1,6 +1,6 @@
 //! The graph as Graphviz draws it: a box for each operator, views in frames of their own, arrows the way that rows go.
 
-use super::{Kind, Operator};
+use super::{Operator, OperatorKind};
 use planner::catalog::Catalog;
 use repr::RelationId;
 use std::collections::BTreeMap;
@@ -12,7 +12,9 @@ pub fn dot(operators: &[Operator], catalog: &Catalog) -> String {
     let mut frames: BTreeMap<RelationId, Vec<&Operator>> = BTreeMap::new();
     for operator in operators {
         match (operator.kind, operator.relation) {
-            (Kind::Operator | Kind::Arrangement, Some(view)) => frames.entry(view).or_default().push(operator),
+            (OperatorKind::Operator | OperatorKind::Arrangement, Some(view)) => {
+                frames.entry(view).or_default().push(operator)
+            }
             _ => line(&mut text, "  ", &node(operator)),
         }
     }
@@ -44,15 +46,17 @@ fn node(operator: &Operator) -> String {
         label = format!("{label}\n{}", sizes.join(", "));
     }
     let style = match operator.kind {
-        Kind::Table => "shape=cylinder, style=filled, fillcolor=lightblue",
-        Kind::Index | Kind::OrderedIndex => "shape=box, style=filled, fillcolor=aliceblue",
-        Kind::Ownership | Kind::Owners => "shape=box, style=filled, fillcolor=lightyellow",
-        Kind::Access => "shape=box, style=\"filled,dashed\", fillcolor=lightyellow",
-        Kind::SubjectRequests => "shape=house, style=filled, fillcolor=khaki",
-        Kind::Operator => "shape=box, style=rounded",
-        Kind::Arrangement => "shape=box3d",
-        Kind::View | Kind::MaterializedView | Kind::AutomaticView => "shape=folder, style=filled, fillcolor=honeydew",
-        Kind::Subscription => "shape=cds, style=filled, fillcolor=lavender",
+        OperatorKind::Table => "shape=cylinder, style=filled, fillcolor=lightblue",
+        OperatorKind::Index | OperatorKind::OrderedIndex => "shape=box, style=filled, fillcolor=aliceblue",
+        OperatorKind::Ownership | OperatorKind::Owners => "shape=box, style=filled, fillcolor=lightyellow",
+        OperatorKind::Access => "shape=box, style=\"filled,dashed\", fillcolor=lightyellow",
+        OperatorKind::SubjectRequests => "shape=house, style=filled, fillcolor=khaki",
+        OperatorKind::Operator => "shape=box, style=rounded",
+        OperatorKind::Arrangement => "shape=box3d",
+        OperatorKind::View | OperatorKind::MaterializedView | OperatorKind::AutomaticView => {
+            "shape=folder, style=filled, fillcolor=honeydew"
+        }
+        OperatorKind::Subscription => "shape=cds, style=filled, fillcolor=lavender",
     };
     format!("{} [label={}, {style}];", quoted(&operator.id), quoted(&label))
 }
@@ -64,7 +68,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Operator};
+    use super::super::{Operator, OperatorKind};
     use super::dot;
     use planner::catalog::Catalog;
     use repr::RelationId;
@@ -72,9 +76,10 @@ mod tests {
     #[test]
     fn names_are_quoted_and_arrows_go_the_way_of_rows() {
         let relation = RelationId(20_000);
-        let table = Operator::new("table:20000".into(), Kind::Table, "a \"b\"\\", relation).holding(None, Some(7));
-        let index =
-            Operator::new("index:20001".into(), Kind::Index, "i", relation).reading(["table:20000".to_string()]);
+        let table =
+            Operator::new("table:20000".into(), OperatorKind::Table, "a \"b\"\\", relation).holding(None, Some(7));
+        let index = Operator::new("index:20001".into(), OperatorKind::Index, "i", relation)
+            .reading(["table:20000".to_string()]);
         let text = dot(&[table, index], &Catalog::default());
         assert!(text.contains("label=\"table\\na \\\"b\\\"\\\\\\n7 bytes\""), "{text}");
         assert!(text.contains("  \"table:20000\" -> \"index:20001\";\n}"), "{text}");

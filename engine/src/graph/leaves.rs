@@ -1,6 +1,6 @@
 //! The part of the graph that stands on the disk: tables, their indexes, and how it is found whose a row is.
 
-use super::{Kind, Operator, index_id, table_id};
+use super::{Operator, OperatorKind, index_id, table_id};
 use planner::catalog::{Catalog, EdgeKind};
 use planner::ownership::edge_word;
 use repr::RelationId;
@@ -15,20 +15,21 @@ pub(super) fn operators(database: &Database, schema: &Schema) -> Vec<Operator> {
     for shape in shapes.values() {
         let table = shape.table();
         let bytes = usize::try_from(database.store.approximate_size(table.id)).ok();
-        operators.push(Operator::new(table_id(table.id), Kind::Table, &table.name, table.id).holding(None, bytes));
+        operators
+            .push(Operator::new(table_id(table.id), OperatorKind::Table, &table.name, table.id).holding(None, bytes));
         for index in &table.indexes {
-            let arranged = Operator::new(index_id(index.id), Kind::Index, &index.name, table.id);
+            let arranged = Operator::new(index_id(index.id), OperatorKind::Index, &index.name, table.id);
             operators.push(arranged.reading([table_id(table.id)]));
         }
     }
     let graph = Graph { schema, catalog: schema.catalog() };
     for relation in schema.order() {
         let Some(shape) = schema.shape(*relation) else { continue };
-        operators.extend(shape.owner_edges.iter().map(|edge| graph.edge(edge, Kind::Ownership)));
+        operators.extend(shape.owner_edges.iter().map(|edge| graph.edge(edge, OperatorKind::Ownership)));
         operators.push(graph.owners(shape));
     }
     for shape in shapes.values() {
-        operators.extend(shape.access_edges.iter().map(|edge| graph.edge(edge, Kind::Access)));
+        operators.extend(shape.access_edges.iter().map(|edge| graph.edge(edge, OperatorKind::Access)));
     }
     let subjects = shapes.values().filter(|shape| shape.table().data_subject);
     operators.extend(subjects.filter_map(|shape| Some(graph.requests(shape, schema.traversal(shape.table().id)?))));
@@ -42,13 +43,13 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     /// One annotated foreign key: the rows that gain holders by it, joined with the holders of those it leads to.
-    fn edge(&self, edge: &Edge, kind: Kind) -> Operator {
+    fn edge(&self, edge: &Edge, kind: OperatorKind) -> Operator {
         let holders = match self.schema.shape(edge.far) {
             Some(far) if far.personal => owners_id(edge.far),
             Some(_) | None => index_id(edge.far_index),
         };
         let accessors = match (kind, self.schema.shape(edge.far)) {
-            (Kind::Access, Some(far)) => far.access_edges.iter().map(edge_id).collect(),
+            (OperatorKind::Access, Some(far)) => far.access_edges.iter().map(edge_id).collect(),
             _ => Vec::new(),
         };
         let own = Operator::new(edge_id(edge), kind, self.edge_name(edge), edge.near);
@@ -75,7 +76,8 @@ impl Graph<'_> {
     fn owners(&self, shape: &TableShape) -> Operator {
         let table = shape.table();
         let own = table.data_subject.then(|| table_id(table.id));
-        let named = Operator::new(owners_id(table.id), Kind::Owners, format!("owners of {}", table.name), table.id);
+        let named =
+            Operator::new(owners_id(table.id), OperatorKind::Owners, format!("owners of {}", table.name), table.id);
         named.reading(own.into_iter().chain(shape.owner_edges.iter().map(edge_id)))
     }
 
@@ -86,7 +88,7 @@ impl Graph<'_> {
         let accessed = joins.map(|join| &join.edge).filter(|edge| is_access(edge)).map(edge_id);
         let table = shape.table();
         let name = format!("requests of {}", table.name);
-        let own = Operator::new(format!("requests:{}", table.id), Kind::SubjectRequests, name, table.id);
+        let own = Operator::new(format!("requests:{}", table.id), OperatorKind::SubjectRequests, name, table.id);
         own.reading(owned.chain(accessed))
     }
 }

@@ -1,6 +1,6 @@
 //! The part of the graph that stands in memory: views, their plans' operators, and the ways in which their rows are arranged.
 
-use super::{Kind, Operator, index_id, source, table_id, view_id};
+use super::{Operator, OperatorKind, index_id, source, table_id, view_id};
 use operators::plan::children;
 use planner::catalog::{Catalog, Table};
 use planner::explain::plan_operators;
@@ -29,7 +29,7 @@ pub(super) fn operators(
     }
     let mut operators = Vec::new();
     for (table, view) in catalog.views().filter(|(table, _)| !table.is_maintained()) {
-        let own = Operator::new(view_id(table.id), Kind::View, &table.name, table.id);
+        let own = Operator::new(view_id(table.id), OperatorKind::View, &table.name, table.id);
         operators.push(own.reading(view.reads.keys().map(|read| source(catalog, *read))));
     }
     for table in catalog.relations.values().filter(|table| table.is_maintained()) {
@@ -40,11 +40,11 @@ pub(super) fn operators(
         let Some(entry) = entries.iter().find(|entry| entry.view() == Some(*id)) else { continue };
         let name = automatic::name(*id);
         if entry.is_order() {
-            let own = Operator::new(view_id(*id), Kind::OrderedIndex, name, *id);
+            let own = Operator::new(view_id(*id), OperatorKind::OrderedIndex, name, *id);
             let index = state.order.as_ref().map(|order| index_id(order.id.index));
             operators.push(staged(own.reading(index.or_else(|| entry.table().map(table_id))), state));
         } else {
-            let own = Operator::new(view_id(*id), Kind::AutomaticView, name, *id);
+            let own = Operator::new(view_id(*id), OperatorKind::AutomaticView, name, *id);
             operators.extend(rendered(catalog, own, state, &by_view));
         }
     }
@@ -58,7 +58,7 @@ fn maintained(
     state: Option<&ViewState>,
     inspected: &Inspection<'_>,
 ) -> Vec<Operator> {
-    let own = Operator::new(view_id(table.id), Kind::MaterializedView, &table.name, table.id);
+    let own = Operator::new(view_id(table.id), OperatorKind::MaterializedView, &table.name, table.id);
     let over = || {
         let reads = table.view.iter().flat_map(|view| view.reads.keys());
         reads.map(|read| source(catalog, *read)).collect::<Vec<_>>()
@@ -103,7 +103,7 @@ fn arranged(catalog: &Catalog, view: RelationId, name: &str, arrangement: &Arran
         .and_then(|table| table.index(arrangement.index))
         .map_or_else(|| format!("{name} by its key"), |index| index.name.clone());
     let bytes = arrangement.batches.iter().map(|batch| batch.bytes()).sum();
-    let own = Operator::new(id, Kind::Arrangement, name, view).reading(root.iter().cloned());
+    let own = Operator::new(id, OperatorKind::Arrangement, name, view).reading(root.iter().cloned());
     own.holding(Some(arrangement.updates()), Some(bytes))
 }
 
@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         let lines: Vec<Line> = plan_operators(plan, catalog);
         let by_node = lines.iter().enumerate().filter_map(|(line, shown)| Some((shown.node?, line))).collect();
         let operator = |(line, shown): (usize, &Line)| {
-            Operator::new(format!("operator:{view}/{line}"), Kind::Operator, without_values(&shown.text), view)
+            Operator::new(format!("operator:{view}/{line}"), OperatorKind::Operator, without_values(&shown.text), view)
         };
         let operators = lines.iter().enumerate().map(operator).collect();
         Walk { catalog, view, lines: by_node, operators, rounds: Vec::new(), locals: BTreeMap::new() }
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
                 let rounds = format!("rounds:{}/{}", self.view, id.0);
                 self.locals.insert(*id, vec![rounds.clone()]);
                 let within = [self.walk(base), self.walk(step)].concat();
-                let own = Operator::new(rounds, Kind::Operator, format!("rounds of l{}", id.0), self.view);
+                let own = Operator::new(rounds, OperatorKind::Operator, format!("rounds of l{}", id.0), self.view);
                 self.rounds.push(own.reading(within));
                 self.walk(body)
             }

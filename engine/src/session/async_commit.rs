@@ -10,13 +10,13 @@ use crate::session::{Active, Session, UnderWay};
 use repr::poll;
 use state::SqlError;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use transactions::commit::{Committed, Prepared};
+use transactions::commit::{Committed, PreparedCommit};
 use transactions::transaction::Transaction;
 
 /// A transaction that is ready for the pipeline.
 pub struct Apart<'a> {
     transaction: Transaction,
-    prepared: Prepared,
+    prepared: PreparedCommit,
     under_way: &'a mut Option<UnderWay>,
 }
 

@@ -73,7 +73,7 @@ impl Cursor {
     }
 
     /// Whether it stands on a row, rather than before the first or after the last.
-    pub fn is_on_row(&self) -> bool {
+    pub(crate) fn is_on_row(&self) -> bool {
         self.position > 0 && self.end.is_none_or(|end| self.position <= end)
     }
 
@@ -85,7 +85,7 @@ impl Cursor {
     }
 
     /// Reads the rest into memory, so that the cursor can outlive its snapshot (WITH HOLD at COMMIT).
-    pub fn hold_rows(&mut self) -> Result<(), SqlError> {
+    pub(crate) fn hold_rows(&mut self) -> Result<(), SqlError> {
         let rest = self.rows.by_ref().collect::<Result<Vec<_>, _>>()?;
         self.rows = QueryRows::new(rest.into_iter().map(Ok));
         Ok(())

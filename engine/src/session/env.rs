@@ -17,7 +17,7 @@ use transactions::database::Database;
 use transactions::modes::{Isolation, Modes};
 
 /// Rows may come before labels while this is on.
-pub const RESTORING: &str = "dogwood.restoring";
+pub(crate) const RESTORING: &str = "dogwood.restoring";
 
 /// What outlives a statement: settings, prepared statements and the sequence values that this session took.
 #[derive(Default)]

@@ -38,7 +38,7 @@ struct Settled {
 }
 
 /// One attempt to lock all rows of a statement.
-struct Attempt<'v> {
+struct LockAttempt<'v> {
     view: &'v LayeredSnapshot,
     locked: Vec<(RelationId, RowKey)>,
     /// What somebody else has.
@@ -73,9 +73,9 @@ impl Session {
         }
         loop {
             let view = self.transaction().statement_snapshot()?;
-            let mut attempt = Attempt { view: &view, locked: Vec::new(), taken: None };
+            let mut attempt = LockAttempt { view: &view, locked: Vec::new(), taken: None };
             let found = self.attempt(query, params, &mut attempt)?;
-            let Attempt { locked, taken, .. } = attempt;
+            let LockAttempt { locked, taken, .. } = attempt;
             if let Some((name, mode)) = taken {
                 drop((view, found));
                 self.transaction().lock(name, mode, &patience)?;
@@ -98,7 +98,7 @@ impl Session {
         &mut self,
         query: &Query,
         params: &Arc<[Datum]>,
-        attempt: &mut Attempt<'_>,
+        attempt: &mut LockAttempt<'_>,
     ) -> Result<(EvalContext, Option<Vec<Vec<Datum>>>), SqlError> {
         let mut context = self.eval_context(params.clone(), attempt.view.catalog());
         for (number, locking) in &query.locking {
@@ -121,7 +121,7 @@ impl Session {
         &mut self,
         query: &Query,
         context: &EvalContext,
-        attempt: &mut Attempt<'_>,
+        attempt: &mut LockAttempt<'_>,
     ) -> Result<Vec<Vec<Datum>>, SqlError> {
         let skip = top_k::offset(query.finishing.offset.as_ref(), context)?;
         let limit = top_k::limit(query.finishing.limit.as_ref(), context)?;
@@ -139,9 +139,9 @@ impl Session {
                 let (mut row, keys) = parted(row?, query);
                 seen += 1;
                 match lock_keys(transaction, query, &keys, &mut attempt.locked)? {
-                    RowLock::Held => kept.push(std::mem::take(&mut row)),
-                    RowLock::Skipped => {}
-                    RowLock::Taken(name, mode) => {
+                    RowLockOutcome::Held => kept.push(std::mem::take(&mut row)),
+                    RowLockOutcome::Skipped => {}
+                    RowLockOutcome::Taken(name, mode) => {
                         attempt.taken = Some((name, mode));
                         return Ok(Vec::new());
                     }
@@ -194,7 +194,7 @@ pub(super) fn clause(query: &Query) -> String {
 }
 
 /// What came of the locks that one result row asks for.
-enum RowLock {
+enum RowLockOutcome {
     Held,
     /// SKIP LOCKED leaves it out.
     Skipped,
@@ -208,7 +208,7 @@ fn lock_keys(
     query: &Query,
     keys: &[Datum],
     locked: &mut Vec<(RelationId, RowKey)>,
-) -> Result<RowLock, SqlError> {
+) -> Result<RowLockOutcome, SqlError> {
     for (lock, key) in query.locks.iter().zip(keys) {
         // The NULL side of an outer join has no row to lock.
         let Datum::Bytea(key) = key else { continue };
@@ -217,18 +217,18 @@ fn lock_keys(
         let name = LockKey::Row(lock.table, row_key.clone());
         if !transaction.database().locks.try_lock(transaction.id(), &name, mode) {
             return match lock.wait {
-                LockWait::Wait => Ok(RowLock::Taken(name, mode)),
+                LockWait::Wait => Ok(RowLockOutcome::Taken(name, mode)),
                 LockWait::NoWait => {
                     let catalog = transaction.overlay().catalog();
                     let table = catalog.table(lock.table).map_or("", |table| table.name.as_str());
                     Err(SqlError::new("55P03", format!("could not obtain lock on row in relation \"{table}\"")))
                 }
-                LockWait::SkipLocked => Ok(RowLock::Skipped),
+                LockWait::SkipLocked => Ok(RowLockOutcome::Skipped),
             };
         }
         locked.push((lock.table, row_key));
     }
-    Ok(RowLock::Held)
+    Ok(RowLockOutcome::Held)
 }
 
 /// Whether one of these rows is no longer what the view showed.

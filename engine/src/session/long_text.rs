@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(2);
 const STACK_BYTES: usize = 16 << 20;
 
 /// Whether a statement's text is long.
-pub fn is_long(text: &str) -> bool {
+pub(crate) fn is_long(text: &str) -> bool {
     text.len() >= TEXT_BYTES_MIN
 }
 

@@ -82,10 +82,10 @@ fn source(planned: &Planned) -> Option<&Query> {
 }
 
 /// A key or index, by so many of its first columns.
-type Wanted<'c> = (&'c Arc<Table>, &'c Index, usize);
+type WantedOrder<'c> = (&'c Arc<Table>, &'c Index, usize);
 
 /// The keys and indexes whose order a plan reads where it is in memory.
-fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<Wanted<'c>> {
+fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<WantedOrder<'c>> {
     let mut found = Vec::new();
     if let Some(query) = source(&cached.planned) {
         find(&query.plan, catalog, &mut found);
@@ -93,7 +93,7 @@ fn wanted<'c>(cached: &CachedPlan, catalog: &'c Catalog) -> Vec<Wanted<'c>> {
     found
 }
 
-fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<Wanted<'c>>) {
+fn find<'c>(plan: &Plan, catalog: &'c Catalog, found: &mut Vec<WantedOrder<'c>>) {
     if let Plan::Get { relation, access: Access::Range { lookup, in_order, .. }, .. } = plan
         && !catalog.ordered(*relation)
         && let Some(table) = catalog.table(*relation)

@@ -54,7 +54,7 @@ pub fn returning(plan: &WritePlan) -> Option<&[OutputColumn]> {
 }
 
 /// The columns that a statement without a plan of its own gives.
-pub fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
+pub(crate) fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
     match statement {
         Statement::Show(Show::Setting(name)) => Some(text_columns(&[spelled(name)])),
         Statement::Show(Show::All) => Some(text_columns(&["name", "setting", "description"])),
@@ -65,7 +65,7 @@ pub fn utility_columns(statement: &Statement) -> Option<Arc<[OutputColumn]>> {
 }
 
 /// Nullable text columns of these names.
-pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
+pub(crate) fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
     let column = |name: &&str| OutputColumn {
         name: (*name).to_string(),
         column_type: ColumnType::nullable(ScalarType::Text),
@@ -77,7 +77,7 @@ pub fn text_columns(names: &[&str]) -> Arc<[OutputColumn]> {
 const COLUMN: &str = "QUERY PLAN";
 
 /// The columns of EXPLAIN DATAFLOW: those of the relation, or the graph in one.
-pub fn dataflow_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
+pub(crate) fn dataflow_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
     match (format, find_by_id(DATAFLOW)) {
         (ComplianceFormat::Text, Some(relation)) => {
             let column = |column: &planner::system::SystemColumn| OutputColumn {
@@ -92,7 +92,7 @@ pub fn dataflow_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
 }
 
 /// EXPLAIN's one column.
-pub fn explain_columns(explained: &Explained) -> Arc<[OutputColumn]> {
+pub(crate) fn explain_columns(explained: &Explained) -> Arc<[OutputColumn]> {
     match explained {
         Explained::Statement(ExplainOptions { format: ExplainFormat::Json, .. }) => Arc::from([OutputColumn {
             name: COLUMN.into(),
@@ -109,7 +109,7 @@ pub(super) fn column(name: &str, scalar: ScalarType) -> OutputColumn {
 }
 
 /// The columns of GDPR FORGET and of its EXPLAIN.
-pub fn forget_columns() -> Arc<[OutputColumn]> {
+pub(crate) fn forget_columns() -> Arc<[OutputColumn]> {
     Arc::from([
         column("table_name", ScalarType::Text),
         column("deleted", ScalarType::Int8),
@@ -119,7 +119,7 @@ pub fn forget_columns() -> Arc<[OutputColumn]> {
 }
 
 /// The columns of EXPLAIN COMPLIANCE.
-pub fn compliance_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
+pub(crate) fn compliance_columns(format: ComplianceFormat) -> Arc<[OutputColumn]> {
     match format {
         ComplianceFormat::Text => text_columns(&["severity", "table_name", "subject", "path", "message", "hint"]),
         ComplianceFormat::Dot | ComplianceFormat::Json => text_columns(&["graph"]),

@@ -13,7 +13,7 @@ use crate::response::TransactionStatus;
 use crate::session::Session;
 use crate::session::plan::{self, CachedPlan};
 use crate::session::plan::{Automatic, Prepared, is_lookup};
-use crate::templates::Shape;
+use crate::templates::KnownShape;
 use planner::Planned;
 use planner::parse::template::{Literal, Template, template};
 use repr::{Datum, ScalarType};
@@ -21,7 +21,7 @@ use state::SqlError;
 use std::sync::Arc;
 
 /// What is known of a text.
-pub enum Known {
+pub enum KnownText {
     /// It is this statement with these parameters.
     Statement(Arc<Prepared>, Arc<[Datum]>),
     /// Once it is prepared, `Session::learn` wants to hear of it.
@@ -38,22 +38,22 @@ pub struct Unlearned {
 
 impl Session {
     /// Whether a query string is a statement that is known.
-    pub fn known(&self, text: &str) -> Known {
+    pub fn known(&self, text: &str) -> KnownText {
         let own_schema = self.active.as_ref().is_some_and(|active| active.transaction.overlay().changes_schema());
         if own_schema || self.status() == TransactionStatus::Failed {
-            return Known::Nothing;
+            return KnownText::Nothing;
         }
-        let Some(template) = template(text) else { return Known::Nothing };
+        let Some(template) = template(text) else { return KnownText::Nothing };
         let shape = shape(&template);
         match self.templates.find(&shape) {
-            Some(Shape::Ready(prepared)) if prepared.plan.load().version == self.catalog().version => {
+            Some(KnownShape::Ready(prepared)) if prepared.plan.load().version == self.catalog().version => {
                 match self.parameters(&prepared, &template.literals) {
-                    Ok(parameters) => Known::Statement(prepared, parameters),
-                    Err(_it_fails_as_itself) => Known::Nothing,
+                    Ok(parameters) => KnownText::Statement(prepared, parameters),
+                    Err(_it_fails_as_itself) => KnownText::Nothing,
                 }
             }
-            Some(Shape::Seen | Shape::Ready(_)) => Known::Unlearned(Unlearned { template, shape }),
-            Some(Shape::Refused) | None => Known::Nothing,
+            Some(KnownShape::Seen | KnownShape::Ready(_)) => KnownText::Unlearned(Unlearned { template, shape }),
+            Some(KnownShape::Refused) | None => KnownText::Nothing,
         }
     }
 
@@ -70,8 +70,8 @@ impl Session {
     /// Finds out whether a statement, which was prepared as it is, may be known by its shape.
     pub fn learn(&self, unlearned: &Unlearned, prepared: &Prepared) {
         let known = match self.lifted(&unlearned.template, prepared) {
-            Some(lifted) => Shape::Ready(Arc::new(lifted)),
-            None => Shape::Refused,
+            Some(lifted) => KnownShape::Ready(Arc::new(lifted)),
+            None => KnownShape::Refused,
         };
         self.templates.keep(&unlearned.shape, known);
     }

@@ -184,7 +184,7 @@ fn words(text: &str) -> usize {
             continue;
         }
         let continues = byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
-        words += usize::from(!byte.is_ascii_whitespace() && !(continues && in_word));
+        words += usize::from(!(byte.is_ascii_whitespace() || continues && in_word));
         in_word = continues;
         quoted = matches!(byte, b'\'' | b'"').then_some(byte);
     }

@@ -12,7 +12,7 @@
 //! transaction that it is asked in.
 
 use crate::session::Session;
-use crate::session::subscribed::{Held, Looked, Subscribed, fails_below, gone, is_readable, may_be_personal};
+use crate::session::subscribed::{KeptView, Looked, Subscribed, fails_below, gone, is_readable, may_be_personal};
 use planner::SubscribePlan;
 use planner::lift::Lifted;
 use repr::{CommitTime, Datum, RelationId, Row, poll};
@@ -50,7 +50,7 @@ impl Session {
             let shape = PlannedShape::new(lifted.clone(), &catalog);
             let (entry, view) =
                 database.automatic_views.hold(&shape, &plan.text, &|request| database.ask_views(request));
-            let held = Held { database: database.clone(), entry };
+            let held = KeptView { database: database.clone(), entry };
             let Some(readable_at) = self.wait_until_readable(&held.entry, view, &lifted)? else { continue };
             let watched = Looked {
                 database: Arc::downgrade(&database),

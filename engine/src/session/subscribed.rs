@@ -55,7 +55,7 @@ pub struct Subscribed {
     pub(super) said: Instant,
     pub(super) cancel: Arc<CancelFlag>,
     // Dropped last: the view goes when nobody holds it.
-    pub(super) _held: Held,
+    pub(super) _held: KeptView,
 }
 
 /// What a subscription tells.
@@ -131,12 +131,12 @@ impl Looked {
 }
 
 /// Keeps a view alive.
-pub(super) struct Held {
+pub(super) struct KeptView {
     pub(super) database: Arc<Database>,
     pub(super) entry: Arc<Entry>,
 }
 
-impl Drop for Held {
+impl Drop for KeptView {
     fn drop(&mut self) {
         self.database.automatic_views.release(&self.entry);
     }

@@ -9,7 +9,7 @@ use crate::session::statements::deallocated;
 use crate::session::{Active, Company, Session};
 use planner::catalog::Catalog;
 use planner::parse::statement::{CtxCommand, DiscardTarget, ObjectName, Statement};
-use planner::parse::utility::{Fetch, FetchDirection, LockMode as TableLockMode, LockTable, Show, TransactionModes};
+use planner::parse::utility::{Fetch, FetchDirection, LockTable, Show, TableLockMode, TransactionModes};
 use repr::Datum;
 use state::SqlError;
 use state::answer::QueryRows;

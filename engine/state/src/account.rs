@@ -12,7 +12,7 @@
 use crate::SqlError;
 use crate::cancel::CancelFlag;
 use crate::settings::server::ServerSettings;
-use crate::time_budget::Patience;
+use crate::time_budget::TimeBudget;
 use parking_lot::Mutex;
 use repr::ValueError;
 use repr::poll::Overseer;
@@ -66,7 +66,7 @@ pub struct Account {
     /// What they have taken since: not the statement's.
     cached: AtomicI64,
     /// Work that must not take longer, whoever waits for it.
-    patience: Mutex<Option<Patience>>,
+    patience: Mutex<Option<TimeBudget>>,
     is_patient: AtomicBool,
     refused: AtomicBool,
     refusal: Mutex<Option<SqlError>>,
@@ -143,7 +143,7 @@ impl Account {
     }
 
     /// Work that goes on for longer is ended (54000).
-    pub fn set_patience(&self, patience: Option<Patience>) {
+    pub fn set_patience(&self, patience: Option<TimeBudget>) {
         self.is_patient.store(patience.is_some(), Ordering::Relaxed);
         *self.patience.lock() = patience;
     }
@@ -181,7 +181,7 @@ impl Account {
         if until != NEVER && EPOCH.elapsed().as_nanos() >= u128::from(until) {
             return Some(SqlError::new("57014", "canceling statement due to statement timeout"));
         }
-        if self.is_patient.load(Ordering::Relaxed) && self.patience.lock().as_mut().is_some_and(Patience::is_over) {
+        if self.is_patient.load(Ordering::Relaxed) && self.patience.lock().as_mut().is_some_and(TimeBudget::is_over) {
             return Some(SqlError::new("54000", "the work takes too long"));
         }
         let used = self.count().saturating_add(i64::try_from(wanted_bytes).unwrap_or(i64::MAX));

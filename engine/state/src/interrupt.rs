@@ -56,11 +56,6 @@ impl Watch {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Ends the query for lack of a reader of its result.
-    pub fn abandon(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-
     /// Ends the query with an error that no row carries, such as one of storage. The first one counts.
     pub fn fail(&self, error: SqlError) {
         self.failure.lock().get_or_insert(error);

@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use planner::hir::LockStrength;
 use repr::hash::{HashMap, HashSet, RandomState};
 use repr::{IndexId, RelationId, RowKey};
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ pub enum Granted {
 struct Name(u64, u64);
 
 #[derive(Default)]
-struct Entry {
+struct LockEntry {
     holders: Holders,
     /// By mode.
     waiters: [u32; MODES],
@@ -167,7 +167,7 @@ impl Holders {
     }
 }
 
-impl Entry {
+impl LockEntry {
     fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.waiters == [0; MODES]
     }
@@ -193,30 +193,30 @@ impl Entry {
 }
 
 /// A lock as it was taken: what it is of, and in which mode the transaction had it before.
-struct Taken(Name, Option<LockMode>);
+struct TakenLock(Name, Option<LockMode>);
 
 /// How many locks a transaction had taken at some time, a lock that it took again more strongly counted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockMark(usize);
 
 #[derive(Default)]
-struct State {
-    entries: HashMap<Name, Entry>,
-    held: HashMap<TransactionId, Vec<Taken>>,
+struct LockState {
+    entries: HashMap<Name, LockEntry>,
+    held: HashMap<TransactionId, Vec<TakenLock>>,
     waits: HashMap<TransactionId, (Name, LockMode)>,
 }
 
 /// All locks of the database.
 #[derive(Default)]
-pub struct LockTable {
+pub struct Locks {
     seeds: (RandomState, RandomState),
-    state: Mutex<State>,
+    state: Mutex<LockState>,
 }
 
 // How often a waiter looks at its cancel flag.
 const POLL: Duration = Duration::from_millis(20);
 
-impl LockTable {
+impl Locks {
     /// Takes a lock, waiting if need be. 40P01 if that would close a cycle. `ended` says why a transaction that
     /// waits has nothing to wait for any more.
     pub fn lock(
@@ -259,7 +259,7 @@ impl LockTable {
             }
         };
         state.waits.remove(&transaction);
-        if let Place::Occupied(mut place) = state.entries.entry(name) {
+        if let Entry::Occupied(mut place) = state.entries.entry(name) {
             let entry = place.get_mut();
             entry.waiters[mode as usize] -= 1;
             if outcome.is_err() {
@@ -319,7 +319,7 @@ enum Turn {
     BehindWaiters,
 }
 
-impl State {
+impl LockState {
     fn try_grant(&mut self, transaction: TransactionId, name: Name, mode: LockMode, turn: Turn) -> bool {
         let entry = self.entries.entry(name).or_default();
         let held = entry.holders.mode_of(transaction);
@@ -333,14 +333,14 @@ impl State {
             return false;
         }
         entry.holders.set(transaction, Some(mode));
-        self.held.entry(transaction).or_default().push(Taken(name, held));
+        self.held.entry(transaction).or_default().push(TakenLock(name, held));
         true
     }
 
     /// The last taken first.
-    fn give_back(&mut self, transaction: TransactionId, taken: Vec<Taken>) {
-        for Taken(name, before) in taken.into_iter().rev() {
-            if let Place::Occupied(mut place) = self.entries.entry(name) {
+    fn give_back(&mut self, transaction: TransactionId, taken: Vec<TakenLock>) {
+        for TakenLock(name, before) in taken.into_iter().rev() {
+            if let Entry::Occupied(mut place) = self.entries.entry(name) {
                 let entry = place.get_mut();
                 entry.holders.set(transaction, before);
                 entry.wake();
@@ -375,7 +375,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Granted, LockKey, LockMode, LockTable, Patience, TransactionId};
+    use super::{Granted, LockKey, LockMode, Locks, Patience, TransactionId};
     use crate::SqlError;
     use repr::RelationId;
     use std::sync::Arc;
@@ -394,7 +394,7 @@ mod tests {
     }
 
     fn lock(
-        locks: &LockTable,
+        locks: &Locks,
         transaction: TransactionId,
         key: LockKey,
         mode: LockMode,
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn sharers_exclude_a_writer_until_they_end() {
-        let locks = LockTable::default();
+        let locks = Locks::default();
         let (a, b) = (TransactionId(1), TransactionId(2));
         assert_eq!(lock(&locks, a, table(1), LockMode::Shared, 5).unwrap(), Granted::AtOnce);
         assert_eq!(lock(&locks, b, table(1), LockMode::Shared, 5).unwrap(), Granted::AtOnce);
@@ -430,7 +430,7 @@ mod tests {
         ];
         for held in [KeyShare, Shared, NoKeyUpdate, Exclusive] {
             for wanted in [KeyShare, Shared, NoKeyUpdate, Exclusive] {
-                let locks = LockTable::default();
+                let locks = Locks::default();
                 assert!(locks.try_lock(TransactionId(1), &table(1), held));
                 let free = locks.try_lock(TransactionId(2), &table(1), wanted);
                 assert_eq!(free, compatible.contains(&(held, wanted)), "{held:?} held, {wanted:?} wanted");
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn what_was_taken_since_is_given_back() {
-        let locks = LockTable::default();
+        let locks = Locks::default();
         let (a, b) = (TransactionId(1), TransactionId(2));
         assert!(locks.try_lock(a, &table(1), LockMode::KeyShare));
         let mark = locks.mark(a);
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn writers_who_wait_follow_each_other() {
-        let locks = Arc::new(LockTable::default());
+        let locks = Arc::new(Locks::default());
         assert!(locks.try_lock(TransactionId(0), &table(1), LockMode::Exclusive));
         let waiting: Vec<_> = (1..=20)
             .map(|id| {
@@ -475,7 +475,7 @@ mod tests {
             .collect();
         let began = Instant::now();
         while locks.state.lock().waits.len() < 19 {
-            assert!(began.elapsed() < Duration::from_secs(60), "not all wait");
+            assert!(began.elapsed() < Duration::from_mins(1), "not all wait");
             std::thread::yield_now();
         }
         locks.release(TransactionId(0));
@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn the_transaction_that_closes_a_cycle_is_refused() {
-        let locks = Arc::new(LockTable::default());
+        let locks = Arc::new(Locks::default());
         let (a, b) = (TransactionId(1), TransactionId(2));
         lock(&locks, a, table(1), LockMode::Exclusive, 5).unwrap();
         lock(&locks, b, table(2), LockMode::Exclusive, 5).unwrap();
@@ -496,7 +496,7 @@ mod tests {
         };
         let began = Instant::now();
         while locks.state.lock().waits.is_empty() {
-            assert!(began.elapsed() < Duration::from_secs(60), "nobody waits");
+            assert!(began.elapsed() < Duration::from_mins(1), "nobody waits");
             std::thread::yield_now();
         }
         assert_eq!(lock(&locks, b, table(1), LockMode::Exclusive, 120_000).unwrap_err().code, "40P01");

@@ -301,7 +301,7 @@ impl TableChanges {
     }
 
     /// Index entries of changed rows within a range of canonical values.
-    pub fn index_range(
+    pub(crate) fn index_range(
         &self,
         index: IndexId,
         bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),

@@ -84,7 +84,7 @@ pub fn discard(what: impl Send + 'static) {
 }
 
 /// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.
-pub fn in_parts<T, R, E>(
+pub(crate) fn in_parts<T, R, E>(
     items: &Arc<Vec<T>>,
     work: impl Fn(&[T]) -> Result<Vec<R>, E> + Send + Sync + 'static,
 ) -> Result<Vec<R>, E>
@@ -160,9 +160,9 @@ struct Job<R> {
 }
 
 /// A part that is under way; over when dropped, whatever came of it.
-struct Part<'a>(&'a AtomicUsize);
+struct RunningPart<'a>(&'a AtomicUsize);
 
-impl Drop for Part<'_> {
+impl Drop for RunningPart<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Release);
     }
@@ -176,7 +176,7 @@ impl<R> Job<R> {
             if number >= self.parts {
                 return;
             }
-            let _part = Part(&self.left);
+            let _part = RunningPart(&self.left);
             let result = (self.work)(number);
             self.done.lock().push((number, result));
         }
@@ -248,7 +248,7 @@ mod tests {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.finish())).is_err()
         };
         while !told() {
-            assert!(began.elapsed() < Duration::from_secs(60), "no helper's part has failed, or none was told of");
+            assert!(began.elapsed() < Duration::from_mins(1), "no helper's part has failed, or none was told of");
         }
     }
 }

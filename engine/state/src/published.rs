@@ -42,7 +42,7 @@ impl Published {
     }
 
     /// The same for whoever asks for values that were asked for before: from memory, or through a snapshot that may keep them there.
-    pub fn index_rows_again(
+    pub(crate) fn index_rows_again(
         &self,
         through: &Snapshot,
         index: IndexId,
@@ -52,7 +52,7 @@ impl Published {
     }
 
     /// As `index_rows_again`, unless they are more than `at_most`.
-    pub fn index_rows_again_up_to(
+    pub(crate) fn index_rows_again_up_to(
         &self,
         through: &Snapshot,
         index: IndexId,
@@ -70,7 +70,7 @@ impl Published {
     }
 
     /// As `index_rows`, unless they are more than `at_most`.
-    pub fn index_rows_up_to(
+    pub(crate) fn index_rows_up_to(
         &self,
         index: IndexId,
         value: &ValueHash,
@@ -96,7 +96,7 @@ impl Published {
     }
 
     /// The same, with the owner whose copy was read.
-    pub fn personal_located(
+    pub(crate) fn personal_located(
         &self,
         through: &Snapshot,
         relation: RelationId,
@@ -108,7 +108,7 @@ impl Published {
     }
 
     /// Whether a personal row is there, but of a table of data subjects.
-    pub fn holds_personal(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, StorageError> {
+    pub(crate) fn holds_personal(&self, relation: RelationId, row_key: &RowKey) -> Result<bool, StorageError> {
         with(&self.probes.owners, || self.snapshot.owner_probe(), |probe| probe.exists(relation, row_key))
     }
 }

@@ -60,7 +60,7 @@ impl ReadMemo {
     }
 
     /// Keeps a row that was read otherwise.
-    pub fn keep_row(&self, relation: RelationId, row_key: RowKey, row: Option<Row>) {
+    pub(crate) fn keep_row(&self, relation: RelationId, row_key: RowKey, row: Option<Row>) {
         self.read.lock().rows.entry(relation).or_default().insert(row_key, row);
     }
 
@@ -70,7 +70,7 @@ impl ReadMemo {
     }
 
     /// Keeps rows of a table of which an owner's copies were read.
-    pub fn keep_copies(&self, relation: RelationId, owner: MicroDbId, copies: Vec<(RowKey, Row)>) {
+    pub(crate) fn keep_copies(&self, relation: RelationId, owner: MicroDbId, copies: Vec<(RowKey, Row)>) {
         let mut known = self.read.lock();
         let read = &mut *known;
         let locators = read.locators.entry(relation).or_default();
@@ -79,7 +79,7 @@ impl ReadMemo {
     }
 
     /// Keeps many rows of a table that were read otherwise.
-    pub fn keep_rows(&self, relation: RelationId, rows: impl IntoIterator<Item = (RowKey, Row)>) {
+    pub(crate) fn keep_rows(&self, relation: RelationId, rows: impl IntoIterator<Item = (RowKey, Row)>) {
         let rows = rows.into_iter().map(|(row_key, row)| (row_key, Some(row)));
         self.read.lock().rows.entry(relation).or_default().extend(rows);
     }
@@ -116,7 +116,7 @@ impl ReadMemo {
     }
 
     /// Whether it was asked which rows a canonical value leads to.
-    pub fn has_located(&self, index: IndexId, value: &[u8]) -> bool {
+    pub(crate) fn has_located(&self, index: IndexId, value: &[u8]) -> bool {
         self.read.lock().located.get(&index).is_some_and(|values| values.contains_key(value))
     }
 

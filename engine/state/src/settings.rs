@@ -17,7 +17,7 @@ pub use text::is_utf8;
 pub use value::boolean;
 
 use crate::SqlError;
-use known::{Kind, Known, ListKind, Supported};
+use known::{KnownSetting, ListKind, SettingKind, Supported};
 use planner::parse::utility::SetValue;
 use planner::scalar::{ListedSetting, quote_identifier};
 use server::{ServerSettings, is_shared};
@@ -105,7 +105,7 @@ impl Settings {
     }
 
     /// What RESET goes back to.
-    fn reset_value(&self, known: &Known) -> &str {
+    fn reset_value(&self, known: &KnownSetting) -> &str {
         let name = lower(known.shown);
         self.start.get(&*name).map(String::as_str).or_else(|| self.given(&name)).unwrap_or(known.default)
     }
@@ -126,7 +126,7 @@ impl Settings {
     }
 
     /// A known setting's value as it is kept, those included that all sessions share.
-    fn kept(&self, known: &'static Known) -> Cow<'_, str> {
+    fn kept(&self, known: &'static KnownSetting) -> Cow<'_, str> {
         match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
             Some(shared) => Cow::Owned((shared.bytes() >> 10).to_string()),
             None => Cow::Borrowed(self.get(known.shown).unwrap_or(known.default)),
@@ -149,11 +149,11 @@ impl Settings {
         known::all().into_iter().filter(|known| !known.is_hidden).map(|known| self.listing(known)).collect()
     }
 
-    fn listing(&self, known: &'static Known) -> ListedSetting {
+    fn listing(&self, known: &'static KnownSetting) -> ListedSetting {
         let (unit, bounds) = match known.kind {
-            Kind::Integer(unit, low, high) => (unit.name(), Some((low.to_string(), high.to_string()))),
-            Kind::Real(unit, low, high) => (unit.name(), Some((unit::general(low), unit::general(high)))),
-            Kind::Bool | Kind::OneOf(_) | Kind::Text(_) => (None, None),
+            SettingKind::Integer(unit, low, high) => (unit.name(), Some((low.to_string(), high.to_string()))),
+            SettingKind::Real(unit, low, high) => (unit.name(), Some((unit::general(low), unit::general(high)))),
+            SettingKind::Bool | SettingKind::OneOf(_) | SettingKind::Text(_) => (None, None),
         };
         let source = if self.current.contains_key(&*lower(known.shown)) {
             "session"
@@ -172,22 +172,22 @@ impl Settings {
             description: known.description,
             further: known.further,
             context: match known {
-                Known { is_fixed: true, .. } => "internal",
-                Known { is_of_start: true, .. } => "backend",
-                Known { .. } => "user",
+                KnownSetting { is_fixed: true, .. } => "internal",
+                KnownSetting { is_of_start: true, .. } => "backend",
+                KnownSetting { .. } => "user",
             },
             kind: match known.kind {
-                Kind::Bool => "bool",
-                Kind::Integer(..) => "integer",
-                Kind::Real(..) => "real",
-                Kind::OneOf(_) => "enum",
-                Kind::Text(_) => "string",
+                SettingKind::Bool => "bool",
+                SettingKind::Integer(..) => "integer",
+                SettingKind::Real(..) => "real",
+                SettingKind::OneOf(_) => "enum",
+                SettingKind::Text(_) => "string",
             },
             source,
             bounds,
             words: match known.kind {
-                Kind::OneOf(words) => Some(words.shown),
-                Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::Text(_) => None,
+                SettingKind::OneOf(words) => Some(words.shown),
+                SettingKind::Bool | SettingKind::Integer(..) | SettingKind::Real(..) | SettingKind::Text(_) => None,
             },
             default: value::bare(known, known.default),
             reset: match self.server.as_ref().and_then(|server| server.shared(known.shown)) {
@@ -246,7 +246,7 @@ impl Settings {
     /// The values of a SET as one string: lists are put together, others have one. 22023 for several.
     pub fn value_of(&self, name: &str, values: &[SetValue]) -> Result<String, SqlError> {
         let list = match known::find(&lower(name)) {
-            Some(Known { kind: Kind::Text(kind), .. }) => kind.list(),
+            Some(KnownSetting { kind: SettingKind::Text(kind), .. }) => kind.list(),
             Some(_) | None => None,
         };
         let texts: Vec<Cow<'_, str>> = values
@@ -317,10 +317,12 @@ impl Settings {
         }
     }
 
-    fn checked(&self, known: &'static Known, name: &str, value: &str) -> Result<String, SqlError> {
+    fn checked(&self, known: &'static KnownSetting, name: &str, value: &str) -> Result<String, SqlError> {
         let kept = match known.kind {
-            Kind::Text(kind) => text::checked(kind, known, value, self)?,
-            Kind::Bool | Kind::Integer(..) | Kind::Real(..) | Kind::OneOf(_) => value::checked(known, name, value)?,
+            SettingKind::Text(kind) => text::checked(kind, known, value, self)?,
+            SettingKind::Bool | SettingKind::Integer(..) | SettingKind::Real(..) | SettingKind::OneOf(_) => {
+                value::checked(known, name, value)?
+            }
         };
         let is_supported = match known.supported {
             Supported::All => true,
@@ -436,7 +438,7 @@ const OWN_PREFIX: &str = "dogwood.";
 
 /// The known setting of this name; none for one of the client's own, whose name has a dot. 42704 for any other, 42602 for what is
 /// no name of a setting.
-fn find(name: &str) -> Result<Option<&'static Known>, SqlError> {
+fn find(name: &str) -> Result<Option<&'static KnownSetting>, SqlError> {
     let lower = lower(name);
     match known::find(&lower) {
         Some(known) => Ok(Some(known)),
@@ -456,7 +458,7 @@ fn unrecognized(name: &str) -> SqlError {
     SqlError::new("42704", format!("unrecognized configuration parameter \"{name}\""))
 }
 
-fn refuse_fixed(known: &Known, name: &str) -> Result<(), SqlError> {
+fn refuse_fixed(known: &KnownSetting, name: &str) -> Result<(), SqlError> {
     if known.is_fixed { Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed"))) } else { Ok(()) }
 }
 

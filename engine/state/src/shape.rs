@@ -292,7 +292,7 @@ impl TableShape {
         self.key_of_value(store, &key::encode_all(primary_key))
     }
     /// The key of the row with this canonical primary key.
-    pub fn key_of_value(&self, store: &Store, canonical: &[u8]) -> RowKey {
+    pub(crate) fn key_of_value(&self, store: &Store, canonical: &[u8]) -> RowKey {
         match self.key_form {
             KeyForm::Hashed => store.hash_key(self.id(), canonical),
             KeyForm::Ordered => RowKey::new(canonical),
@@ -324,7 +324,7 @@ impl TableShape {
 
     /// The bytes by which a row stands in the order of so many columns of an index or of the primary key, NULLs included: rows
     /// that are equal in them by their primary keys, which stand last, if the table has one. Where those begin.
-    pub fn order_value(&self, index: &Index, columns: usize, row: &Row) -> (Vec<u8>, Option<usize>) {
+    pub(crate) fn order_value(&self, index: &Index, columns: usize, row: &Row) -> (Vec<u8>, Option<usize>) {
         let columns = &index.columns[..columns];
         let mut bytes = Vec::with_capacity(columns.len() * 10 + 16);
         let primary_key = self.table.primary_key_columns();
@@ -373,6 +373,7 @@ impl TableShape {
             .collect()
     }
     /// One of the table's indexes.
+    #[expect(clippy::should_implement_trait, reason = "an index of SQL, no place in a list")]
     pub fn index(&self, id: IndexId) -> &Index {
         self.table.index(id).expect("an edge or foreign key names an index of its table")
     }

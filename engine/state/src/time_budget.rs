@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// How long one thread may work at something: by its own processor time, so that what others do on a machine that is busy
 /// ends nothing, and by the clock.
-pub struct Patience {
+pub struct TimeBudget {
     started: Instant,
     /// Processor time of the thread.
     work: Duration,
@@ -15,14 +15,14 @@ pub struct Patience {
     worked: Option<(Duration, Instant)>,
 }
 
-impl Patience {
+impl TimeBudget {
     /// Work that is done sooner is not looked at.
     const FIRST_LOOK: Duration = Duration::from_millis(50);
 
     /// From now on; no longer than `until` anyway.
     pub fn new(work: Duration, until: Instant) -> Self {
         let started = Instant::now();
-        Patience { started, work, until, next: until.min(started + Self::FIRST_LOOK.min(work)), worked: None }
+        TimeBudget { started, work, until, next: until.min(started + Self::FIRST_LOOK.min(work)), worked: None }
     }
 
     /// To be asked on the thread that works.

@@ -18,7 +18,7 @@ mod stage;
 use crate::ownership::{self, Between, Derivation, orphan, placement};
 use crate::receipt::{self, Erasure};
 use arc_swap::ArcSwap;
-use flush::{Flusher, GroupChanges, Work, Written};
+use flush::{Flusher, GroupChanges, Work, WrittenGroup};
 use repr::{CommitTime, MicroDbId, RelationId, RowKey};
 use stage::{Stage, Worker};
 use state::SqlError;
@@ -48,17 +48,17 @@ use views::worker::{Surroundings, ViewWorker};
 /// The key in storage's `meta` under which the last commit's time stands.
 pub const META_TIME: &[u8] = storage::COMMIT_TIME;
 /// The key in storage's `meta` under which the catalog stands.
-pub const META_CATALOG: &[u8] = b"catalog";
+pub(crate) const META_CATALOG: &[u8] = b"catalog";
 
 const VIEW_MESSAGES_MAX: usize = 4_096;
 const GROUP_TRANSACTIONS_MAX: usize = 1_024;
 /// Larger transactions that lost a race are derived again on their own connection.
-pub const REDERIVE_ROWS_MAX: usize = 1_000;
+pub(crate) const REDERIVE_ROWS_MAX: usize = 1_000;
 
 /// A transaction, placed and sealed on its connection.
 pub struct CommitRequest {
     overlay: Arc<Overlay>,
-    prepared: Prepared,
+    prepared: PreparedCommit,
     reply: Reply,
 }
 
@@ -88,7 +88,7 @@ enum Request {
 }
 
 /// Owners and storage operations, valid as long as what was read stands.
-pub struct Prepared {
+pub struct PreparedCommit {
     /// The published time that it was derived at.
     pub based_on: CommitTime,
     /// The derived owners.
@@ -128,7 +128,11 @@ pub struct Flushes {
 }
 
 /// Derives and seals a transaction against a state.
-pub fn prepare(old: &LayeredSnapshot, overlay: &Arc<Overlay>, based_on: CommitTime) -> Result<Prepared, SqlError> {
+pub fn prepare(
+    old: &LayeredSnapshot,
+    overlay: &Arc<Overlay>,
+    based_on: CommitTime,
+) -> Result<PreparedCommit, SqlError> {
     let new = old.clone().under(overlay.clone());
     let derivation = ownership::derive(&Between { old, new: &new, overlay })?;
     seal(old, overlay, derivation, based_on)
@@ -140,7 +144,7 @@ pub fn seal(
     overlay: &Arc<Overlay>,
     derivation: Derivation,
     based_on: CommitTime,
-) -> Result<Prepared, SqlError> {
+) -> Result<PreparedCommit, SqlError> {
     let new = old.clone().under(overlay.clone());
     let between = Between { old, new: &new, overlay };
     orphan::check(&derivation, new.schema())?;
@@ -148,11 +152,11 @@ pub fn seal(
     let mut batch = placement::build(old, &new, overlay, &derivation)?;
     let erasures = receipt::issue(&between, &derivation, &mut batch)?;
     let derivation = Arc::into_inner(derivation).expect("whoever helped to place its rows has let go of it");
-    Ok(Prepared { based_on, derivation, batch, erasures })
+    Ok(PreparedCommit { based_on, derivation, batch, erasures })
 }
 
 /// The running pipeline.
-pub struct Pipeline {
+pub struct CommitPipeline {
     commit: Arc<Stage<Committer>>,
     flush: Arc<Stage<Flusher>>,
     views: SyncSender<Message>,
@@ -168,14 +172,14 @@ struct Threads {
     views: Option<JoinHandle<()>>,
 }
 
-impl Pipeline {
+impl CommitPipeline {
     /// Starts the threads over what is published. `forgotten_at` learns the time of each erasure.
     pub fn start(
         store: Store,
         published: Arc<ArcSwap<Published>>,
         forgotten_at: Arc<AtomicU64>,
         views: ViewThread,
-    ) -> Pipeline {
+    ) -> CommitPipeline {
         let (to_views, view_messages) = sync_channel(VIEW_MESSAGES_MAX);
         let line = Arc::new(ViewResults::new(published.clone()));
         let state = published.load_full();
@@ -218,11 +222,11 @@ impl Pipeline {
         let flushing = spawn("flush", Box::new(move || stage.run(|| ())));
         let viewing = spawn("views", Box::new(move || ViewWorker::new(view_store, around, state).run(&view_messages)));
         let threads = Threads { commit: Some(committing), flush: Some(flushing), views: Some(viewing) };
-        Pipeline { commit, flush, views: to_views, under_way, threads }
+        CommitPipeline { commit, flush, views: to_views, under_way, threads }
     }
 
     /// Hands a transaction over and waits for its outcome.
-    pub fn commit(&self, overlay: Arc<Overlay>, prepared: Prepared) -> Result<Outcome, SqlError> {
+    pub fn commit(&self, overlay: Arc<Overlay>, prepared: PreparedCommit) -> Result<Outcome, SqlError> {
         let (reply, outcome) = sync_channel(1);
         let hear = move |outcome| {
             // A connection that is gone does not hear its outcome; the commit stands.
@@ -233,7 +237,7 @@ impl Pipeline {
     }
 
     /// Hands a transaction over.
-    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: Prepared, hear: Hear) {
+    pub fn hand_over(&self, overlay: Arc<Overlay>, prepared: PreparedCommit, hear: Hear) {
         let alone = self.under_way.fetch_add(1, Ordering::Relaxed) == 0;
         let reply = Reply { hear, under_way: self.under_way.clone() };
         self.commit.put(Request::Commit(CommitRequest { overlay, prepared, reply }));
@@ -259,7 +263,7 @@ impl Pipeline {
         batch.append_audit(store, entry)?;
         // Nothing was read: no commit that comes first can make it another.
         let based_on = CommitTime(u64::MAX);
-        let prepared = Prepared { based_on, derivation: Derivation::default(), batch, erasures: Vec::new() };
+        let prepared = PreparedCommit { based_on, derivation: Derivation::default(), batch, erasures: Vec::new() };
         match self.commit(Arc::new(Overlay::new(schema.clone())), prepared)? {
             Outcome::Committed(..) => Ok(()),
             Outcome::Refused(error) => Err(error),
@@ -285,7 +289,7 @@ fn follows(state: &Published) -> bool {
     state.catalog().relations.values().any(|table| table.is_maintained())
 }
 
-impl Drop for Pipeline {
+impl Drop for CommitPipeline {
     fn drop(&mut self) {
         let Threads { commit, flush, views } = &mut self.threads;
         // A thread that panicked has aborted the process.
@@ -307,7 +311,7 @@ struct Committer {
     destroyed: HashSet<MicroDbId>,
     written: Arc<Stage<Flusher>>,
     statistics: Arc<Statistics>,
-    /// See `Pipeline`.
+    /// See `CommitPipeline`.
     under_way: Arc<AtomicUsize>,
     /// The catalog has maintained views.
     follows: bool,
@@ -433,16 +437,16 @@ impl Committer {
         let followed = self.follows || self.asked_for_views;
         let changes =
             followed.then(|| GroupChanges { before, layer: only.unwrap_or_else(|| Arc::new(layer)), changes_schema });
-        self.written.put(Work::Group(Written { state: self.current.clone(), changes, destroyed, replies }));
+        self.written.put(Work::Group(WrittenGroup { state: self.current.clone(), changes, destroyed, replies }));
     }
 
     /// The transaction as it stands after all before it: as prepared, or derived again.
     fn decide(
         &self,
-        prepared: Prepared,
+        prepared: PreparedCommit,
         overlay: &Arc<Overlay>,
         layer: &Overlay,
-    ) -> Result<Option<Prepared>, SqlError> {
+    ) -> Result<Option<PreparedCommit>, SqlError> {
         self.store.check_room(&prepared.batch)?;
         if self.recent.unchanged_since(&prepared.derivation.reads, prepared.based_on) {
             return Ok(Some(prepared));

@@ -1,6 +1,6 @@
 //! What all sessions of a server share: the store, what is published, the pipeline, locks, sequences.
 
-use crate::commit::{META_CATALOG, META_TIME, Pipeline, ViewThread};
+use crate::commit::{CommitPipeline, META_CATALOG, META_TIME, ViewThread};
 use crate::memory;
 use arc_swap::ArcSwap;
 use planner::catalog::Catalog;
@@ -8,7 +8,7 @@ use repr::CommitTime;
 use state::SqlError;
 use state::account::{Accounts, Gauges};
 use state::config::Config;
-use state::locks::{LockTable, TransactionId};
+use state::locks::{Locks, TransactionId};
 use state::published::Published;
 use state::sequence::Sequences;
 use state::settings::Settings;
@@ -35,13 +35,13 @@ pub struct Database {
     /// What readers start from.
     pub published: Arc<ArcSwap<Published>>,
     /// Who may write what.
-    pub locks: LockTable,
+    pub locks: Locks,
     /// Counters outside transactions.
     pub sequences: Sequences,
     /// Which sessions read from which snapshots.
     pub holders: Holders,
     /// The way to durability.
-    pub pipeline: Pipeline,
+    pub pipeline: CommitPipeline,
     /// What the view thread counts.
     pub view_statistics: Arc<Statistics>,
     /// Views that queries have earned.
@@ -89,7 +89,7 @@ fn lost(mut loss: Loss, options: StoreOptions) -> SqlError {
     let salvaged = Store::open(&StoreOptions { mode: Mode::Salvage, ..options });
     if let Some(catalog) = salvaged.ok().and_then(|store| stored_catalog(&store.snapshot()).ok()) {
         for rows in &mut loss.behind_rows {
-            rows.name = catalog.relations.get(&rows.relation).map(|table| table.name.to_string());
+            rows.name = catalog.relations.get(&rows.relation).map(|table| table.name.clone());
         }
     }
     SqlError::new("XX001", loss.to_string()).hint(
@@ -165,7 +165,7 @@ impl Database {
         Ok(Arc::new_cyclic(|database: &Weak<Database>| Database {
             accounts: Arc::new(Accounts::new(gauges(database), settings.clone())),
             sequences,
-            pipeline: Pipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
+            pipeline: CommitPipeline::start(store.clone(), published.clone(), forgotten_at.clone(), views),
             view_statistics: statistics,
             automatic_views,
             settings,
@@ -173,7 +173,7 @@ impl Database {
             config,
             store,
             published,
-            locks: LockTable::default(),
+            locks: Locks::default(),
             holders: Holders::default(),
             forgotten_at,
             transactions: AtomicU64::new(1),
@@ -187,7 +187,7 @@ impl Database {
     }
 
     /// A number for a new transaction.
-    pub fn next_transaction(&self) -> TransactionId {
+    pub(crate) fn next_transaction(&self) -> TransactionId {
         TransactionId(self.transactions.fetch_add(1, Ordering::Relaxed))
     }
 

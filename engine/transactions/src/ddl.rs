@@ -104,7 +104,7 @@ fn carry_out(
     drop(old);
     transaction.overlay_mut().set_schema(new_schema.clone());
     let writer = Writer::new(transaction, context, patience.clone());
-    let mut change = Change { writer, old_schema, new_schema, stored };
+    let mut change = SchemaChange { writer, old_schema, new_schema, stored };
     for effect in &effects {
         change.carry_out(effect)?;
     }
@@ -239,7 +239,7 @@ fn widened(row: &Row, shape: &TableShape, before: Option<&Arc<Table>>) -> Vec<Da
     datums
 }
 
-struct Change<'a> {
+struct SchemaChange<'a> {
     writer: Writer<'a>,
     old_schema: Arc<Schema>,
     new_schema: Arc<Schema>,
@@ -247,7 +247,7 @@ struct Change<'a> {
     stored: BTreeMap<RelationId, Rows>,
 }
 
-impl Change<'_> {
+impl SchemaChange<'_> {
     fn shape(&self, relation: RelationId) -> Result<Arc<TableShape>, SqlError> {
         let shape = self.new_schema.shape(relation).cloned();
         shape.ok_or_else(|| SqlError::new("42P01", format!("relation with OID {relation} does not exist")))

@@ -5,13 +5,13 @@ use repr::{ColumnIndex, Datum};
 use state::shape::TableShape;
 
 /// `Key (a, b)=(1, x)`, of values that the client itself sent.
-pub fn key_text(shape: &TableShape, columns: &[ColumnIndex], row: &[Datum]) -> String {
+pub(crate) fn key_text(shape: &TableShape, columns: &[ColumnIndex], row: &[Datum]) -> String {
     let values: Vec<Datum> = columns.iter().map(|column| row[*column].clone()).collect();
     values_text(shape, columns, &values)
 }
 
 /// The same, of the values alone.
-pub fn values_text(shape: &TableShape, columns: &[ColumnIndex], values: &[Datum]) -> String {
+pub(crate) fn values_text(shape: &TableShape, columns: &[ColumnIndex], values: &[Datum]) -> String {
     let context = TextContext::default();
     let columns: Vec<_> = columns.iter().map(|column| &shape.table().columns[*column]).collect();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

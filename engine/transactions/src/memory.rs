@@ -9,7 +9,7 @@ use state::view_states::ViewState;
 
 /// One part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct MemoryPart {
     /// Its name.
     pub name: &'static str,
     /// The part that it belongs to.
@@ -25,10 +25,10 @@ const HEAP: &str = "heap";
 const ALLOCATED: &str = "allocated";
 
 /// All parts, the whole first.
-pub fn parts(database: &Database) -> Vec<Part> {
+pub fn parts(database: &Database) -> Vec<MemoryPart> {
     let system = System::read();
-    let mut parts = vec![Part { name: RESIDENT, within: None, bytes: system.resident_bytes, bytes_max: None }];
-    let within = |whole, name, bytes, bytes_max| Part { name, within: Some(whole), bytes, bytes_max };
+    let mut parts = vec![MemoryPart { name: RESIDENT, within: None, bytes: system.resident_bytes, bytes_max: None }];
+    let within = |whole, name, bytes, bytes_max| MemoryPart { name, within: Some(whole), bytes, bytes_max };
     parts.push(within(RESIDENT, "program and files", system.file_bytes, None));
     let holding = holding(database);
     let held: usize = holding.iter().map(|(_, bytes, _)| bytes).sum();
@@ -63,7 +63,7 @@ pub fn cached_bytes(database: &Database) -> usize {
 }
 
 /// What is allocated and no part accounts for: what sessions hold, running or not. Nothing where the allocator does not tell.
-pub fn sessions_bytes(database: &Database) -> usize {
+pub(crate) fn sessions_bytes(database: &Database) -> usize {
     let Some(read) = database.config.allocator else { return 0 };
     let allocated = read().allocated_bytes;
     // The parts take longer to ask.

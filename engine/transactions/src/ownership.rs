@@ -88,7 +88,7 @@ struct TableDerivation<'a> {
 type Deltas = Vec<(MicroDbId, i64)>;
 
 /// A far row's part in an edge: the value that it is met by, and who holds it.
-struct Held {
+struct HeldValue {
     value: Option<Vec<u8>>,
     /// None twice.
     holders: Vec<MicroDbId>,
@@ -107,7 +107,8 @@ impl<'a> TableDerivation<'a> {
             for (row_key, change) in changes.into_iter().flat_map(|changes| &changes.rows) {
                 // Who a row that goes is left with, nobody asks.
                 if change.after.is_some() {
-                    self.row_against_holders(edge, row_key, &change.before, &change.after, &mut met, derivation)?;
+                    let (before, after) = (change.before.as_ref(), change.after.as_ref());
+                    self.row_against_holders(edge, row_key, before, after, &mut met, derivation)?;
                 }
             }
             self.holders_against_rows(edge, derivation)?;
@@ -208,13 +209,13 @@ impl<'a> TableDerivation<'a> {
         &mut self,
         edge: &Edge,
         row_key: &'a RowKey,
-        before: &Option<Row>,
-        after: &Option<Row>,
+        before: Option<&Row>,
+        after: Option<&Row>,
         met: &mut HashMap<Vec<u8>, Vec<MicroDbId>>,
         derivation: &mut Derivation,
     ) -> Result<(), SqlError> {
         poll::step()?;
-        let value = |row: &Option<Row>| row.as_ref().and_then(|row| near_value(&self.shape, edge, row));
+        let value = |row: Option<&Row>| row.and_then(|row| near_value(&self.shape, edge, row));
         let (before, after) = (value(before), value(after));
         if before == after {
             return Ok(());
@@ -339,7 +340,7 @@ pub fn far_value(shape: &TableShape, edge: &Edge, row: &Row) -> Option<Vec<u8>> 
 }
 
 /// Keys of the far rows that a value meets.
-pub fn far_keys(
+pub(crate) fn far_keys(
     reader: &LayeredSnapshot,
     edge: &Edge,
     value: &[u8],
@@ -400,17 +401,17 @@ fn holders(
 }
 
 /// ΔH where the far table is of data subjects: their rows, each held by itself alone.
-fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, SqlError> {
+fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(HeldValue, HeldValue)>, SqlError> {
     let far = between.new.shape(edge.far)?.clone();
     let mut changes = Vec::new();
     if !far.table().data_subject {
         return Ok(changes);
     }
     for (row_key, change) in between.overlay.table(edge.far).into_iter().flat_map(|changes| &changes.rows) {
-        let held = |row: &Option<Row>, reader: &LayeredSnapshot| -> Result<Held, SqlError> {
+        let held = |row: &Option<Row>, reader: &LayeredSnapshot| -> Result<HeldValue, SqlError> {
             let value = row.as_ref().and_then(|row| far_value(&far, edge, row));
             let holders = if row.is_some() { reader.subject(edge.far, row_key)? } else { None };
-            Ok(Held { value, holders: holders.into_iter().collect() })
+            Ok(HeldValue { value, holders: holders.into_iter().collect() })
         };
         changes.push((held(&change.before, between.old)?, held(&change.after, between.new)?));
     }
@@ -418,7 +419,11 @@ fn far_changes(between: &Between<'_>, edge: &Edge) -> Result<Vec<(Held, Held)>, 
 }
 
 /// ΔH of any other far table: rows whose content or owners were found to change before.
-fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) -> Result<Vec<(Held, Held)>, SqlError> {
+fn derived_changes(
+    between: &Between<'_>,
+    edge: &Edge,
+    derivation: &Derivation,
+) -> Result<Vec<(HeldValue, HeldValue)>, SqlError> {
     let far = between.new.shape(edge.far)?;
     if far.table().data_subject {
         return Ok(Vec::new());
@@ -426,7 +431,7 @@ fn derived_changes(between: &Between<'_>, edge: &Edge, derivation: &Derivation) 
     let rows = derivation.tables.get(&edge.far).into_iter().flat_map(BTreeMap::values);
     Ok(rows
         .map(|row| {
-            let held = |version: &Option<Row>, owners: &Owners| Held {
+            let held = |version: &Option<Row>, owners: &Owners| HeldValue {
                 value: version.as_ref().and_then(|row| far_value(far, edge, row)),
                 holders: owners.iter().map(|(owner, _)| *owner).collect(),
             };

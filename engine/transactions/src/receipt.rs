@@ -33,7 +33,11 @@ pub struct Erasure {
 }
 
 /// A receipt for every person whose row the transaction removes, by GDPR FORGET or plain DELETE; in its batch.
-pub fn issue(between: &Between<'_>, derivation: &Derivation, batch: &mut Batch) -> Result<Vec<Erasure>, SqlError> {
+pub(crate) fn issue(
+    between: &Between<'_>,
+    derivation: &Derivation,
+    batch: &mut Batch,
+) -> Result<Vec<Erasure>, SqlError> {
     let mut receipts = Vec::new();
     let store = between.new.store();
     for (microdb, relation, row_key) in removed(between)? {
@@ -74,7 +78,7 @@ pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
 }
 
 /// The id that `forgotten_key` leads to.
-pub fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
+pub(crate) fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
     let mut id = [0; 16];
     if text.len() != 2 * id.len() {
         return None;

@@ -3,7 +3,7 @@
 //! READ COMMITTED takes a fresh snapshot a statement, REPEATABLE READ one for all. It never touches storage
 //! but through a reader, and reaches the commit thread once, at COMMIT.
 
-use crate::commit::{self, Committed, Outcome, Prepared};
+use crate::commit::{self, Committed, Outcome, PreparedCommit};
 use crate::database::Database;
 use crate::modes::{Isolation, Modes};
 use crate::ownership::Derivation;
@@ -76,7 +76,7 @@ pub struct Transaction {
     /// Whose copies the rows were read from that it has changed.
     owners_seen: Arc<ObservedOwners>,
     /// What COMMIT hands over, if it was prepared and is waited for.
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedCommit>,
     /// The session that it is of.
     holder: Arc<Holder>,
     savepoints: Vec<Savepoint>,
@@ -197,7 +197,7 @@ impl Transaction {
     }
 
     /// As `statement_snapshot`, for a statement that changes the rows that it looks up.
-    pub fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
+    pub(crate) fn changing_snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
         Ok(self.statement_snapshot()?.noting(self.owners_seen.clone()))
     }
 
@@ -376,7 +376,7 @@ impl Transaction {
     }
 
     /// Whether a DEFERRABLE constraint waits for COMMIT.
-    pub fn is_deferred(&self, constraint: &ConstraintName) -> bool {
+    pub(crate) fn is_deferred(&self, constraint: &ConstraintName) -> bool {
         if !constraint.deferrable {
             return false;
         }
@@ -419,7 +419,7 @@ impl Transaction {
 
     /// The first half of COMMIT, if the other half can be left to the pipeline: nothing but the client waits for it. Else
     /// it is kept for `commit`, as far as it was done.
-    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<Prepared>, SqlError> {
+    pub fn prepare_apart(&mut self, patience: &Patience) -> Result<Option<PreparedCommit>, SqlError> {
         if self.overlay.changes_schema()
             || self.overlay.len() > commit::REDERIVE_ROWS_MAX
             || !self.is_to_be_committed(patience)?
@@ -436,7 +436,7 @@ impl Transaction {
     }
 
     /// The other half. Locks are freed before `hear` is called, whatever came of it.
-    pub fn hand_over(self, prepared: Prepared, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
+    pub fn hand_over(self, prepared: PreparedCommit, hear: impl FnOnce(Result<Committed, SqlError>) + Send + 'static) {
         let (database, overlay) = (self.database.clone(), self.overlay.clone());
         let hear = move |outcome| {
             // Not before the client is told: nobody waits for this memory.
@@ -470,7 +470,7 @@ impl Transaction {
     }
 
     /// Owners and storage operations as of now; none if an erasure of somebody else took the state away under it.
-    fn prepare(&mut self) -> Result<Option<Prepared>, SqlError> {
+    fn prepare(&mut self) -> Result<Option<PreparedCommit>, SqlError> {
         // What is derived stands as long as what it was derived from; that is validated like all else.
         let (time, prepared) = match self.take_derived() {
             Some(Derived { mut old, derivation, .. }) => {

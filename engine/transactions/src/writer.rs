@@ -161,7 +161,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The key for a new row.
-    pub fn new_row_key(&mut self, shape: &TableShape, row: &[Datum]) -> Result<RowKey, SqlError> {
+    pub(crate) fn new_row_key(&mut self, shape: &TableShape, row: &[Datum]) -> Result<RowKey, SqlError> {
         let database = self.transaction.database();
         let hidden = if shape.table().primary_key.is_none() { database.sequences.next_row_id()? } else { 0 };
         Ok(shape.row_key(&database.store, row, hidden))
@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Changes rows, locked and completed. New keys may be those that other rows of the same statement leave.
-    pub fn update_rows(&mut self, shape: &Arc<TableShape>, updates: &[RowUpdate]) -> Result<(), SqlError> {
+    pub(crate) fn update_rows(&mut self, shape: &Arc<TableShape>, updates: &[RowUpdate]) -> Result<(), SqlError> {
         let relation = shape.id();
         let mut moving = Vec::new();
         for update in updates {
@@ -316,7 +316,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Asks for one foreign key's parent at the end of the statement (a constraint added to a filled table).
-    pub fn need_parent(&mut self, shape: &Arc<TableShape>, constraint: Id, row: &[Datum]) {
+    pub(crate) fn need_parent(&mut self, shape: &Arc<TableShape>, constraint: Id, row: &[Datum]) {
         let mut keys = shape.table().foreign_keys.iter().enumerate();
         let Some((position, key)) = keys.find(|(_, key)| key.constraint.id == constraint) else { return };
         if let Some(values) = shape.values(&key.columns, row) {

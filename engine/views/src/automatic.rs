@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// So many executions …
-pub const RUNS_MIN: usize = 5;
+pub(crate) const RUNS_MIN: usize = 5;
 /// … within this time make a view.
-const RUNS_WITHIN: Duration = Duration::from_secs(60);
+const RUNS_WITHIN: Duration = Duration::from_mins(1);
 /// A view that was not asked for so long is dropped.
-const IDLE_MAX: Duration = Duration::from_secs(600);
+const IDLE_MAX: Duration = Duration::from_mins(10);
 /// A view that was dropped over the budget is not made again for so long.
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 /// Queries that are counted at once.
 const COUNTED_MAX: usize = 10_000;
 /// Above all catalog objects.
@@ -84,37 +84,37 @@ impl PlannedShape {
 
 /// What is kept for queries.
 #[derive(Clone)]
-enum Wanted {
+enum WantedView {
     /// The rows of all queries of this shape.
     Query(PlannedShape),
     /// An ordered index.
     Order(OrderedBy),
 }
 
-impl Wanted {
+impl WantedView {
     /// Equal for queries that share it.
     fn identity(&self) -> String {
         match self {
-            Wanted::Query(shape) => shape.lifted.identity.clone(),
-            Wanted::Order(by) => order_identity(by.id),
+            WantedView::Query(shape) => shape.lifted.identity.clone(),
+            WantedView::Order(by) => order_identity(by.id),
         }
     }
 
     /// Whether the other is made in the same way.
-    fn is_same(&self, other: &Wanted) -> bool {
+    fn is_same(&self, other: &WantedView) -> bool {
         match (self, other) {
-            (Wanted::Query(own), Wanted::Query(other)) => own.lifted.view == other.lifted.view,
-            (Wanted::Order(own), Wanted::Order(other)) => {
+            (WantedView::Query(own), WantedView::Query(other)) => own.lifted.view == other.lifted.view,
+            (WantedView::Order(own), WantedView::Order(other)) => {
                 sources::change(&own.table, Some(&other.table)) != SourceChange::Other
             }
-            (Wanted::Query(_), Wanted::Order(_)) | (Wanted::Order(_), Wanted::Query(_)) => false,
+            (WantedView::Query(_), WantedView::Order(_)) | (WantedView::Order(_), WantedView::Query(_)) => false,
         }
     }
 }
 
 /// One query shape, or one ordered index.
 pub struct Entry {
-    wanted: Wanted,
+    wanted: WantedView,
     /// A statement of this shape, without values, or what is ordered: what is shown of it.
     pub text: String,
     /// The view's id; zero while there is none.
@@ -170,13 +170,13 @@ impl Entry {
     }
     /// Whether it is an ordered index.
     pub fn is_order(&self) -> bool {
-        matches!(self.wanted, Wanted::Order(_))
+        matches!(self.wanted, WantedView::Order(_))
     }
     /// The table that it is an ordered index of.
     pub fn table(&self) -> Option<RelationId> {
         match &self.wanted {
-            Wanted::Query(_) => None,
-            Wanted::Order(by) => Some(by.table.id),
+            WantedView::Query(_) => None,
+            WantedView::Order(by) => Some(by.table.id),
         }
     }
     /// Subscriptions that need it.
@@ -207,7 +207,7 @@ impl Default for AutomaticViews {
 impl AutomaticViews {
     /// The entry of a query shape.
     pub fn entry(&self, shape: &PlannedShape, text: &str) -> Arc<Entry> {
-        self.known(Wanted::Query(shape.clone()), || without_values(text))
+        self.known(WantedView::Query(shape.clone()), || without_values(text))
     }
 
     /// The entry of an ordered index, by the first columns of an index or key.
@@ -215,10 +215,10 @@ impl AutomaticViews {
         let by = OrderedBy { table: table.clone(), id: OrderId { index: index.id, columns } };
         let columns = index.columns.iter().take(columns).map(|column| table.columns[*column].name.as_str());
         let text = || format!("ordered index on {} ({})", table.name, columns.collect::<Vec<_>>().join(", "));
-        self.known(Wanted::Order(by), text)
+        self.known(WantedView::Order(by), text)
     }
 
-    fn known(&self, wanted: Wanted, text: impl FnOnce() -> String) -> Arc<Entry> {
+    fn known(&self, wanted: WantedView, text: impl FnOnce() -> String) -> Arc<Entry> {
         let identity = wanted.identity();
         let mut entries = self.entries.lock();
         let known = entries.by_identity.get(&identity);
@@ -319,8 +319,8 @@ impl AutomaticViews {
         }
         let id = RelationId(self.next.fetch_add(1, Ordering::Relaxed));
         let request = match &entry.wanted {
-            Wanted::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id, bound))),
-            Wanted::Order(by) => ViewRequest::Order(id, Box::new(by.clone())),
+            WantedView::Query(shape) => ViewRequest::Create(Box::new(shape.definition(id, bound))),
+            WantedView::Order(by) => ViewRequest::Order(id, Box::new(by.clone())),
         };
         *runs = Runs { latest: VecDeque::new(), bound };
         {

@@ -33,7 +33,7 @@ pub struct Bound {
 
 impl Bound {
     /// For readers of so many rows of a key; none if all are to be held.
-    pub fn for_rows(rows: usize) -> Option<Bound> {
+    pub(crate) fn for_rows(rows: usize) -> Option<Bound> {
         let rows_min = rows.checked_next_power_of_two()?.max(ROWS_MIN);
         (rows_min <= ROWS_MAX).then_some(Bound { rows_min, spare: rows_min * SPARE })
     }
@@ -50,7 +50,7 @@ impl Bound {
 
     /// For a view that was short of rows.
     #[must_use]
-    pub fn wider(self) -> Bound {
+    pub(crate) fn wider(self) -> Bound {
         Bound { spare: self.spare.saturating_mul(WIDER).max(1), ..self }
     }
 
@@ -116,7 +116,7 @@ impl Cuts {
     }
 
     /// Whether a key has been left with fewer rows than readers may ask for, though there are others.
-    pub fn are_short(&self) -> bool {
+    pub(crate) fn are_short(&self) -> bool {
         self.short > 0
     }
 

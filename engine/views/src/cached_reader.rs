@@ -23,18 +23,18 @@ type Rows = Arc<[(RowKey, Row)]>;
 pub struct Remembered {
     reader: Arc<dyn Reader>,
     // Asked by the view thread alone.
-    found: Mutex<Found>,
+    found: Mutex<Generations>,
 }
 
 /// By table, index and key. Once the young are too many, those that were not asked for again since they were old are let go.
 #[derive(Default)]
-struct Found {
+struct Generations {
     young: HashMap<Vec<u8>, Rows>,
     young_bytes: usize,
     old: HashMap<Vec<u8>, Rows>,
 }
 
-impl Found {
+impl Generations {
     fn get(&mut self, key: &[u8]) -> Option<Rows> {
         if let Some(rows) = self.young.get(key) {
             return Some(rows.clone());
@@ -134,13 +134,13 @@ impl Reader for Remembered {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, GENERATION_BYTES_MAX, Row, RowKey, Rows};
+    use super::{GENERATION_BYTES_MAX, Generations, Row, RowKey, Rows};
 
     #[test]
     fn what_is_asked_for_again_stays_and_the_rest_goes() {
         let rows =
             |bytes: usize| -> Rows { [(RowKey::new(&[]), Row::from_bytes(vec![0; bytes].into_boxed_slice()))].into() };
-        let mut found = Found::default();
+        let mut found = Generations::default();
         let key = |number: u8| vec![number];
         found.keep(key(0), rows(GENERATION_BYTES_MAX / 4));
         for number in 1..40 {

@@ -25,7 +25,7 @@ use operators::plan::children;
 use operators::render::render;
 use operators::rendered::{OperatorLog, Rendered};
 use planner::catalog::{Catalog, Table};
-use planner::delta::{Entry, Pipeline, pipelines};
+use planner::delta::{Pipeline, PipelineEntry, pipelines};
 use planner::plan::Plan;
 use planner::scalar::{EvalContext, Order};
 use repr::{IndexId, RelationId, Row, ValueError};
@@ -33,7 +33,7 @@ use state::SqlError;
 use state::account::Account;
 use state::interrupt::QueryLimits;
 use state::interrupt::{Ticker, Watch};
-use state::time_budget::Patience;
+use state::time_budget::TimeBudget;
 use state::view_states::{Arrangement, Stage, ViewState};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -229,7 +229,7 @@ impl ViewDataflow {
         let rows = feeds.iter().map(Feed::rows).sum::<usize>();
         let for_rows = PATIENCE_A_ROW * u32::try_from(rows).unwrap_or(u32::MAX);
         self.feed(feeds);
-        let patience = Patience::new(WORK + for_rows, Instant::now() + PATIENCE + for_rows);
+        let patience = TimeBudget::new(WORK + for_rows, Instant::now() + PATIENCE + for_rows);
         self.go_on(worker, None, patience, budget_bytes).map(|_through| ())
     }
 
@@ -251,7 +251,7 @@ impl ViewDataflow {
         budget_bytes: usize,
     ) -> Result<bool, SqlError> {
         // Others have their turn after a slice, but not within a step.
-        let patience = Patience::new(WORK, until.min(Instant::now() + PATIENCE));
+        let patience = TimeBudget::new(WORK, until.min(Instant::now() + PATIENCE));
         self.go_on(worker, Some(slice), patience, budget_bytes)
     }
 
@@ -259,7 +259,7 @@ impl ViewDataflow {
         &mut self,
         worker: &mut Worker,
         slice: Option<Duration>,
-        patience: Patience,
+        patience: TimeBudget,
         budget_bytes: usize,
     ) -> Result<bool, SqlError> {
         let account = self.watch.account();
@@ -365,7 +365,7 @@ impl ViewDataflow {
     }
 
     /// Whether it holds rows that the next tick takes back, as being beyond those that are held of a key.
-    pub fn is_cutting(&self) -> bool {
+    pub(crate) fn is_cutting(&self) -> bool {
         self.cuts().any(|cuts| cuts.borrow().pending)
     }
 
@@ -384,7 +384,7 @@ impl ViewDataflow {
     }
 
     /// Whether rows have come to fail, or fail no more, since this was last asked.
-    pub fn take_errors_changed(&mut self) -> bool {
+    pub(crate) fn take_errors_changed(&mut self) -> bool {
         self.errors_changed.take()
     }
 
@@ -580,11 +580,11 @@ fn find_chains(
 fn relations(pipelines: &[Pipeline], reads: &mut BTreeSet<RelationId>) {
     for pipeline in pipelines {
         match &pipeline.entry {
-            Entry::Constant(_) => {}
-            Entry::Rows { relation, .. } => {
+            PipelineEntry::Constant(_) => {}
+            PipelineEntry::Rows { relation, .. } => {
                 reads.insert(*relation);
             }
-            Entry::Match { join, .. } => {
+            PipelineEntry::Match { join, .. } => {
                 reads.insert(join.relation);
             }
         }

@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 /// Batches of one view.
 const BYTES_MAX: usize = 16 << 20;
 /// How long a change is held.
-const AGE_MAX: Duration = Duration::from_secs(300);
+const AGE_MAX: Duration = Duration::from_mins(5);
 
 /// See the module.
 pub struct History {
     /// All changes after this time are here.
     since: CommitTime,
-    held: VecDeque<Held>,
+    held: VecDeque<PastDelta>,
     bytes: usize,
 }
 
-struct Held {
+struct PastDelta {
     time: CommitTime,
     delta: Arc<Delta>,
     bytes: usize,
@@ -47,7 +47,7 @@ impl History {
         }
         let bytes = delta.bytes();
         self.bytes += bytes;
-        self.held.push_back(Held { time, delta, bytes, at: Instant::now() });
+        self.held.push_back(PastDelta { time, delta, bytes, at: Instant::now() });
         self.trim();
     }
 
@@ -67,7 +67,7 @@ impl History {
     }
 
     /// The changes after a time, in commit order; none if some are no longer held.
-    pub fn changes_after(&self, time: CommitTime) -> Option<impl Iterator<Item = (CommitTime, &Delta)>> {
+    pub(crate) fn changes_after(&self, time: CommitTime) -> Option<impl Iterator<Item = (CommitTime, &Delta)>> {
         let later = self.held.iter().filter(move |held| held.time > time);
         (time >= self.since).then(|| later.map(|held| (held.time, held.delta.as_ref())))
     }

@@ -5,7 +5,7 @@
 
 use crate::cached_reader::Remembered;
 use operators::delta::{Chunk, Feed, Group};
-use planner::delta::{Entry, Pipeline};
+use planner::delta::{Pipeline, PipelineEntry};
 use repr::RelationId;
 use state::SqlError;
 use state::reader::{Reader, RowIterator};
@@ -21,9 +21,9 @@ const BACKLOG_GROUPS_MIN: usize = 2;
 const BACKLOG_GROUPS_MAX: usize = 256;
 /// As much is fed at a time as takes this long in the dataflow: one row may bring thousands. What takes longer is
 /// interrupted for those who commit.
-pub const AIM: Duration = Duration::from_millis(2);
+pub(crate) const AIM: Duration = Duration::from_millis(2);
 /// Whatever is fed has gone through the dataflow when it had so much time, or the view is given up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A hydration under way.
 pub struct Hydration {
@@ -133,12 +133,12 @@ impl Hydration {
         for (chain, pipelines) in chains.iter().enumerate() {
             for (position, pipeline) in pipelines.iter().enumerate() {
                 match &pipeline.entry {
-                    Entry::Constant(_) => left.push((chain, position, None)),
-                    Entry::Rows { relation, .. } => {
+                    PipelineEntry::Constant(_) => left.push((chain, position, None)),
+                    PipelineEntry::Rows { relation, .. } => {
                         // The other pipelines of the chain follow changes of tables that are looked up here.
                         left.push((chain, position, Some(*relation)));
                     }
-                    Entry::Match { .. } => {}
+                    PipelineEntry::Match { .. } => {}
                 }
             }
         }
@@ -159,13 +159,13 @@ impl Hydration {
     }
 
     /// What was fed has gone through the dataflow.
-    pub fn has_gone_through(&mut self, fed: UnderWay) {
+    pub(crate) fn has_gone_through(&mut self, fed: UnderWay) {
         let pace = if fed.groups { &mut self.groups } else { &mut self.chunk_rows };
         pace.took(self.fed, fed.took);
     }
 
     /// The next groups of the backlog.
-    pub fn next_groups(&mut self) -> Vec<Arc<Group>> {
+    pub(crate) fn next_groups(&mut self) -> Vec<Arc<Group>> {
         self.fed = self.groups.next.min(self.backlog.len());
         self.backlog.drain(..self.fed).collect()
     }

@@ -1,7 +1,7 @@
 //! What a view's dataflow is made of, what it holds and what it took: found by the view thread when it is asked.
 
 use crate::dataflow::ViewDataflow;
-use arrangements::log::Held;
+use arrangements::log::HeldUpdates;
 use arrangements::meter::Arranged;
 use planner::catalog::Catalog;
 use planner::explain::plan_operators;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// An operator as the view thread has it: what it says of it in words, whoever asks finds out.
-pub struct Found {
+pub struct InspectedOperator {
     view: RelationId,
     plan: Arc<Plan>,
     operator: usize,
@@ -49,12 +49,12 @@ pub struct Inspected {
 }
 
 /// With the lines of the plans that they render.
-pub fn in_words(found: Vec<Found>, catalog: &Catalog) -> Vec<Inspected> {
+pub fn in_words(found: Vec<InspectedOperator>, catalog: &Catalog) -> Vec<Inspected> {
     let mut lines: BTreeMap<RelationId, Vec<Line>> = BTreeMap::new();
     found
         .into_iter()
         .map(|found| {
-            let Found { view, plan, operator, name, node, elapsed, invocations, arranged } = found;
+            let InspectedOperator { view, plan, operator, name, node, elapsed, invocations, arranged } = found;
             let lines = lines.entry(view).or_insert_with(|| plan_operators(&plan, catalog));
             let line = node.and_then(|node| lines.iter().position(|line| line.node == Some(node)));
             let renders = line.map_or_else(|| "the view's rows".to_string(), |line| lines[line].text.clone());
@@ -65,7 +65,7 @@ pub fn in_words(found: Vec<Found>, catalog: &Catalog) -> Vec<Inspected> {
 
 impl ViewDataflow {
     /// All operators, in the order in which they were made.
-    pub fn inspect(&self) -> Vec<Found> {
+    pub fn inspect(&self) -> Vec<InspectedOperator> {
         let plans = self.rendered.plans();
         let held = self.logs.arrangements.within(self.operators.clone());
         let logged = self.logs.operators.within(self.operators.clone());
@@ -75,7 +75,7 @@ impl ViewDataflow {
                 let plans = plans.iter().filter(|plan| plan.operators.contains(&operator));
                 let innermost = plans.min_by_key(|plan| plan.operators.len()).map(|plan| plan.node);
                 let held = held.iter().find(|(held, _)| *held == operator).map(|(_, held)| *held);
-                Found {
+                InspectedOperator {
                     view: self.definition.id,
                     plan: self.definition.plan.clone(),
                     operator,
@@ -92,7 +92,7 @@ impl ViewDataflow {
             .collect()
     }
 
-    fn estimated(&self, held: Held) -> Arranged {
+    fn estimated(&self, held: HeldUpdates) -> Arranged {
         Arranged {
             updates: held.records(),
             batches: usize::try_from(held.batches).unwrap_or(0),

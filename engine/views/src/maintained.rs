@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A view that is left behind by commits more often is given up.
-const LEFT_BEHIND_EVERY: Duration = Duration::from_secs(600);
+const LEFT_BEHIND_EVERY: Duration = Duration::from_mins(10);
 
 /// A view and how far it is.
 pub struct Maintained {
@@ -88,7 +88,7 @@ impl Maintained {
 
     /// Whether it is filled anew rather than given up if a commit takes it too long. A recursion that comes to no end would
     /// not come to one then.
-    pub fn may_be_left_behind(&mut self) -> bool {
+    pub(crate) fn may_be_left_behind(&mut self) -> bool {
         let again = self.left_behind.is_some_and(|last| last.elapsed() < LEFT_BEHIND_EVERY);
         let recurses = self.flow.as_ref().is_some_and(|flow| recurses(&flow.definition.plan));
         let may = !again && !recurses;

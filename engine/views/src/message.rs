@@ -1,7 +1,7 @@
 //! What the view thread is told, in commit order.
 
 use crate::dataflow::Definition;
-use crate::inspection::Found;
+use crate::inspection::InspectedOperator;
 use crate::ordered_index::OrderedBy;
 use repr::RelationId;
 use state::overlay::Overlay;
@@ -29,7 +29,7 @@ pub enum Message {
     /// A view that has failed is filled again, from this state.
     Refill(RelationId, Arc<Published>),
     /// What dataflows hold and took.
-    Inspect(Sender<Vec<Found>>),
+    Inspect(Sender<Vec<InspectedOperator>>),
     /// The server stops: nothing is published any more.
     Stop,
 }
@@ -45,5 +45,5 @@ pub enum ViewRequest {
     /// A view that has failed is filled again.
     Refill(RelationId),
     /// What do its dataflows hold, and what did they take? Answered once all before it is done.
-    Inspect(Sender<Vec<Found>>),
+    Inspect(Sender<Vec<InspectedOperator>>),
 }

@@ -31,7 +31,6 @@ use storage::StorageError;
 const CHUNK_MAX: Duration = Duration::from_millis(1);
 /// The clock is looked at after so many rows.
 const CHUNK_ROWS: usize = 16;
-/// Row keys of these tables are keyed hashes of so many bytes.
 
 /// What an ordered index is of.
 #[derive(Clone)]
@@ -84,7 +83,7 @@ impl OrderedIndexes {
     }
 
     /// Drops those whose tables have become others.
-    pub fn follow_catalog(&mut self, catalog: &Catalog) -> Vec<RelationId> {
+    pub(crate) fn follow_catalog(&mut self, catalog: &Catalog) -> Vec<RelationId> {
         let other =
             |index: &OrderedIndex| change(&index.by.table, catalog.table(index.by.table.id)) == SourceChange::Other;
         let stale: Vec<RelationId> = self.0.iter().filter(|(_, index)| other(index)).map(|(id, _)| *id).collect();
@@ -114,7 +113,7 @@ impl OrderedIndexes {
     }
 
     /// Whether one is being filled.
-    pub fn is_filling(&self) -> bool {
+    pub(crate) fn is_filling(&self) -> bool {
         self.0.values().any(OrderedIndex::is_filling)
     }
 

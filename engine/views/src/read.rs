@@ -43,7 +43,7 @@ fn keys_of(asked: &[KeyValues], eval: &EvalContext) -> Result<Option<Vec<Vec<u8>
             KeyValues::One(value) => vec![value.eval(&[], eval)?],
             KeyValues::Several(values) => values.iter().map(|value| value.eval(&[], eval)).collect::<Result<_, _>>()?,
             KeyValues::Elements(array) => match array.eval(&[], eval)? {
-                Datum::Array(array) => array.elements.to_vec(),
+                Datum::Array(array) => array.elements.clone(),
                 _ => Vec::new(),
             },
         };
@@ -99,7 +99,7 @@ pub fn rows(
         rows.drain(..skip.min(rows.len()));
         return Ok(Some(QueryRows::packed(rows, finishing.project.clone())));
     }
-    let mut found = Found {
+    let mut found = KeyedRows {
         rows: KeyRows::of(arrangement.clone()),
         keys: keys.into_iter(),
         lifted: lifted.clone(),
@@ -122,7 +122,7 @@ pub fn rows(
 }
 
 /// Rows of some keys, one key's after another's, where they stand.
-struct Found {
+struct KeyedRows {
     rows: KeyRows,
     keys: std::vec::IntoIter<Vec<u8>>,
     lifted: Arc<Lifted>,
@@ -134,7 +134,7 @@ struct Found {
     _view: LayeredSnapshot,
 }
 
-impl Found {
+impl KeyedRows {
     /// Goes on to the next row, whether or not it may still be read.
     fn step(&mut self) -> Result<bool, SqlError> {
         if std::mem::take(&mut self.stands) {
@@ -161,7 +161,7 @@ impl Found {
     }
 }
 
-impl Answer for Found {
+impl Answer for KeyedRows {
     fn advance(&mut self) -> Result<bool, SqlError> {
         if !self.step()? {
             return Ok(false);

@@ -23,7 +23,7 @@ pub enum SourceChange {
 
 impl SourceChange {
     /// A view's own indexes are arrangements, which are made with it.
-    pub fn of_itself(self) -> Self {
+    pub(crate) fn of_itself(self) -> Self {
         if self == SourceChange::None { self } else { SourceChange::Other }
     }
 }
@@ -54,12 +54,12 @@ pub fn change(then: &Arc<Table>, now: Option<&Arc<Table>>) -> SourceChange {
 }
 
 /// Whether groups truncate a table.
-pub fn is_truncated(layers: &[Arc<Overlay>], relation: RelationId) -> bool {
+pub(crate) fn is_truncated(layers: &[Arc<Overlay>], relation: RelationId) -> bool {
     layers.iter().any(|layer| layer.table(relation).is_some_and(|changes| changes.truncated))
 }
 
 /// The changed rows of a table; none if TRUNCATE took more than are taken back one by one.
-pub fn table_changes(
+pub(crate) fn table_changes(
     before: &dyn Reader,
     layers: &[Arc<Overlay>],
     relation: RelationId,

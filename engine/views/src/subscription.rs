@@ -101,7 +101,7 @@ impl Delta {
     }
 
     /// Bytes of batches that nobody holds but this.
-    pub fn bytes_of_its_own(&self) -> usize {
+    pub(crate) fn bytes_of_its_own(&self) -> usize {
         self.batches.iter().filter(|batch| batch.is_held_once()).map(ViewBatch::bytes).sum()
     }
 
@@ -123,7 +123,7 @@ impl Delta {
 /// All subscribers.
 pub struct Subscriptions {
     told: Sender<News>,
-    hub: Mutex<HashMap<RelationId, Watched>>,
+    hub: Mutex<HashMap<RelationId, SubscribedView>>,
     /// All changes up to here are in the queues.
     frontier: AtomicU64,
     begun: AtomicU64,
@@ -144,7 +144,7 @@ enum News {
 
 /// A view that is or was subscribed to.
 #[derive(Default)]
-struct Watched {
+struct SubscribedView {
     by_key: HashMap<Box<[u8]>, Vec<Arc<Queue>>>,
     subscribers: usize,
     /// None while its rows cannot be told.
@@ -250,7 +250,7 @@ impl Subscriptions {
             return owing.next().is_some();
         }
         owing.for_each(|queue| {
-            queue.cut("A data subject was forgotten, and rows that were told earlier had to be told to be gone.")
+            queue.cut("A data subject was forgotten, and rows that were told earlier had to be told to be gone.");
         });
         false
     }
@@ -266,7 +266,7 @@ impl Subscriptions {
     }
 
     /// Cuts those for whom most waits until no more waits for all together than may.
-    fn cut_largest(&self, hub: &HashMap<RelationId, Watched>) {
+    fn cut_largest(&self, hub: &HashMap<RelationId, SubscribedView>) {
         let bytes_max = self.settings.subscription_memory.bytes();
         if self.queued_bytes() <= bytes_max {
             return;
@@ -289,7 +289,7 @@ impl Subscriptions {
     }
 
     /// Whether a view has subscribers.
-    pub fn is_watched(&self, view: RelationId) -> bool {
+    pub(crate) fn is_watched(&self, view: RelationId) -> bool {
         self.hub.lock().get(&view).is_some_and(|watched| watched.subscribers > 0)
     }
 
@@ -339,7 +339,7 @@ impl Subscriptions {
 
     fn enter(
         self: &Arc<Self>,
-        watched: &mut Watched,
+        watched: &mut SubscribedView,
         view: RelationId,
         keys: Vec<Vec<u8>>,
         queue: Arc<Queue>,
@@ -432,7 +432,7 @@ pub fn row_error(found: SqlError, error: &SqlError) -> SqlError {
     }
 }
 
-impl Watched {
+impl SubscribedView {
     fn dispatch(&mut self, time: CommitTime, delta: &Arc<Delta>) {
         let known = |found: &[u8]| self.by_key.get_key_value(found).map(|(key, _)| key.as_ref());
         for (key, rows) in delta.for_keys(known) {

@@ -16,7 +16,7 @@ mod row_errors;
 
 use crate::automatic::{self, AutomaticViews};
 use crate::dataflow::{Definition, Logs, ViewDataflow};
-use crate::inspection::Found;
+use crate::inspection::InspectedOperator;
 use crate::maintained::{Maintained, Overview, Progress, definition};
 use crate::message::Message;
 use crate::ordered_index::OrderedIndexes;
@@ -212,7 +212,7 @@ impl ViewWorker {
         self.overview.get_or_insert_with(make).clone()
     }
 
-    fn inspect(&mut self) -> Vec<Found> {
+    fn inspect(&mut self) -> Vec<InspectedOperator> {
         self.views.values().filter_map(|view| view.flow.as_ref()).flat_map(ViewDataflow::inspect).collect()
     }
 

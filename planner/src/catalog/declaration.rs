@@ -34,7 +34,7 @@ impl IndexDeclaration {
     }
 
     /// Key columns and included ones.
-    pub fn all_columns(&self, keys: &[ColumnIndex]) -> Vec<ColumnIndex> {
+    pub(crate) fn all_columns(&self, keys: &[ColumnIndex]) -> Vec<ColumnIndex> {
         keys.iter().chain(&self.include).copied().collect()
     }
 }

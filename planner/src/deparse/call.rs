@@ -1,6 +1,6 @@
 //! Calls: operators, tests, functions, and the forms that SQL has for some functions.
 
-use super::Writer;
+use super::SqlWriter;
 use crate::scalar::cast::CastMethod;
 use crate::scalar::func::{FunctionKind, quote_identifier};
 use crate::scalar::{Function, ScalarExpr};
@@ -36,7 +36,7 @@ fn across<'a, C>(symbol: &str, operand: &'a ScalarExpr<C>) -> &'a ScalarExpr<C> 
     if crosses && !cast.explicit && to.modifier == -1 { expr } else { operand }
 }
 
-impl<C: Clone + PartialEq> Writer<'_, C> {
+impl<C: Clone + PartialEq> SqlWriter<'_, C> {
     pub(super) fn call(&mut self, whole: &ScalarExpr<C>, function: &'static Function, args: &[ScalarExpr<C>]) {
         match (function.kind, args) {
             (FunctionKind::Any(operator), [left, array]) => self.quantified(whole, operator, "ANY", left, array),

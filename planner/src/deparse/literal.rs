@@ -1,6 +1,6 @@
 //! Constants: which are quoted, and which say their type.
 
-use super::Writer;
+use super::SqlWriter;
 use repr::{ColumnType, Datum, ScalarType};
 
 /// A string as it is: ruleutils.c never writes `E''`.
@@ -8,7 +8,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-impl<C: Clone + PartialEq> Writer<'_, C> {
+impl<C: Clone + PartialEq> SqlWriter<'_, C> {
     /// A constant of a type; `labelled` where its type must be told if the text alone does not.
     pub(super) fn literal(&mut self, datum: &Datum, column_type: &ColumnType, labelled: bool) {
         if let Datum::Null = datum {

@@ -8,7 +8,7 @@ use repr::Datum;
 
 /// What a tree's node is to those around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape<'a> {
+enum NodeShape<'a> {
     /// A column, a constant, anything with parentheses of its own.
     Closed,
     /// An operator's symbol.
@@ -26,25 +26,25 @@ enum Shape<'a> {
     Call,
 }
 
-fn shape<C>(expr: &ScalarExpr<C>) -> Shape<'_> {
+fn shape<C>(expr: &ScalarExpr<C>) -> NodeShape<'_> {
     match expr {
-        ScalarExpr::And(_) => Shape::Not,
-        ScalarExpr::Or(_) => Shape::Or,
+        ScalarExpr::And(_) => NodeShape::Not,
+        ScalarExpr::Or(_) => NodeShape::Or,
         ScalarExpr::Cast { expr: inner, cast, .. } if is_unseen(cast) => shape(inner),
-        ScalarExpr::Cast { expr: inner, .. } if matches!(**inner, ScalarExpr::Literal(..)) => Shape::Closed,
-        ScalarExpr::Cast { .. } => Shape::Cast,
+        ScalarExpr::Cast { expr: inner, .. } if matches!(**inner, ScalarExpr::Literal(..)) => NodeShape::Closed,
+        ScalarExpr::Cast { .. } => NodeShape::Cast,
         ScalarExpr::Call { function, args, .. } => match function.kind {
-            FunctionKind::Any(_) | FunctionKind::All(_) => Shape::Other,
-            _ if function.written.is_some() => Shape::Call,
-            _ if function.name == "NOT" => Shape::Not,
-            _ if function.name.starts_with("IS ") => Shape::Test,
+            FunctionKind::Any(_) | FunctionKind::All(_) => NodeShape::Other,
+            _ if function.written.is_some() => NodeShape::Call,
+            _ if function.name == "NOT" => NodeShape::Not,
+            _ if function.name.starts_with("IS ") => NodeShape::Test,
             _ if super::call::is_operator(function) => match args.len() {
-                2 => Shape::Operator(function.name),
-                _ => Shape::Operator(""),
+                2 => NodeShape::Operator(function.name),
+                _ => NodeShape::Operator(""),
             },
-            _ => Shape::Call,
+            _ => NodeShape::Call,
         },
-        _ => Shape::Closed,
+        _ => NodeShape::Closed,
     }
 }
 
@@ -52,33 +52,35 @@ fn shape<C>(expr: &ScalarExpr<C>) -> Shape<'_> {
 pub(super) fn is_simple<C>(expr: &ScalarExpr<C>, parent: Option<&ScalarExpr<C>>) -> bool {
     let around = match parent {
         // SQL's own forms close nothing.
-        Some(ScalarExpr::Call { function, .. }) if function.written.is_some() => Shape::Other,
+        Some(ScalarExpr::Call { function, .. }) if function.written.is_some() => NodeShape::Other,
         Some(parent) => shape(parent),
-        None => Shape::Closed,
+        None => NodeShape::Closed,
     };
     match shape(expr) {
-        Shape::Closed | Shape::Call => true,
-        Shape::Other => false,
+        NodeShape::Closed | NodeShape::Call => true,
+        NodeShape::Other => false,
         // A cast that is a function's call is closed; one that only says another type is what it says it of.
-        Shape::Cast => match expr {
+        NodeShape::Cast => match expr {
             ScalarExpr::Cast { expr: inner, cast, .. } => match cast.method {
                 CastMethod::Number | CastMethod::DateTime | CastMethod::Json => true,
                 _ => is_simple(inner, Some(expr)),
             },
             _ => true,
         },
-        Shape::Operator(symbol) => match around {
-            Shape::Operator(outer) => binds_tighter(symbol, outer, first_of(parent, expr)),
+        NodeShape::Operator(symbol) => match around {
+            NodeShape::Operator(outer) => binds_tighter(symbol, outer, first_of(parent, expr)),
             around => takes_operators(around),
         },
-        Shape::Test => takes_operators(around),
-        Shape::Not => matches!(around, Shape::Not | Shape::Or | Shape::Call | Shape::Closed) && !is_not(parent),
-        Shape::Or => matches!(around, Shape::Or | Shape::Call | Shape::Closed),
+        NodeShape::Test => takes_operators(around),
+        NodeShape::Not => {
+            matches!(around, NodeShape::Not | NodeShape::Or | NodeShape::Call | NodeShape::Closed) && !is_not(parent)
+        }
+        NodeShape::Or => matches!(around, NodeShape::Or | NodeShape::Call | NodeShape::Closed),
     }
 }
 
-fn takes_operators(around: Shape<'_>) -> bool {
-    matches!(around, Shape::Closed | Shape::Call | Shape::Not | Shape::Or)
+fn takes_operators(around: NodeShape<'_>) -> bool {
+    matches!(around, NodeShape::Closed | NodeShape::Call | NodeShape::Not | NodeShape::Or)
 }
 
 fn is_not<C>(parent: Option<&ScalarExpr<C>>) -> bool {
@@ -104,7 +106,7 @@ fn binds_tighter(inner: &str, outer: &str, is_first: bool) -> bool {
 
 /// Whether an expression is an operator's, which PostgreSQL puts in parentheses under a cast that it does not show.
 pub(crate) fn is_operation<C>(expr: &ScalarExpr<C>) -> bool {
-    matches!(shape(expr), Shape::Operator(_) | Shape::Test | Shape::Not | Shape::Or | Shape::Other)
+    matches!(shape(expr), NodeShape::Operator(_) | NodeShape::Test | NodeShape::Not | NodeShape::Or | NodeShape::Other)
 }
 
 /// What a test of CASE compares its operand with.

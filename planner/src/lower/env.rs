@@ -145,7 +145,7 @@ impl Walk<'_, '_> {
         match &hir.node {
             HirNode::Constant(..) | HirNode::Get { .. } => {}
             HirNode::GetCte(id, _) => {
-                self.found.extend((self.cte_key)(*id).iter().filter(|(scope, _)| *scope < self.limit))
+                self.found.extend((self.cte_key)(*id).iter().filter(|(scope, _)| *scope < self.limit));
             }
             HirNode::Map(input, exprs) | HirNode::Filter(input, exprs) => {
                 self.relation(input, scopes);

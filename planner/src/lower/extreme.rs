@@ -14,7 +14,7 @@
 use super::Lowering;
 use super::branch::pair;
 use super::filter::is_false;
-use super::mark::{Field, Sides, compare, field, marked};
+use super::mark::{Field, MarkSides, compare, field, marked};
 use super::scalar::Rel;
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr};
@@ -29,12 +29,12 @@ use repr::{ColumnType, ScalarType};
 struct Quantified<'e> {
     /// What is compared with what. Of an order all fields but the last by `<` or `>` alone.
     fields: Vec<Field<'e>>,
-    kind: Kind,
+    kind: ExtremeKind,
     /// NOT around it all.
     negated: bool,
 }
 
-enum Kind {
+enum ExtremeKind {
     /// The fields one after another.
     InOrder {
         /// `=` of all but the last.
@@ -93,11 +93,11 @@ impl Lowering<'_> {
 
 impl Quantified<'_> {
     /// The rows with the ends appended, and whether the comparison holds for one of them.
-    fn with_ends(&self, rows: Mir, sides: &Sides) -> Result<(Mir, ScalarExpr), PlanError> {
+    fn with_ends(&self, rows: Mir, sides: &MarkSides) -> Result<(Mir, ScalarExpr), PlanError> {
         let width = sides.correlated.len();
         let count = self.fields.len();
         match &self.kind {
-            Kind::InOrder { equal, greatest } => {
+            ExtremeKind::InOrder { equal, greatest } => {
                 let at = rows.arity();
                 let columns: Vec<usize> = (width..width + count).collect();
                 let mir = beside_end(rows, sides, columns, *greatest);
@@ -114,7 +114,7 @@ impl Quantified<'_> {
                 }
                 Ok((mir, self.signed(holds)?))
             }
-            Kind::Different => {
+            ExtremeKind::Different => {
                 let (mut mir, mut differs) = (rows, Vec::new());
                 for (at, field) in self.fields.iter().enumerate() {
                     for greatest in [false, true] {
@@ -137,7 +137,7 @@ impl Quantified<'_> {
     fn unknown(
         &self,
         mut mir: Mir,
-        sides: &Sides,
+        sides: &MarkSides,
         rows_types: &[ColumnType],
     ) -> Result<(Mir, Vec<ScalarExpr>), PlanError> {
         let width = sides.correlated.len();
@@ -145,8 +145,8 @@ impl Quantified<'_> {
         let mut unknown = Vec::new();
         for at in 0..self.fields.len() {
             let before = match &self.kind {
-                Kind::InOrder { .. } => at,
-                Kind::Different => 0,
+                ExtremeKind::InOrder { .. } => at,
+                ExtremeKind::Different => 0,
             };
             let same: Vec<usize> = sides.correlated.iter().chain(&sides.left[..before]).copied().collect();
             let of_same = |found: Mir| found.project((0..width + before).collect()).distinct();
@@ -169,7 +169,7 @@ impl Quantified<'_> {
 }
 
 /// The rows with the first of those found appended, per outer columns: NULLs without one.
-fn beside_end(rows: Mir, sides: &Sides, columns: Vec<usize>, greatest: bool) -> Mir {
+fn beside_end(rows: Mir, sides: &MarkSides, columns: Vec<usize>, greatest: bool) -> Mir {
     let width = sides.correlated.len();
     let order = (width..width + columns.len())
         .map(|column| Order { descending: greatest, ..Order::ascending(column) })
@@ -198,7 +198,7 @@ fn quantified(condition: &HirExpr) -> Option<Quantified<'_>> {
     let unequal = if negated { Comparison::Equal } else { Comparison::NotEqual };
     let different = parts.iter().map(|part| field(part).filter(|field| field.function.comparison() == Some(unequal)));
     if let Some(fields) = different.collect() {
-        return Some(Quantified { fields, kind: Kind::Different, negated });
+        return Some(Quantified { fields, kind: ExtremeKind::Different, negated });
     }
     let (mut fields, mut equal) = (Vec::new(), Vec::new());
     let mut rest = condition;
@@ -216,7 +216,7 @@ fn quantified(condition: &HirExpr) -> Option<Quantified<'_>> {
     fields.push(field(rest)?);
     let greatest = ends(&fields[0], negated)?;
     let agree = fields.iter().all(|field| ends(field, negated) == Some(greatest));
-    agree.then_some(Quantified { fields, kind: Kind::InOrder { equal, greatest }, negated })
+    agree.then_some(Quantified { fields, kind: ExtremeKind::InOrder { equal, greatest }, negated })
 }
 
 /// Whether the greatest value decides about a field, or the least; none for what is no order.

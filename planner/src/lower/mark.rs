@@ -33,7 +33,7 @@ pub(super) struct Field<'e> {
 }
 
 /// Rows with what they compare, and the distinct rows of a subquery: outer columns, then its fields.
-pub(super) struct Sides {
+pub(super) struct MarkSides {
     pub(super) rows: Mir,
     pub(super) found: Mir,
     /// Where the rows have the outer columns.
@@ -65,7 +65,7 @@ impl Lowering<'_> {
         sub: &Hir,
         rel: &mut Rel,
         guard: &[ScalarExpr],
-        make: impl FnOnce(&mut Self, Sides) -> Result<(Mir, ScalarExpr), PlanError>,
+        make: impl FnOnce(&mut Self, MarkSides) -> Result<(Mir, ScalarExpr), PlanError>,
     ) -> Result<Option<ScalarExpr>, PlanError> {
         let Some(mut outsides) = self.outsides(fields, sub, rel, guard)? else { return Ok(None) };
         let inside = rel.inside();
@@ -95,7 +95,7 @@ impl Lowering<'_> {
             };
             let found = this.insides(fields, sub, keys, &inside.narrowed(&used))?;
             this.bind(found, |this, found| {
-                let (mir, made) = make(this, Sides { rows, found, correlated, left })?;
+                let (mir, made) = make(this, MarkSides { rows, found, correlated, left })?;
                 value = made;
                 Ok(mir)
             })
@@ -187,7 +187,7 @@ fn outermost<'m>(mir: &'m mut Mir, columns: &[usize]) -> Option<&'m mut Mir> {
 
 /// Both sides of equalities.
 struct Marks {
-    sides: Sides,
+    sides: MarkSides,
     /// How fields are compared, and whether that of the rows comes first.
     functions: Vec<(&'static Function, bool)>,
 }

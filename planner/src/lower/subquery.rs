@@ -238,7 +238,7 @@ fn fixed_column(predicate: &HirExpr) -> Option<usize> {
     let outside = |expr: &HirExpr| {
         let mut outside = true;
         expr::visit_columns(expr, &mut |column| {
-            outside &= matches!(column, HirColumn::Column { level, .. } if *level > 0)
+            outside &= matches!(column, HirColumn::Column { level, .. } if *level > 0);
         });
         outside
     };

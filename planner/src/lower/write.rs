@@ -52,7 +52,7 @@ pub fn plan_write(write: &WriteHir, catalog: &Catalog, forms: &dyn KeyForms) -> 
 }
 
 /// An expression over one row: DEFAULT, CHECK, SET, RETURNING. Subqueries are refused, outer columns too.
-pub fn plan_expr(hir: &HirExpr) -> Result<ScalarExpr, PlanError> {
+pub(crate) fn plan_expr(hir: &HirExpr) -> Result<ScalarExpr, PlanError> {
     let mut planned = expr::try_replace(hir, &mut |column| match column {
         HirColumn::Column { level: 0, index } => Ok(ScalarExpr::Column(*index)),
         HirColumn::Column { .. } => Err(PlanError::unsupported("an outer column at this place")),
@@ -69,7 +69,7 @@ fn assignments(assignments: &[(ColumnIndex, HirExpr)]) -> Result<Vec<(ColumnInde
 }
 
 /// What rows must pass, ready to be evaluated.
-pub fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
+pub(crate) fn plan_checks(checks: &RowChecksHir) -> Result<RowChecks, PlanError> {
     Ok(RowChecks {
         generated: assignments(&checks.generated)?,
         not_null: checks.not_null.clone(),

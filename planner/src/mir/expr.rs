@@ -7,7 +7,7 @@ use crate::scalar::{AggregateCall, ScalarExpr, WindowCall};
 use repr::{ColumnType, Datum, ScalarType, poll};
 
 /// Rebuilds an expression with each column replaced by what `replace` gives for it.
-pub fn try_replace<C, D, E>(
+pub(crate) fn try_replace<C, D, E>(
     expr: &ScalarExpr<C>,
     replace: &mut impl FnMut(&C) -> Result<ScalarExpr<D>, E>,
 ) -> Result<ScalarExpr<D>, E> {
@@ -51,7 +51,7 @@ fn try_replace_all<C, D, E>(
 }
 
 /// An aggregate call with its expressions rebuilt.
-pub fn try_replace_aggregate<C, D, E>(
+pub(crate) fn try_replace_aggregate<C, D, E>(
     call: &AggregateCall<C>,
     rebuild: &mut impl FnMut(&ScalarExpr<C>) -> Result<ScalarExpr<D>, E>,
 ) -> Result<AggregateCall<D>, E> {
@@ -71,7 +71,7 @@ pub fn try_replace_aggregate<C, D, E>(
 }
 
 /// A window call with its expressions rebuilt.
-pub fn try_replace_window<C, D, E>(
+pub(crate) fn try_replace_window<C, D, E>(
     call: &WindowCall<C>,
     rebuild: &mut impl FnMut(&ScalarExpr<C>) -> Result<ScalarExpr<D>, E>,
 ) -> Result<WindowCall<D>, E> {
@@ -86,17 +86,17 @@ pub fn try_replace_window<C, D, E>(
 }
 
 /// All expressions of an aggregate call.
-pub fn aggregate_exprs_mut(call: &mut AggregateCall) -> impl Iterator<Item = &mut ScalarExpr> {
+pub(crate) fn aggregate_exprs_mut(call: &mut AggregateCall) -> impl Iterator<Item = &mut ScalarExpr> {
     call.args.iter_mut().chain(call.filter.iter_mut()).chain(call.order_by.iter_mut().map(|(expr, _, _)| expr))
 }
 
 /// All expressions of an aggregate call.
-pub fn aggregate_exprs<C>(call: &AggregateCall<C>) -> impl Iterator<Item = &ScalarExpr<C>> {
+pub(crate) fn aggregate_exprs<C>(call: &AggregateCall<C>) -> impl Iterator<Item = &ScalarExpr<C>> {
     call.args.iter().chain(call.filter.iter()).chain(call.order_by.iter().map(|(expr, _, _)| expr))
 }
 
 /// All expressions of a window call.
-pub fn window_exprs_mut(call: &mut WindowCall) -> impl Iterator<Item = &mut ScalarExpr> {
+pub(crate) fn window_exprs_mut(call: &mut WindowCall) -> impl Iterator<Item = &mut ScalarExpr> {
     call.args.iter_mut().chain(call.filter.iter_mut())
 }
 
@@ -107,17 +107,17 @@ pub fn replace(expr: &ScalarExpr, mut with: impl FnMut(usize) -> ScalarExpr) -> 
 }
 
 /// The expression with each column replaced, unless one cannot be.
-pub fn replace_if(expr: &ScalarExpr, mut with: impl FnMut(usize) -> Option<ScalarExpr>) -> Option<ScalarExpr> {
+pub(crate) fn replace_if(expr: &ScalarExpr, mut with: impl FnMut(usize) -> Option<ScalarExpr>) -> Option<ScalarExpr> {
     try_replace(expr, &mut |column| with(*column).ok_or(())).ok()
 }
 
 /// The expression with its columns renumbered.
-pub fn renumber(expr: &ScalarExpr, mut to: impl FnMut(usize) -> usize) -> ScalarExpr {
+pub(crate) fn renumber(expr: &ScalarExpr, mut to: impl FnMut(usize) -> usize) -> ScalarExpr {
     replace(expr, |column| ScalarExpr::Column(to(column)))
 }
 
 /// Renumbers in place.
-pub fn renumber_mut(expr: &mut ScalarExpr, to: &mut impl FnMut(usize) -> usize) {
+pub(crate) fn renumber_mut(expr: &mut ScalarExpr, to: &mut impl FnMut(usize) -> usize) {
     expr.visit_mut(&mut |node| {
         if let ScalarExpr::Column(column) = node {
             *column = to(*column);
@@ -126,7 +126,7 @@ pub fn renumber_mut(expr: &mut ScalarExpr, to: &mut impl FnMut(usize) -> usize) 
 }
 
 /// Visits every column.
-pub fn visit_columns<C>(expr: &ScalarExpr<C>, visit: &mut impl FnMut(&C)) {
+pub(crate) fn visit_columns<C>(expr: &ScalarExpr<C>, visit: &mut impl FnMut(&C)) {
     match expr {
         ScalarExpr::Column(column) => visit(column),
         other => other.children().into_iter().for_each(|part| visit_columns(part, visit)),
@@ -142,24 +142,24 @@ pub fn weight(expr: &ScalarExpr, weigh: &impl Fn(usize) -> usize) -> usize {
 }
 
 /// Whether every column that it reads satisfies a condition.
-pub fn reads_only(expr: &ScalarExpr, mut within: impl FnMut(usize) -> bool) -> bool {
+pub(crate) fn reads_only(expr: &ScalarExpr, mut within: impl FnMut(usize) -> bool) -> bool {
     let mut all = true;
     visit_columns(expr, &mut |column| all &= within(*column));
     all
 }
 
 /// Whether it reads no column.
-pub fn is_constant(expr: &ScalarExpr) -> bool {
+pub(crate) fn is_constant(expr: &ScalarExpr) -> bool {
     reads_only(expr, |_| false)
 }
 
 /// Whether it may neither move nor be evaluated a different number of times.
-pub fn is_volatile<C>(expr: &ScalarExpr<C>) -> bool {
+pub(crate) fn is_volatile<C>(expr: &ScalarExpr<C>) -> bool {
     expr.volatility() == Volatility::Volatile
 }
 
 /// The scalar type of an expression.
-pub fn scalar_type(expr: &ScalarExpr, types: &[ColumnType]) -> ScalarType {
+pub(crate) fn scalar_type(expr: &ScalarExpr, types: &[ColumnType]) -> ScalarType {
     expr.scalar_type(&|column| types[*column].scalar.clone())
 }
 
@@ -219,12 +219,12 @@ pub fn bigint<C>(value: i64) -> ScalarExpr<C> {
 }
 
 /// Whether an expression is the constant true.
-pub fn is_true<C>(expr: &ScalarExpr<C>) -> bool {
+pub(crate) fn is_true<C>(expr: &ScalarExpr<C>) -> bool {
     matches!(expr, ScalarExpr::Literal(Datum::Bool(true), _))
 }
 
 /// The conjuncts of a predicate, ANDs taken apart, constant truths left out.
-pub fn conjuncts<C: Clone>(predicate: &ScalarExpr<C>, into: &mut Vec<ScalarExpr<C>>) {
+pub(crate) fn conjuncts<C: Clone>(predicate: &ScalarExpr<C>, into: &mut Vec<ScalarExpr<C>>) {
     match predicate {
         ScalarExpr::And(args) => args.iter().for_each(|arg| conjuncts(arg, into)),
         other if is_true(other) => {}
@@ -233,12 +233,12 @@ pub fn conjuncts<C: Clone>(predicate: &ScalarExpr<C>, into: &mut Vec<ScalarExpr<
 }
 
 /// `expr IS NOT FALSE`.
-pub fn is_not_false<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
+pub(crate) fn is_not_false<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
     ScalarExpr::Coalesce(vec![expr, boolean(true)], ScalarType::Bool)
 }
 
 /// `expr IS NOT TRUE`.
-pub fn is_not_true<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
+pub(crate) fn is_not_true<C>(expr: ScalarExpr<C>) -> ScalarExpr<C> {
     ScalarExpr::Case {
         branches: vec![(expr, boolean(false))],
         otherwise: Box::new(boolean(true)),

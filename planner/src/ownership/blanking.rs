@@ -9,7 +9,7 @@ use repr::{ColumnIndex, RelationId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Each column that an erasure may blank, with the first reason found.
-pub fn blanked_columns(
+pub(crate) fn blanked_columns(
     catalog: &Catalog,
     dog: &Dog,
     erasable: &BTreeSet<RelationId>,
@@ -71,7 +71,7 @@ pub fn outlives(
 
 /// Whether an edge is all that gives the table's rows owners: each has the owners of the row that it names, and goes
 /// with it.
-pub fn is_sole_ownership(dog: &Dog, table: &Table, edge: EdgeRef) -> bool {
+pub(crate) fn is_sole_ownership(dog: &Dog, table: &Table, edge: EdgeRef) -> bool {
     let mut edges = dog.ownership(table.id);
     let only = edges.next().filter(|_| edges.next().is_none());
     !table.data_subject
@@ -88,7 +88,7 @@ fn deletes_rows(table: &Table, edge: Option<EdgeRef>) -> bool {
 }
 
 /// All columns that an erasure may blank.
-pub fn all_blanked(catalog: &Catalog) -> BTreeSet<(RelationId, ColumnIndex)> {
+pub(crate) fn all_blanked(catalog: &Catalog) -> BTreeSet<(RelationId, ColumnIndex)> {
     let dog = Dog::new(catalog);
     let erasable = erasable_tables(catalog, &dog);
     let of_table = |table: &Table| {

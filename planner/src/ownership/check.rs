@@ -67,7 +67,7 @@ pub fn malformed(catalog: &Catalog) -> Vec<Incomplete> {
 }
 
 /// Every table whose rows could not be placed yet.
-pub fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
+pub(crate) fn incomplete(catalog: &Catalog) -> Vec<Incomplete> {
     let dog = Dog::new(catalog);
     let owning = dog.reaching_subjects(false);
     let any = dog.reaching_subjects(true);

@@ -62,7 +62,7 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
     tables.sort_by(|one, other| one.name.cmp(&other.name));
     let mut rows = Vec::new();
     for table in tables {
-        let mut report = Report { catalog, dog: &dog, erasable: &erasable, table, rows: Vec::new() };
+        let mut report = ComplianceReport { catalog, dog: &dog, erasable: &erasable, table, rows: Vec::new() };
         report.whose_it_is();
         report.unconnected_columns();
         report.ownership_paths();
@@ -76,7 +76,7 @@ pub fn compliance(catalog: &Catalog) -> Vec<ComplianceRow> {
     rows
 }
 
-struct Report<'a> {
+struct ComplianceReport<'a> {
     catalog: &'a Catalog,
     dog: &'a Dog,
     erasable: &'a BTreeSet<RelationId>,
@@ -84,7 +84,7 @@ struct Report<'a> {
     rows: Vec<ComplianceRow>,
 }
 
-impl Report<'_> {
+impl ComplianceReport<'_> {
     fn add(&mut self, severity: Severity, subject: Option<String>, path: Option<String>, message: String, hint: &str) {
         let hint = if hint.is_empty() { None } else { Some(hint.to_string()) };
         self.rows.push(ComplianceRow { severity, table_name: self.table.name.clone(), subject, path, message, hint });

@@ -26,22 +26,22 @@ pub struct Edge {
 
 impl Edge {
     /// OWNED_BY or OWNS, as against ACCESSED_BY or ACCESSES.
-    pub fn is_ownership(&self) -> bool {
+    pub(crate) fn is_ownership(&self) -> bool {
         matches!(self.kind, EdgeKind::OwnedBy | EdgeKind::Owns)
     }
 
     /// Whether one row of `from` may have many rows of `to`: OWNS and ACCESSES.
-    pub fn is_variable(&self) -> bool {
+    pub(crate) fn is_variable(&self) -> bool {
         matches!(self.kind, EdgeKind::Owns | EdgeKind::Accesses)
     }
 
     /// Whether both ends are one table.
-    pub fn is_self_reference(&self) -> bool {
+    pub(crate) fn is_self_reference(&self) -> bool {
         self.from == self.to
     }
 
     /// The columns of the table `from` that hold the foreign key, if it stands there.
-    pub fn own_columns(&self) -> &[ColumnIndex] {
+    pub(crate) fn own_columns(&self) -> &[ColumnIndex] {
         if self.is_variable() { &[] } else { &self.from_columns }
     }
 }
@@ -167,7 +167,7 @@ impl Dog {
     }
 
     /// Tables from which some path of ownership edges leads to a person; `through_access` allows any edges.
-    pub fn reaching_subjects(&self, through_access: bool) -> BTreeSet<RelationId> {
+    pub(crate) fn reaching_subjects(&self, through_access: bool) -> BTreeSet<RelationId> {
         let mut reaching = self.subjects.clone();
         let mut frontier: Vec<RelationId> = reaching.iter().copied().collect();
         while let Some(table) = frontier.pop() {
@@ -181,7 +181,7 @@ impl Dog {
     }
 
     /// Tables whose rows' owners depend on rows of `table`, itself included; a person's own rows end the search.
-    pub fn owned_through(&self, table: RelationId) -> BTreeSet<RelationId> {
+    pub(crate) fn owned_through(&self, table: RelationId) -> BTreeSet<RelationId> {
         let mut found = BTreeSet::from([table]);
         let mut frontier = vec![table];
         while let Some(table) = frontier.pop() {

@@ -21,12 +21,12 @@ pub struct Path {
 
 impl Path {
     /// Whether it gives ownership: no access edge on it.
-    pub fn is_ownership(&self) -> bool {
+    pub(crate) fn is_ownership(&self) -> bool {
         self.edges.iter().all(Edge::is_ownership)
     }
 
     /// Edges on which one row may lead to many: each multiplies the people at the end.
-    pub fn variable_edges(&self) -> usize {
+    pub(crate) fn variable_edges(&self) -> usize {
         self.edges.iter().filter(|edge| edge.is_variable()).count()
     }
 

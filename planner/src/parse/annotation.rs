@@ -27,7 +27,7 @@ pub enum Annotation {
 ///
 /// # Errors
 /// 22023 for a label that is not made of annotations, with the position's text in the detail.
-pub fn parse_label(label: &str) -> Result<Vec<Annotation>, PlanError> {
+pub(crate) fn parse_label(label: &str) -> Result<Vec<Annotation>, PlanError> {
     let annotations = with_grammar(label, |grammar| {
         let mut annotations = Vec::new();
         loop {
@@ -62,7 +62,7 @@ REFERENCES ONLY, or ON GET|DEL edge ANON (columns) | DELETE_ROW; separate severa
 ///
 /// # Errors
 /// 22023 for a tag of ours that does not parse.
-pub fn parse_comment_tags(comment: &str) -> Result<Vec<Annotation>, PlanError> {
+pub(crate) fn parse_comment_tags(comment: &str) -> Result<Vec<Annotation>, PlanError> {
     let mut annotations = Vec::new();
     for (start, _) in comment.match_indices('@') {
         // An address, as in `mail to x@owns.org`, is prose.

@@ -26,7 +26,7 @@ const ROWS: &str = "$[";
 
 /// What a run stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Run<'a> {
+pub(crate) enum LiteralRun<'a> {
     /// Elements, of this text.
     List(&'a str),
     /// Rows, of this text.
@@ -34,24 +34,24 @@ pub(crate) enum Run<'a> {
 }
 
 /// The run that an expression is, if it is one.
-pub(crate) fn run(expr: &Expr) -> Option<Run<'_>> {
+pub(crate) fn run(expr: &Expr) -> Option<LiteralRun<'_>> {
     let Expr::Value(value) = expr else { return None };
     let Value::Placeholder(text) = &value.value else { return None };
     run_of(text)
 }
 
 /// The run that a placeholder is, if it is one.
-pub(crate) fn run_of(text: &str) -> Option<Run<'_>> {
+pub(crate) fn run_of(text: &str) -> Option<LiteralRun<'_>> {
     match (text.strip_prefix(LIST), text.strip_prefix(ROWS)) {
-        (Some(list), _) => Some(Run::List(list)),
-        (None, Some(rows)) => Some(Run::Rows(rows)),
+        (Some(list), _) => Some(LiteralRun::List(list)),
+        (None, Some(rows)) => Some(LiteralRun::Rows(rows)),
         (None, None) => None,
     }
 }
 
 /// The values of a list: NULL, booleans, `integer`, `bigint`, `numeric`; texts are of no type yet.
 pub(crate) fn elements(list: &str) -> Vec<Datum> {
-    let mut scanner = Scanner::new(list);
+    let mut scanner = LiteralScanner::new(list);
     let mut elements = Vec::new();
     loop {
         poll::step_or_unwind();
@@ -65,7 +65,7 @@ pub(crate) fn elements(list: &str) -> Vec<Datum> {
 
 /// The same for rows, all of one length.
 pub(crate) fn rows(text: &str) -> Vec<Vec<Datum>> {
-    let mut scanner = Scanner::new(text);
+    let mut scanner = LiteralScanner::new(text);
     let mut rows: Vec<Vec<Datum>> = Vec::new();
     loop {
         let mut row = Vec::with_capacity(rows.first().map_or(4, Vec::len));
@@ -88,7 +88,7 @@ pub(crate) fn rows(text: &str) -> Vec<Vec<Datum>> {
 
 /// Where the literals of the first row stand in rows, in characters.
 pub(crate) fn first_row(text: &str) -> Vec<u32> {
-    let mut scanner = Scanner::new(text);
+    let mut scanner = LiteralScanner::new(text);
     let mut places = Vec::new();
     scanner.next_is(b'(');
     loop {
@@ -124,7 +124,7 @@ pub(super) fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>, TokenizerError>
     }
 }
 
-fn tokens_around(text: &str, runs: &[Found]) -> Result<Vec<TokenWithSpan>, TokenizerError> {
+fn tokens_around(text: &str, runs: &[FoundRun]) -> Result<Vec<TokenWithSpan>, TokenizerError> {
     let mut tokens = Vec::new();
     let mut here = Location { line: 1, column: 1 };
     let mut at = 0;
@@ -182,7 +182,7 @@ fn behind(mut place: Location, text: &str) -> Location {
 }
 
 /// A run in a text.
-struct Found {
+struct FoundRun {
     /// In bytes.
     place: Range<usize>,
     is_rows: bool,
@@ -209,8 +209,9 @@ enum Before {
 }
 
 /// The runs of a text, none if its strings or comments do not end.
-fn found(text: &str) -> Vec<Found> {
-    let mut finder = Finder { scanner: Scanner::new(text), open: vec![Open::default()], tried: 0, found: Vec::new() };
+fn found(text: &str) -> Vec<FoundRun> {
+    let mut finder =
+        Finder { scanner: LiteralScanner::new(text), open: vec![Open::default()], tried: 0, found: Vec::new() };
     match finder.find() {
         Some(()) => finder.found,
         None => Vec::new(),
@@ -218,11 +219,11 @@ fn found(text: &str) -> Vec<Found> {
 }
 
 struct Finder<'a> {
-    scanner: Scanner<'a>,
+    scanner: LiteralScanner<'a>,
     open: Vec<Open>,
     /// Up to here it is known what there is.
     tried: usize,
-    found: Vec<Found>,
+    found: Vec<FoundRun>,
 }
 
 impl Finder<'_> {
@@ -334,7 +335,7 @@ impl Finder<'_> {
         self.tried = self.scanner.at;
         self.scanner.at = if literals < LITERALS_MIN { start } else { end };
         if literals >= LITERALS_MIN {
-            self.found.push(Found { place: start..end, is_rows: false, literals });
+            self.found.push(FoundRun { place: start..end, is_rows: false, literals });
         }
     }
 
@@ -344,7 +345,7 @@ impl Finder<'_> {
         let taken = self.scanner.skip_rows().filter(|(rows, literals)| *rows > 1 && *literals >= LITERALS_MIN);
         match taken {
             Some((_, literals)) => {
-                self.found.push(Found { place: start..self.scanner.at, is_rows: true, literals });
+                self.found.push(FoundRun { place: start..self.scanner.at, is_rows: true, literals });
             }
             None => self.scanner.at = start,
         }
@@ -356,15 +357,15 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-struct Scanner<'a> {
+struct LiteralScanner<'a> {
     bytes: &'a [u8],
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> LiteralScanner<'a> {
     fn new(text: &'a str) -> Self {
-        Scanner { bytes: text.as_bytes(), text, at: 0 }
+        LiteralScanner { bytes: text.as_bytes(), text, at: 0 }
     }
 
     fn peek(&self) -> u8 {
@@ -574,7 +575,7 @@ fn number(digits: &str) -> Option<Datum> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Run, elements, found, rows, run, tokenize};
+    use super::{LiteralRun, elements, found, rows, run, tokenize};
     use crate::parse::{Statement, dialect, parse};
     use repr::Datum;
     use sqlparser::ast;
@@ -622,7 +623,7 @@ mod tests {
         let Statement::Sql(statement) = &statement.statement else { panic!("a statement") };
         let ast::Statement::Insert(insert) = &**statement else { panic!("an INSERT") };
         let ast::SetExpr::Values(values) = &*insert.source.as_ref().unwrap().body else { panic!("VALUES") };
-        let Some(Run::Rows(text)) = run(&values.rows[0].content[0]) else { panic!("a run") };
+        let Some(LiteralRun::Rows(text)) = run(&values.rows[0].content[0]) else { panic!("a run") };
         let read = rows(text);
         assert_eq!((values.rows.len(), read.len()), (1, sql.matches("'x'").count()));
         assert!(read.iter().all(|row| *row == [Datum::Int4(1), Datum::Text("x".into())]));

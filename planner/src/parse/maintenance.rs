@@ -3,7 +3,7 @@
 use super::grammar::Grammar;
 use super::statement::Statement;
 use super::subject::{boolean, unknown_option};
-use super::utility::{LockMode, LockTable, Vacuum};
+use super::utility::{LockTable, TableLockMode, Vacuum};
 use crate::error::PlanError;
 use sqlparser::tokenizer::Token;
 
@@ -119,17 +119,17 @@ impl Grammar<'_, '_> {
             grammar.eat_token(&Token::Mul);
             Ok(table)
         })?;
-        let mut mode = LockMode::AccessExclusive;
+        let mut mode = TableLockMode::AccessExclusive;
         if self.eat(&["IN"]) {
-            const MODES: [(&[&str], LockMode); 8] = [
-                (&["ACCESS", "SHARE"], LockMode::AccessShare),
-                (&["ROW", "SHARE"], LockMode::RowShare),
-                (&["ROW", "EXCLUSIVE"], LockMode::RowExclusive),
-                (&["SHARE", "UPDATE", "EXCLUSIVE"], LockMode::ShareUpdateExclusive),
-                (&["SHARE", "ROW", "EXCLUSIVE"], LockMode::ShareRowExclusive),
-                (&["SHARE"], LockMode::Share),
-                (&["EXCLUSIVE"], LockMode::Exclusive),
-                (&["ACCESS", "EXCLUSIVE"], LockMode::AccessExclusive),
+            const MODES: [(&[&str], TableLockMode); 8] = [
+                (&["ACCESS", "SHARE"], TableLockMode::AccessShare),
+                (&["ROW", "SHARE"], TableLockMode::RowShare),
+                (&["ROW", "EXCLUSIVE"], TableLockMode::RowExclusive),
+                (&["SHARE", "UPDATE", "EXCLUSIVE"], TableLockMode::ShareUpdateExclusive),
+                (&["SHARE", "ROW", "EXCLUSIVE"], TableLockMode::ShareRowExclusive),
+                (&["SHARE"], TableLockMode::Share),
+                (&["EXCLUSIVE"], TableLockMode::Exclusive),
+                (&["ACCESS", "EXCLUSIVE"], TableLockMode::AccessExclusive),
             ];
             let found = MODES.iter().find(|(words, _)| self.words_are(words));
             let Some((words, named)) = found else { return Err(self.unexpected()) };

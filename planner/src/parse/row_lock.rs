@@ -45,7 +45,7 @@ pub(super) fn rewritten(tokens: Vec<TokenWithSpan>, lines: &Lines<'_>) -> Result
         return Ok(tokens);
     }
     let tokens: Vec<TokenWithSpan> = tokens.into_iter().filter(|token| !is_blank(token)).collect();
-    let mut out = Written { tokens: Vec::with_capacity(tokens.len() + 4), is_clause: Vec::new() };
+    let mut out = WrittenTokens { tokens: Vec::with_capacity(tokens.len() + 4), is_clause: Vec::new() };
     let mut rest = tokens.as_slice();
     while let Some((first, after)) = rest.split_first() {
         let found = match keyword(first) {
@@ -94,12 +94,12 @@ fn is_read_only(words: &mut dyn Iterator<Item = &TokenWithSpan>) -> bool {
 }
 
 /// A statement's tokens, and which of them are lock clauses.
-struct Written {
+struct WrittenTokens {
     tokens: Vec<TokenWithSpan>,
     is_clause: Vec<bool>,
 }
 
-impl Written {
+impl WrittenTokens {
     fn push(&mut self, token: TokenWithSpan, is_clause: bool) {
         self.tokens.push(token);
         self.is_clause.push(is_clause);

@@ -30,7 +30,7 @@ pub struct Template {
 }
 
 /// Longer ones are not looked at.
-pub const TEXT_BYTES_MAX: usize = 4 << 10;
+pub(crate) const TEXT_BYTES_MAX: usize = 4 << 10;
 const LITERALS_MAX: usize = 256;
 
 /// Words behind which a sign is no operator between two operands.
@@ -104,7 +104,7 @@ enum Before {
     Other,
 }
 
-struct Scanner<'a> {
+struct TemplateScanner<'a> {
     bytes: &'a [u8],
     sql: &'a str,
     at: usize,
@@ -136,7 +136,7 @@ pub fn template(sql: &str) -> Option<Template> {
         return None;
     }
     let out = Template { text: String::with_capacity(sql.len() + 8), literals: Vec::new() };
-    let mut scanner = Scanner {
+    let mut scanner = TemplateScanner {
         bytes: sql.as_bytes(),
         sql,
         at: 0,
@@ -165,7 +165,7 @@ fn is_operator(byte: u8) -> bool {
     b"+-*/<>=~!@#%^&|`?".contains(&byte)
 }
 
-impl Scanner<'_> {
+impl TemplateScanner<'_> {
     fn copy_to(&mut self, end: usize) {
         self.out.text.push_str(&self.sql[self.copied..end]);
         self.copied = end;
@@ -276,9 +276,9 @@ impl Scanner<'_> {
             }
         } else if self.takes(end) {
             let digits = &self.sql[self.at..end];
-            if let Ok(small) = digits.parse() {
+            if let Ok(small) = digits.parse::<i32>() {
                 self.take(Literal::Int4(small), end)?;
-            } else if let Ok(large) = digits.parse() {
+            } else if let Ok(large) = digits.parse::<i64>() {
                 self.take(Literal::Int8(large), end)?;
             }
         }

@@ -207,14 +207,14 @@ pub struct LockTable {
     /// The tables.
     pub tables: Vec<ObjectName>,
     /// The mode.
-    pub mode: LockMode,
+    pub mode: TableLockMode,
     /// NOWAIT
     pub no_wait: bool,
 }
 
 /// Table lock modes, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LockMode {
+pub enum TableLockMode {
     /// ACCESS SHARE
     AccessShare,
     /// ROW SHARE

@@ -448,7 +448,7 @@ impl<'a> Pending<'a> {
         for (left, right) in std::mem::take(&mut self.same) {
             match (stream.places[left], stream.places[right]) {
                 (Some(a), Some(b)) => step.add_filter(shape::not_distinct(a, b, &self.types[left].scalar)?),
-                (Some(_), None) | (None, Some(_)) | (None, None) => waiting.push((left, right)),
+                (Some(_) | None, None) | (None, Some(_)) => waiting.push((left, right)),
             }
         }
         self.same = waiting;

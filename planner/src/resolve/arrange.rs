@@ -14,7 +14,7 @@ pub(super) fn arrangement_columns(catalog: &Catalog, query: &HirQuery) -> Vec<Co
     }
     let definitions = BTreeMap::new();
     let is_key = |output: &ColumnIndex| {
-        let source = walk.source(&query.relation, query.project[*output], &definitions);
+        let source = source(&query.relation, query.project[*output], &definitions);
         source.is_some_and(|(relation, column)| walk.is_key(relation, column))
     };
     let comparable =
@@ -29,6 +29,31 @@ struct Walk<'a> {
 }
 
 type Definitions<'h> = BTreeMap<CteId, &'h Hir>;
+
+/// The stored column that a column is by simple reference.
+fn source<'h>(hir: &'h Hir, column: usize, definitions: &Definitions<'h>) -> Option<(RelationId, usize)> {
+    match &hir.node {
+        HirNode::Get { relation, .. } => Some((*relation, column)),
+        HirNode::GetCte(id, _) => source(definitions.get(id)?, column, definitions),
+        HirNode::Join { left, right, .. } => match column.checked_sub(left.types.len()) {
+            None => source(left, column, definitions),
+            Some(column) => source(right, column, definitions),
+        },
+        HirNode::Let { id, value, body, .. } => {
+            let mut definitions = definitions.clone();
+            definitions.insert(*id, value);
+            source(body, column, &definitions)
+        }
+        HirNode::Reduce { input, keys, .. } => match keys.get(column)? {
+            HirExpr::Column(HirColumn::Column { level: 0, index }) => source(input, *index, definitions),
+            _ => None,
+        },
+        _ => {
+            let (input, column) = passed_on(hir, column)?;
+            source(input, column, definitions)
+        }
+    }
+}
 
 /// The input of an operator that passes a column on, and where the column stands there.
 fn passed_on(hir: &Hir, column: usize) -> Option<(&Hir, usize)> {
@@ -81,7 +106,7 @@ impl Walk<'_> {
         let sources: Vec<Option<(RelationId, usize)>> = keys
             .iter()
             .map(|key| match key {
-                HirExpr::Column(HirColumn::Column { level: 0, index }) => self.source(input, *index, &definitions),
+                HirExpr::Column(HirColumn::Column { level: 0, index }) => source(input, *index, &definitions),
                 _ => None,
             })
             .collect();
@@ -101,31 +126,6 @@ impl Walk<'_> {
             }
         }
         (!keys.is_empty() && outputs_of_key.len() == keys.len()).then(|| outputs_of_key.into_values().collect())
-    }
-
-    /// The stored column that a column is by simple reference.
-    fn source<'h>(&self, hir: &'h Hir, column: usize, definitions: &Definitions<'h>) -> Option<(RelationId, usize)> {
-        match &hir.node {
-            HirNode::Get { relation, .. } => Some((*relation, column)),
-            HirNode::GetCte(id, _) => self.source(definitions.get(id)?, column, definitions),
-            HirNode::Join { left, right, .. } => match column.checked_sub(left.types.len()) {
-                None => self.source(left, column, definitions),
-                Some(column) => self.source(right, column, definitions),
-            },
-            HirNode::Let { id, value, body, .. } => {
-                let mut definitions = definitions.clone();
-                definitions.insert(*id, value);
-                self.source(body, column, &definitions)
-            }
-            HirNode::Reduce { input, keys, .. } => match keys.get(column)? {
-                HirExpr::Column(HirColumn::Column { level: 0, index }) => self.source(input, *index, definitions),
-                _ => None,
-            },
-            _ => {
-                let (input, column) = passed_on(hir, column)?;
-                self.source(input, column, definitions)
-            }
-        }
     }
 
     /// Whether a stored column is in a key, or a maintained view is arranged by it.

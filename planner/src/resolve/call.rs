@@ -15,7 +15,7 @@ use sqlparser::ast::{
 };
 
 /// A function call's arguments as they were written.
-pub(super) struct Written<'q> {
+pub(super) struct WrittenArguments<'q> {
     pub(super) args: Vec<&'q Expr>,
     pub(super) star: bool,
     pub(super) distinct: bool,
@@ -201,9 +201,13 @@ impl Resolver<'_> {
         Ok(Typed::new(super::build::once(operand, case), scalar))
     }
 
-    pub(super) fn written_arguments<'q>(&self, function: &'q Function, name: &str) -> Result<Written<'q>, PlanError> {
+    pub(super) fn written_arguments<'q>(
+        &self,
+        function: &'q Function,
+        name: &str,
+    ) -> Result<WrittenArguments<'q>, PlanError> {
         let mut written =
-            Written { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
+            WrittenArguments { args: Vec::new(), star: false, distinct: false, order_by: &[], whole_rows: Vec::new() };
         let FunctionArguments::List(list) = &function.args else {
             return Ok(written);
         };
@@ -218,7 +222,7 @@ impl Resolver<'_> {
             match arg {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => written.args.push(expr),
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::WildcardWithOptions(_)) => {
-                    written.star = true
+                    written.star = true;
                 }
                 FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(table)) => {
                     let parts = table.0.iter().filter_map(|part| part.as_ident().cloned()).collect();
@@ -234,7 +238,7 @@ impl Resolver<'_> {
     }
 
     /// Resolves the arguments.
-    pub(super) fn arguments(&mut self, written: &Written<'_>) -> Result<Vec<Typed>, PlanError> {
+    pub(super) fn arguments(&mut self, written: &WrittenArguments<'_>) -> Result<Vec<Typed>, PlanError> {
         let mut args = written.args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
         for (index, qualifier) in &written.whole_rows {
             let Some((level, table)) = self.find_table(qualifier)? else {
@@ -265,7 +269,7 @@ impl Resolver<'_> {
         &mut self,
         function: &Function,
         name: &str,
-        written: &Written<'_>,
+        written: &WrittenArguments<'_>,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {
         let references = self.frames.last().map_or(0, |frame| frame.references.len());
@@ -360,7 +364,7 @@ impl Resolver<'_> {
         &mut self,
         function: &Function,
         name: &str,
-        written: &Written<'_>,
+        written: &WrittenArguments<'_>,
     ) -> Result<(AggregateCall<HirColumn>, usize), PlanError> {
         let mut args = self.in_clause(Clause::AggregateArguments, |resolver| resolver.arguments(written))?;
         if written.star && name != "count" {

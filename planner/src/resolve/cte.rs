@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A CTE that is to stand around the body.
 #[derive(Clone)]
-pub(super) enum Definition {
+pub(super) enum CteDefinition {
     Plain {
         id: CteId,
         name: String,
@@ -26,14 +26,14 @@ pub(super) enum Definition {
         base: Hir,
         step: Hir,
         distinct: bool,
-        within: Vec<Arc<Definition>>,
+        within: Vec<Arc<CteDefinition>>,
     },
 }
 
-impl Definition {
+impl CteDefinition {
     pub(super) fn id(&self) -> CteId {
         match self {
-            Definition::Plain { id, .. } | Definition::Recursive { id, .. } => *id,
+            CteDefinition::Plain { id, .. } | CteDefinition::Recursive { id, .. } => *id,
         }
     }
 
@@ -41,10 +41,10 @@ impl Definition {
         let types = body.types.clone();
         let body = Box::new(body);
         match Arc::unwrap_or_clone(self) {
-            Definition::Plain { id, name, value } => {
+            CteDefinition::Plain { id, name, value } => {
                 Hir { node: HirNode::Let { id, name, value: Box::new(value), body }, types }
             }
-            Definition::Recursive { id, name, base, step, distinct, within } => {
+            CteDefinition::Recursive { id, name, base, step, distinct, within } => {
                 let node = HirNode::LetRec { id, name, base: Box::new(base), step: Box::new(step), distinct, body };
                 within.into_iter().rev().fold(Hir { node, types }, |body, definition| definition.wrap(body))
             }
@@ -70,14 +70,14 @@ impl CteBinding {
 
 impl Resolver<'_> {
     /// Brings the CTEs into scope; the caller takes them out again.
-    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<Definition>>, PlanError> {
+    pub(super) fn with_clause(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let row_keys = std::mem::replace(&mut self.with_row_keys, false);
         let result = self.definitions(with);
         self.with_row_keys = row_keys;
         result
     }
 
-    fn definitions(&mut self, with: &With) -> Result<Vec<Arc<Definition>>, PlanError> {
+    fn definitions(&mut self, with: &With) -> Result<Vec<Arc<CteDefinition>>, PlanError> {
         let mut definitions = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for cte in &with.cte_tables {
@@ -108,7 +108,7 @@ impl Resolver<'_> {
         Ok(definitions)
     }
 
-    fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<Definition>, PlanError> {
+    fn plain(&mut self, cte: &Cte, name: &str) -> Result<Option<CteDefinition>, PlanError> {
         let (mut value, outputs) = self.subquery(&cte.query, Limits::Ordered)?;
         let columns = self.cte_columns(cte, name, outputs)?;
         value.named_outputs(name, &columns);
@@ -121,7 +121,7 @@ impl Resolver<'_> {
         // One that refers to rows around it is put in place at each use: there its levels are right.
         let inline = correlated.then(|| value.clone());
         self.ctes.push(CteBinding::new(name, columns, id, inline, self.frames.len()));
-        Ok((!correlated).then(|| Definition::Plain { id, name: name.to_owned(), value }))
+        Ok((!correlated).then(|| CteDefinition::Plain { id, name: name.to_owned(), value }))
     }
 
     fn cte_columns(
@@ -147,7 +147,7 @@ impl Resolver<'_> {
     }
 
     /// `name AS ([WITH …] base UNION [ALL] step)`.
-    fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Definition, PlanError> {
+    fn recursive(&mut self, cte: &Cte, name: &str) -> Result<CteDefinition, PlanError> {
         let position = self.at(cte.alias.name.span);
         let malformed = || {
             PlanError::new(
@@ -244,7 +244,7 @@ impl Resolver<'_> {
         for column in &mut base.types {
             column.nullable = true;
         }
-        Ok(Definition::Recursive { id, name: name.to_owned(), base, step, distinct, within })
+        Ok(CteDefinition::Recursive { id, name: name.to_owned(), base, step, distinct, within })
     }
 
     /// A use of the CTE at that place in the list.

@@ -31,7 +31,7 @@ use crate::catalog::{Catalog, Column, Table};
 use crate::error::PlanError;
 use crate::parse::Statement;
 use crate::resolve::{SessionInfo, check_expression, statement};
-use change::Change;
+use change::DefinitionChange;
 use repr::{ColumnIndex, ColumnType, Id, IndexId, RelationId, SequenceId};
 
 /// A definition, ready to be carried out.
@@ -44,12 +44,12 @@ pub struct DdlPlan {
     /// The command tag.
     pub tag: String,
     /// Notices for the client.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<DdlNotice>,
 }
 
 /// A NOTICE.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct DdlNotice {
     /// SQLSTATE.
     pub code: &'static str,
     /// The message.
@@ -161,7 +161,7 @@ pub enum RewriteValue {
 
 /// An expression that stands in a definition, given to the hook for validation.
 #[derive(Clone, Copy, Debug)]
-pub struct ExpressionUse<'a> {
+pub struct DefinitionExpression<'a> {
     /// What it is for.
     pub purpose: ExpressionPurpose<'a>,
     /// Its text.
@@ -186,10 +186,10 @@ pub enum ExpressionPurpose<'a> {
 }
 
 /// Validates an expression in a definition: the resolver's part.
-pub type ExpressionHook<'a> = dyn Fn(&ExpressionUse<'_>) -> Result<(), PlanError> + 'a;
+pub type ExpressionHook<'a> = dyn Fn(&DefinitionExpression<'_>) -> Result<(), PlanError> + 'a;
 
 /// The hook that the resolver gives: what the engine passes to `plan_ddl`.
-pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&ExpressionUse<'_>) -> Result<(), PlanError> + '_ {
+pub fn resolver_hook(session: &SessionInfo) -> impl Fn(&DefinitionExpression<'_>) -> Result<(), PlanError> + '_ {
     move |expression| {
         let usage = match expression.purpose {
             ExpressionPurpose::Default(column) => statement::ExpressionUse::Default(column),
@@ -223,7 +223,7 @@ pub fn plan_ddl(
     labels: Labels,
     hook: &ExpressionHook<'_>,
 ) -> Result<DdlPlan, PlanError> {
-    let mut change = Change::new(catalog, labels, hook);
+    let mut change = DefinitionChange::new(catalog, labels, hook);
     let tag = change.apply(statement)?;
     change.finish(catalog, tag)
 }
@@ -233,33 +233,10 @@ pub fn plan_ddl(
 /// # Errors
 /// Those of the labels.
 pub fn plan_restored(catalog: &Catalog, hook: &ExpressionHook<'_>) -> Result<DdlPlan, PlanError> {
-    Change::new(catalog, Labels::TakeEffect, hook).finish(catalog, "SET")
+    DefinitionChange::new(catalog, Labels::TakeEffect, hook).finish(catalog, "SET")
 }
 
-/// Whether `plan_ddl` is the one to plan a statement.
-pub fn is_ddl(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::CreateTable(_)
-            | Statement::AlterTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::CreateView(_)
-            | Statement::Rename { .. }
-            | Statement::RenameViewColumn { .. }
-            | Statement::AlterNothing { .. }
-            | Statement::Drop { .. }
-            | Statement::CreateSequence { .. }
-            | Statement::AlterSequence { .. }
-            | Statement::CreateEnum { .. }
-            | Statement::AddEnumValue { .. }
-            | Statement::Truncate { .. }
-            | Statement::Comment { .. }
-            | Statement::SecurityLabel { .. }
-            | Statement::Unsupported { .. }
-    )
-}
-
-impl Change<'_> {
+impl DefinitionChange<'_> {
     fn apply(&mut self, statement: &Statement) -> Result<&'static str, PlanError> {
         match statement {
             Statement::CreateTable(create) => self.create_table(create),

@@ -27,7 +27,7 @@ pub fn row_checks(catalog: &Catalog, table: &Table) -> Result<RowChecksHir, Plan
 ///
 /// # Errors
 /// Those of the stored expression.
-pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<HirExpr, PlanError> {
+pub(crate) fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex) -> Result<HirExpr, PlanError> {
     Ok(Resolver::new(catalog, &SessionInfo::default(), "", &[]).default_value(table, column)?.expr)
 }
 
@@ -35,7 +35,11 @@ pub fn default_expression(catalog: &Catalog, table: &Table, column: ColumnIndex)
 ///
 /// # Errors
 /// 42804 if the column is no number.
-pub fn next_value_expression(catalog: &Catalog, sequence: SequenceId, to: &ColumnType) -> Result<HirExpr, PlanError> {
+pub(crate) fn next_value_expression(
+    catalog: &Catalog,
+    sequence: SequenceId,
+    to: &ColumnType,
+) -> Result<HirExpr, PlanError> {
     let session = SessionInfo::default();
     let mut resolver = Resolver::new(catalog, &session, "", &[]);
     let next = resolver.next_value(sequence)?;
@@ -53,25 +57,25 @@ pub(super) struct Assignments {
 impl Resolver<'_> {
     /// The table that a statement writes; catalog relations are refused.
     pub(super) fn written_table(&mut self, name: &ObjectName, write: ViewWrite) -> Result<Arc<Table>, PlanError> {
-        use super::from::Relation;
+        use super::from::NamedRelation;
         // CTEs cannot be written, and do not hide tables here.
         let ctes = std::mem::take(&mut self.ctes);
         let found = self.find_relation(name);
         self.ctes = ctes;
         match found? {
-            Relation::View(view) => Err(self.unwritable(&view, write)),
-            Relation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
+            NamedRelation::View(view) => Err(self.unwritable(&view, write)),
+            NamedRelation::Stored { id, is_system: false, name, .. } => match self.catalog.table(id) {
                 Some(table) if !table.is_stored() => Err(self.unwritable(table, write)),
                 Some(table) => Ok(Arc::clone(table)),
                 None => Err(PlanError::new("42P01", format!("relation \"{name}\" does not exist"))),
             },
-            Relation::Stored { name, .. } => {
+            NamedRelation::Stored { name, .. } => {
                 Err(PlanError::new("42501", format!("permission denied: \"{name}\" is a system catalog")))
             }
-            Relation::Sequence(sequence) => {
+            NamedRelation::Sequence(sequence) => {
                 Err(PlanError::new("42809", format!("cannot change sequence \"{}\"", sequence.name)).hint("use setval"))
             }
-            Relation::Cte(_) => Err(PlanError::new("42P01", "a WITH query cannot be written")),
+            NamedRelation::Cte(_) => Err(PlanError::new("42P01", "a WITH query cannot be written")),
         }
     }
 

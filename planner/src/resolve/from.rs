@@ -42,7 +42,7 @@ impl FromItem {
 }
 
 /// What a relation name means.
-pub(super) enum Relation {
+pub(super) enum NamedRelation {
     Cte(usize),
     /// A view whose query takes its place.
     View(Arc<Table>),
@@ -340,15 +340,15 @@ impl Resolver<'_> {
     fn named_relation(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<FromItem, PlanError> {
         let found = self.find_relation(name)?;
         let id = match &found {
-            Relation::Stored { id, is_system: false, .. } => Some(*id),
-            Relation::View(view) => Some(view.id),
-            Relation::Stored { .. } | Relation::Cte(_) | Relation::Sequence(_) => None,
+            NamedRelation::Stored { id, is_system: false, .. } => Some(*id),
+            NamedRelation::View(view) => Some(view.id),
+            NamedRelation::Stored { .. } | NamedRelation::Cte(_) | NamedRelation::Sequence(_) => None,
         };
         if let (Some(id), Some(ident)) = (id, name.0.last().and_then(|part| part.as_ident())) {
             self.trace_relation(ident.span, id, alias.is_some(), name.0.len() > 1);
         }
         match found {
-            Relation::View(view) => {
+            NamedRelation::View(view) => {
                 let called = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
                 let covering = if self.with_row_keys { self.covering(&called) } else { Vec::new() };
                 let FromItem { hir, mut tables, .. } = self.expand_view(&view, covering)?;
@@ -362,17 +362,17 @@ impl Resolver<'_> {
                 };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
-            Relation::Cte(index) => {
+            NamedRelation::Cte(index) => {
                 let (hir, binding) = self.cte_reference(index)?;
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
-            Relation::Sequence(sequence) => {
+            NamedRelation::Sequence(sequence) => {
                 let (hir, columns) = self.sequence_row(&sequence)?;
                 let source = Source::Sequence;
                 let binding = Binding { schema: Some("public"), source, ..Binding::of(&sequence.name, columns) };
                 Ok(self.from_item(hir, aliased(binding, alias)?))
             }
-            Relation::Stored { id, schema, name, columns, types, is_system } => {
+            NamedRelation::Stored { id, schema, name, columns, types, is_system } => {
                 let is_table = self.catalog.table(id).is_some_and(|table| table.is_stored());
                 if !is_table && !is_system {
                     self.maintained.insert(id);
@@ -391,7 +391,7 @@ impl Resolver<'_> {
     }
 
     /// What a relation name means: CTEs, then the search path.
-    pub(super) fn find_relation(&mut self, name: &ObjectName) -> Result<Relation, PlanError> {
+    pub(super) fn find_relation(&mut self, name: &ObjectName) -> Result<NamedRelation, PlanError> {
         let position = self.at(name.span());
         let parts: Vec<&Ident> = name
             .0
@@ -411,13 +411,13 @@ impl Resolver<'_> {
         if schema.is_none()
             && let Some(index) = self.ctes.iter().rposition(|cte| cte.name == relation)
         {
-            return Ok(Relation::Cte(index));
+            return Ok(NamedRelation::Cte(index));
         }
         self.stored_relation(schema.as_deref(), &relation).map_err(|error| error.at(position))
     }
 
     /// A table or catalog relation.
-    pub(super) fn stored_relation(&self, schema: Option<&str>, name: &str) -> Result<Relation, PlanError> {
+    pub(super) fn stored_relation(&self, schema: Option<&str>, name: &str) -> Result<NamedRelation, PlanError> {
         let in_path = |wanted: &str| self.session.search_path.iter().any(|entry| entry == wanted);
         let found = match schema {
             Some("public") => self.table_relation(name),
@@ -437,10 +437,10 @@ impl Resolver<'_> {
         })
     }
 
-    fn table_relation(&self, name: &str) -> Option<Relation> {
+    fn table_relation(&self, name: &str) -> Option<NamedRelation> {
         let Some(table) = self.catalog.table_by_name(name) else {
             let sequence = self.catalog.sequence_names.get(name)?;
-            return self.catalog.sequences.get(sequence).map(|sequence| Relation::Sequence(Arc::clone(sequence)));
+            return self.catalog.sequences.get(sequence).map(|sequence| NamedRelation::Sequence(Arc::clone(sequence)));
         };
         let expanded = match self.session.views {
             ViewUse::Read => !table.is_stored() && !table.is_maintained(),
@@ -448,7 +448,7 @@ impl Resolver<'_> {
             ViewUse::Opaque => false,
         };
         if expanded {
-            return Some(Relation::View(Arc::clone(table)));
+            return Some(NamedRelation::View(Arc::clone(table)));
         }
         let primary_key = table.primary_key_columns().unwrap_or_default();
         // NOT NULL alone promises nothing: erasure may blank such a column.
@@ -467,7 +467,7 @@ impl Resolver<'_> {
                 origin: Some((table.id, index)),
             })
             .collect();
-        Some(Relation::Stored {
+        Some(NamedRelation::Stored {
             id: table.id,
             schema: "public",
             name: table.name.clone(),
@@ -478,7 +478,7 @@ impl Resolver<'_> {
     }
 }
 
-fn system_relation(schema: &str, name: &str) -> Option<Relation> {
+fn system_relation(schema: &str, name: &str) -> Option<NamedRelation> {
     let found = system::find(schema, name)?;
     let types: Vec<ColumnType> = found.column_types();
     let columns = found
@@ -493,7 +493,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Relation> {
             origin: Some((found.id, index)),
         })
         .collect();
-    Some(Relation::Stored {
+    Some(NamedRelation::Stored {
         id: found.id,
         schema: found.schema,
         name: found.name.to_owned(),

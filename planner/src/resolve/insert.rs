@@ -12,7 +12,7 @@ use super::{Resolver, Typed};
 use crate::catalog::{DefaultValue, Table};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, InsertHir, OutputColumn};
-use crate::parse::literals::{self, Run};
+use crate::parse::literals::{self, LiteralRun};
 use crate::parse::overriding::{self, Overriding};
 use crate::parse::parse_query;
 use crate::scalar::Order;
@@ -62,7 +62,7 @@ impl Resolver<'_> {
             Some(query) => match plain_values(query) {
                 Some(rows) => match rows.as_slice() {
                     [only] => match only.first().map(|first| (first, literals::run(first))) {
-                        Some((first, Some(Run::Rows(text)))) => {
+                        Some((first, Some(LiteralRun::Rows(text)))) => {
                             let position = self.position_of(first);
                             self.insert_run(&table, &columns, (text, position), (named, overriding))?
                         }

@@ -9,7 +9,7 @@ use super::outputs::Outputs;
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, OutputColumn};
-use crate::parse::literals::{self, Run};
+use crate::parse::literals::{self, LiteralRun};
 use crate::parse::parse_expression;
 use crate::scalar::cast::{CastContext, select_common_type_for};
 use repr::{Array, ColumnType, Datum, ScalarType, poll};
@@ -90,12 +90,12 @@ impl Item<'_> {
 
 /// The items of a list, none if there is no run among them.
 pub(super) fn items(list: &[Expr]) -> Option<Vec<Item<'_>>> {
-    if !list.iter().any(|expr| matches!(literals::run(expr), Some(Run::List(_)))) {
+    if !list.iter().any(|expr| matches!(literals::run(expr), Some(LiteralRun::List(_)))) {
         return None;
     }
     let item = |expr| match literals::run(expr) {
-        Some(Run::List(text)) => Item::Many(literals::elements(text)),
-        Some(Run::Rows(_)) | None => Item::One(expr),
+        Some(LiteralRun::List(text)) => Item::Many(literals::elements(text)),
+        Some(LiteralRun::Rows(_)) | None => Item::One(expr),
     };
     Some(list.iter().map(item).collect())
 }
@@ -128,13 +128,13 @@ pub(super) fn widened(value: &Datum, scalar: &ScalarType) -> Datum {
 
 impl Resolver<'_> {
     /// A run where the grammar has none: what the text would have been.
-    pub(super) fn stray_run(&mut self, run: Run<'_>, position: Option<u32>) -> Result<Typed, PlanError> {
+    pub(super) fn stray_run(&mut self, run: LiteralRun<'_>, position: Option<u32>) -> Result<Typed, PlanError> {
         match run {
-            Run::List(text) => {
+            LiteralRun::List(text) => {
                 let row = parse_expression(&format!("({text})"))?;
                 self.expr(&row)
             }
-            Run::Rows(_) => Err(PlanError::new("42601", "syntax error at or near \",\"").at(position)),
+            LiteralRun::Rows(_) => Err(PlanError::new("42601", "syntax error at or near \",\"").at(position)),
         }
     }
 

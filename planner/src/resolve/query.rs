@@ -12,7 +12,7 @@ use super::unlockable::{refuse_sets, refuse_values};
 use super::{Resolver, Typed};
 use crate::error::PlanError;
 use crate::hir::{Hir, HirExpr, HirNode, HirQuery, OutputColumn};
-use crate::parse::literals::{self, Run};
+use crate::parse::literals::{self, LiteralRun};
 use repr::{ColumnType, Datum, ScalarType};
 use sqlparser::ast::{Expr, LimitClause, OrderByExpr, OrderByKind, Query, SetExpr, Value, ValueWithSpan, Values};
 
@@ -142,7 +142,7 @@ impl Resolver<'_> {
     fn values(&mut self, values: &Values, outputs: &Outputs<'_>) -> Result<(Hir, Vec<OutputColumn>), PlanError> {
         if let [row] = values.rows.as_slice()
             && let [only] = row.content.as_slice()
-            && let Some(Run::Rows(text)) = literals::run(only)
+            && let Some(LiteralRun::Rows(text)) = literals::run(only)
         {
             return self.run_values(literals::rows(text), outputs);
         }

@@ -346,18 +346,15 @@ impl Resolver<'_> {
             _ => return Err(PlanError::new("42601", "improper qualified name")),
         };
         let position = self.at(parts[0].span);
-        let (level, table) = match self.find_table(qualifier)? {
-            Some(found) => found,
-            None => {
-                // `column.field` of a composite column.
-                if let [root] = qualifier
-                    && let Some(base) = self.find_column(&fold(root), position)?
-                    && matches!(base.scalar(), ScalarType::Record(_))
-                {
-                    return self.field(base, &fold(column), position);
-                }
-                return Err(self.missing_table(qualifier));
+        let Some((level, table)) = self.find_table(qualifier)? else {
+            // `column.field` of a composite column.
+            if let [root] = qualifier
+                && let Some(base) = self.find_column(&fold(root), position)?
+                && matches!(base.scalar(), ScalarType::Record(_))
+            {
+                return self.field(base, &fold(column), position);
             }
+            return Err(self.missing_table(qualifier));
         };
         let name = fold(column);
         let mut matches = table.columns.iter().filter(|candidate| candidate.name == name);

@@ -161,7 +161,7 @@ pub(crate) fn resolve_reads(
 ///
 /// # Errors
 /// 42601 for a wrong number of arguments; 42804 for one of a wrong type.
-pub fn resolve_arguments(
+pub(crate) fn resolve_arguments(
     name: &str,
     arguments: &[ast::Expr],
     types: &[ColumnType],
@@ -223,7 +223,7 @@ pub enum ExpressionUse<'a> {
 /// # Errors
 /// Those of any expression, without positions; 0A000 for subqueries and for columns in DEFAULT; 42P17 for
 /// a generation expression that is not immutable.
-pub fn check_expression(
+pub(crate) fn check_expression(
     text: &str,
     table: &Table,
     catalog: &Catalog,
@@ -395,17 +395,19 @@ impl Resolver<'_> {
 
     /// A table by a name that our own grammar read.
     fn table_named(&self, name: &ObjectName) -> Result<Arc<Table>, PlanError> {
-        use super::from::Relation;
+        use super::from::NamedRelation;
         let position = Some(name.position);
         match self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(position))? {
-            Relation::Stored { id, is_system: false, .. } => self.catalog.table(id).map(Arc::clone).ok_or_else(|| {
-                PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)
-            }),
-            Relation::View(view) => Ok(view),
-            Relation::Sequence(sequence) => {
+            NamedRelation::Stored { id, is_system: false, .. } => {
+                self.catalog.table(id).map(Arc::clone).ok_or_else(|| {
+                    PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)).at(position)
+                })
+            }
+            NamedRelation::View(view) => Ok(view),
+            NamedRelation::Sequence(sequence) => {
                 Err(PlanError::new("42809", format!("\"{}\" is not a table", sequence.name)).at(position))
             }
-            Relation::Stored { .. } | Relation::Cte(_) => {
+            NamedRelation::Stored { .. } | NamedRelation::Cte(_) => {
                 Err(PlanError::new("42501", format!("permission denied: \"{}\" is a system catalog", name.name))
                     .at(position))
             }
@@ -473,15 +475,15 @@ impl Resolver<'_> {
         name: &ObjectName,
         written: &[crate::parse::statement::Identifier],
     ) -> Result<HirQuery, PlanError> {
-        use super::from::Relation;
+        use super::from::NamedRelation;
         let found =
             self.stored_relation(name.schema.as_deref(), &name.name).map_err(|error| error.at(Some(name.position)))?;
         if let Some(table) = self.catalog.table_by_name(&name.name)
-            && !matches!(found, Relation::Stored { is_system: true, .. })
+            && !matches!(found, NamedRelation::Stored { is_system: true, .. })
         {
             refuse_copied_view(table, "from", "Try the COPY (SELECT ...) TO variant.")?;
         }
-        let Relation::Stored { id, columns: visible, types, .. } = found else {
+        let NamedRelation::Stored { id, columns: visible, types, .. } = found else {
             return Err(PlanError::new("42P01", format!("relation \"{}\" does not exist", name.name)));
         };
         let generated = |index: usize| {

@@ -95,7 +95,7 @@ impl Resolver<'_> {
             condition = self.negate(condition)?.expr;
         }
         let any = HirExpr::Column(HirColumn::Any { relation: Box::new(relation), condition: Box::new(condition) });
-        if all != negated { self.negate(any) } else { Ok(Typed::boolean(any)) }
+        if all == negated { Ok(Typed::boolean(any)) } else { self.negate(any) }
     }
 
     /// `lefts op row of the subquery`, seen from the subquery's row.

@@ -199,7 +199,7 @@ fn fractional(scalar: ScalarType, precision: Option<u64>) -> ColumnType {
 }
 
 /// A type by its lower-case name, as in `regtype` input; built-in ones first.
-pub fn by_name(name: &str, catalog: &Catalog) -> Option<ScalarType> {
+pub(crate) fn by_name(name: &str, catalog: &Catalog) -> Option<ScalarType> {
     if let Some(element) = name.strip_suffix("[]") {
         return by_name(element.trim_end(), catalog).map(|scalar| match scalar {
             ScalarType::Array(_) => scalar,
@@ -219,7 +219,7 @@ fn user_type(name: &str, catalog: &Catalog) -> Option<ScalarType> {
 }
 
 /// A built-in type by name, internal (`int4`, `_text`) or SQL (`integer`).
-pub fn builtin(name: &str) -> Option<ScalarType> {
+pub(crate) fn builtin(name: &str) -> Option<ScalarType> {
     match name {
         "record" => Some(ScalarType::Record(Vec::new().into())),
         "_record" => Some(ScalarType::Array(Box::new(ScalarType::Record(Vec::new().into())))),

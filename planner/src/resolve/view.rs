@@ -27,7 +27,7 @@ const VIEW_DEPTH_MAX: usize = 64;
 const VIEWS_MAX: usize = 250;
 
 /// A view's definition as it is kept.
-pub(super) struct Definition {
+pub(super) struct ViewDefinition {
     pub(super) query: String,
     pub(super) columns: Vec<OutputColumn>,
     pub(super) reads: BTreeMap<RelationId, Vec<ColumnIndex>>,
@@ -39,7 +39,7 @@ pub(super) struct Definition {
 /// # Errors
 /// 42P01 if there is no such view; those of the query if the catalog has changed under it, which DDL does not let
 /// happen.
-pub fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
+pub(crate) fn view_query(catalog: &Catalog, relation: RelationId) -> Result<HirQuery, PlanError> {
     let view = catalog.table(relation).and_then(|table| table.view.as_ref());
     let view = view.ok_or_else(|| PlanError::new("42P01", format!("view with OID {relation} does not exist")))?;
     Ok(meaning(&view.query, catalog, ViewUse::Read, false)?.0)
@@ -67,7 +67,7 @@ fn meaning(text: &str, catalog: &Catalog, views: ViewUse, traced: bool) -> Resul
 }
 
 /// What a new view is: its text with all names qualified and stars written out, its columns, what it reads.
-pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<Definition, PlanError> {
+pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<ViewDefinition, PlanError> {
     let (original, trace) = meaning(text, catalog, ViewUse::Opaque, true)?;
     let mut query = text.to_string();
     let qualified = splice(
@@ -96,7 +96,7 @@ pub(super) fn define(text: &str, names: &[String], catalog: &Catalog) -> Result<
     }
     query = named_outputs(&query, catalog, &original, &columns)?;
     let reads = trace.reads.into_iter().map(|(relation, columns)| (relation, columns.into_iter().collect())).collect();
-    Ok(Definition { query, columns, reads, primary_keys: trace.primary_keys })
+    Ok(ViewDefinition { query, columns, reads, primary_keys: trace.primary_keys })
 }
 
 /// A text whose outputs have these names, and keep them when what they are computed from is renamed.
@@ -151,7 +151,7 @@ fn means(text: &str, catalog: &Catalog, wanted: &HirQuery) -> bool {
 }
 
 /// A view's query as `pg_get_viewdef` shows it where `public` is not searched.
-pub fn qualified_definition(view: &View, catalog: &Catalog) -> String {
+pub(crate) fn qualified_definition(view: &View, catalog: &Catalog) -> String {
     let Ok((original, trace)) = meaning(&view.query, catalog, ViewUse::Opaque, true) else { return view.definition() };
     let query = splice(
         &view.query,

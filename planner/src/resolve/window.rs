@@ -1,6 +1,6 @@
 //! Window calls: OVER, named windows, frames.
 
-use super::call::Written;
+use super::call::WrittenArguments;
 use super::calls::{Call, WindowedCall};
 use super::scope::{Clause, fold};
 use super::{Resolver, Typed};
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         &mut self,
         function: &Function,
         name: &str,
-        written: &Written<'_>,
+        written: &WrittenArguments<'_>,
         over: &WindowType,
         position: Option<u32>,
     ) -> Result<Typed, PlanError> {

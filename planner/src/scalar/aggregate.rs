@@ -59,7 +59,7 @@ pub type EvaluateGroup =
     fn(&EvalContext, &mut dyn Iterator<Item = (&[Datum], u64)>, &ScalarType) -> Result<Datum, ValueError>;
 
 /// One aggregate with its signature, as a family declares it.
-pub(crate) struct Definition {
+pub(crate) struct AggregateDefinition {
     signature: &'static str,
     skips_nulls: bool,
     ordered: bool,
@@ -69,11 +69,18 @@ pub(crate) struct Definition {
 }
 
 /// An aggregate that leaves out rows with NULL arguments and does not care for their order.
-const fn plain(signature: &'static str, evaluate: EvaluateGroup) -> Definition {
-    Definition { signature, skips_nulls: true, ordered: false, evaluate, accumulable: None, prefers_greater: None }
+const fn plain(signature: &'static str, evaluate: EvaluateGroup) -> AggregateDefinition {
+    AggregateDefinition {
+        signature,
+        skips_nulls: true,
+        ordered: false,
+        evaluate,
+        accumulable: None,
+        prefers_greater: None,
+    }
 }
 
-impl Definition {
+impl AggregateDefinition {
     const fn accumulable(mut self, accumulable: Accumulable) -> Self {
         self.accumulable = Some(accumulable);
         self
@@ -112,7 +119,7 @@ impl Aggregate {
 
 /// All aggregates with their signatures.
 pub(crate) fn definitions() -> Vec<(&'static str, Aggregate)> {
-    let families: [&'static [Definition]; 6] = [
+    let families: [&'static [AggregateDefinition]; 6] = [
         boolean::AGGREGATES,
         collect::AGGREGATES,
         extreme::AGGREGATES,

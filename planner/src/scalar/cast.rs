@@ -4,9 +4,9 @@ mod common;
 mod evaluate;
 mod matrix;
 
-pub use common::{select_common_type, select_common_type_for};
+pub(crate) use common::{select_common_type, select_common_type_for};
 pub(crate) use evaluate::{local_to_utc, utc_to_local};
-pub use matrix::{can_coerce, plan_cast};
+pub(crate) use matrix::{can_coerce, plan_cast};
 
 use repr::ScalarType;
 pub(crate) use repr::datetime::arithmetic::{date_to_timestamp, timestamp_to_date};

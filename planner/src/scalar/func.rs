@@ -69,14 +69,14 @@ pub enum FunctionKind {
 
 /// What a family declares: a signature such as `left(text, int4) text` and how it is evaluated.
 #[derive(Clone, Copy)]
-pub(crate) struct Definition {
+pub(crate) struct FunctionDefinition {
     pub(crate) signature: &'static str,
     pub(crate) strict: bool,
     pub(crate) volatility: Volatility,
     pub(crate) kind: FunctionKind,
 }
 
-impl Definition {
+impl FunctionDefinition {
     const fn stable(mut self) -> Self {
         self.volatility = Volatility::Stable;
         self
@@ -88,13 +88,23 @@ impl Definition {
 }
 
 /// A function for which NULL in gives NULL out.
-const fn strict(signature: &'static str, evaluate: Evaluate) -> Definition {
-    Definition { signature, strict: true, volatility: Volatility::Immutable, kind: FunctionKind::Native(evaluate) }
+const fn strict(signature: &'static str, evaluate: Evaluate) -> FunctionDefinition {
+    FunctionDefinition {
+        signature,
+        strict: true,
+        volatility: Volatility::Immutable,
+        kind: FunctionKind::Native(evaluate),
+    }
 }
 
 /// A function that sees NULLs.
-const fn lenient(signature: &'static str, evaluate: Evaluate) -> Definition {
-    Definition { signature, strict: false, volatility: Volatility::Immutable, kind: FunctionKind::Native(evaluate) }
+const fn lenient(signature: &'static str, evaluate: Evaluate) -> FunctionDefinition {
+    FunctionDefinition {
+        signature,
+        strict: false,
+        volatility: Volatility::Immutable,
+        kind: FunctionKind::Native(evaluate),
+    }
 }
 
 impl Function {
@@ -121,7 +131,7 @@ impl Function {
     }
 
     /// For `left = ANY (array)` and its kin: the operator that is applied to each element, and whether it is ANY.
-    pub fn quantifier(&self) -> Option<(&'static Function, bool)> {
+    pub(crate) fn quantifier(&self) -> Option<(&'static Function, bool)> {
         match self.kind {
             FunctionKind::Any(operator) => Some((operator, true)),
             FunctionKind::All(operator) => Some((operator, false)),
@@ -143,7 +153,7 @@ fn native(evaluate: Evaluate, ctx: &EvalContext, args: &[Datum], result: &Scalar
 }
 
 /// Functions by name.
-pub(crate) fn function_families() -> Vec<&'static [Definition]> {
+pub(crate) fn function_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::FUNCTIONS,
         bytes::FUNCTIONS,
@@ -163,12 +173,12 @@ pub(crate) fn function_families() -> Vec<&'static [Definition]> {
         to_char::FUNCTIONS,
     ];
     families.extend(arithmetic::FUNCTIONS);
-    families.extend(date::FIELDS.iter().map(<[Definition; 2]>::as_slice));
+    families.extend(date::FIELDS.iter().map(<[FunctionDefinition; 2]>::as_slice));
     families
 }
 
 /// Operators by symbol; prefix operators have one argument.
-pub(crate) fn operator_families() -> Vec<&'static [Definition]> {
+pub(crate) fn operator_families() -> Vec<&'static [FunctionDefinition]> {
     let mut families = vec![
         array::OPERATORS,
         bytes::OPERATORS,

@@ -9,7 +9,7 @@ mod signature;
 
 pub use names::type_name;
 
-use super::func::{self, Definition, FunctionKind};
+use super::func::{self, FunctionDefinition, FunctionKind};
 use super::{Aggregate, Function, ScalarExpr, TableFunction, WindowFunction};
 use crate::error::PlanError;
 use crate::scalar::cast::{self, Cast, CastContext, CastMethod};
@@ -74,7 +74,11 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::build);
 
 /// The function that a call means. `variadic`: the last argument was written VARIADIC.
 /// A type's name over one argument is a cast, as in PostgreSQL.
-pub fn resolve_function(name: &str, arg_types: &[ScalarType], variadic: bool) -> Result<FunctionMatch, PlanError> {
+pub(crate) fn resolve_function(
+    name: &str,
+    arg_types: &[ScalarType],
+    variadic: bool,
+) -> Result<FunctionMatch, PlanError> {
     let overloads = REGISTRY.functions.get(name);
     if let Some(overloads) = overloads {
         match choose(overloads.iter().map(|overload| &overload.signature), arg_types, variadic) {
@@ -90,7 +94,7 @@ pub fn resolve_function(name: &str, arg_types: &[ScalarType], variadic: bool) ->
 }
 
 /// The operator that an expression means; `left` is `None` for prefix operators.
-pub fn resolve_operator(
+pub(crate) fn resolve_operator(
     symbol: &str,
     left: Option<&ScalarType>,
     right: &ScalarType,
@@ -121,7 +125,7 @@ pub fn resolve_operator(
 }
 
 /// `left symbol ANY (array)`, or ALL: a call of two arguments, the second of an array type.
-pub fn resolve_any_all(
+pub(crate) fn resolve_any_all(
     symbol: &str,
     left: &ScalarType,
     array: &ScalarType,
@@ -149,22 +153,22 @@ pub fn resolve_any_all(
 }
 
 /// Whether an aggregate of that name exists.
-pub fn is_aggregate(name: &str) -> bool {
+pub(crate) fn is_aggregate(name: &str) -> bool {
     REGISTRY.aggregates.contains_key(name)
 }
 
 /// Whether a window function (not an aggregate) of that name exists.
-pub fn is_window_function(name: &str) -> bool {
+pub(crate) fn is_window_function(name: &str) -> bool {
     REGISTRY.windows.contains_key(name)
 }
 
 /// Whether a set-returning function of that name exists.
-pub fn is_table_function(name: &str) -> bool {
+pub(crate) fn is_table_function(name: &str) -> bool {
     REGISTRY.table_functions.contains_key(name)
 }
 
 /// Whether a scalar function of that name exists.
-pub fn is_function(name: &str) -> bool {
+pub(crate) fn is_function(name: &str) -> bool {
     REGISTRY.functions.contains_key(name)
 }
 
@@ -181,7 +185,7 @@ pub fn resolve_window(name: &str, arg_types: &[ScalarType]) -> Result<WindowMatc
 }
 
 /// The set-returning function that a call means.
-pub fn resolve_table_function(name: &str, arg_types: &[ScalarType]) -> Result<TableMatch, PlanError> {
+pub(crate) fn resolve_table_function(name: &str, arg_types: &[ScalarType]) -> Result<TableMatch, PlanError> {
     let overloads = REGISTRY.table_functions.get(name).map(Vec::as_slice).unwrap_or_default();
     match choose(overloads.iter().map(|overload| &overload.signature), arg_types, false) {
         Ok(chosen) => {
@@ -198,7 +202,7 @@ pub fn resolve_table_function(name: &str, arg_types: &[ScalarType]) -> Result<Ta
 }
 
 /// Every function's signature, for `pg_proc` and `\df`: (name, argument types as written, result).
-pub fn function_signatures() -> impl Iterator<Item = (&'static str, String, String)> {
+pub(crate) fn function_signatures() -> impl Iterator<Item = (&'static str, String, String)> {
     let named = REGISTRY.functions.iter().filter(|(name, _)| !FORMS.iter().any(|(form, _)| form == *name));
     named.flat_map(|(_, overloads)| overloads).map(|overload| {
         (overload.signature.name, overload.signature.written_args(), overload.signature.written_result())
@@ -218,7 +222,7 @@ fn made<F>(function: &'static F, chosen: Chosen) -> Match<F> {
 }
 
 /// Casts arguments as a match asks.
-pub fn convert_args<C>(
+pub(crate) fn convert_args<C>(
     args: Vec<ScalarExpr<C>>,
     arg_types: &[ScalarType],
     arg_casts: &[ScalarType],
@@ -251,7 +255,7 @@ impl FunctionMatch {
 
 /// An expression of type `from` as one of type `to`, or `None` if there is no such cast in that context.
 /// Nothing is wrapped that need not be; an unknown literal that becomes a string stays a literal.
-pub fn coerce<C>(
+pub(crate) fn coerce<C>(
     expr: ScalarExpr<C>,
     from: &ScalarType,
     to: &ColumnType,
@@ -389,7 +393,7 @@ fn copied(function: &Function) -> Function {
     Function { written: None, ..*function }
 }
 
-fn add_function(overloads: &mut Overloads<Function>, definition: &Definition) {
+fn add_function(overloads: &mut Overloads<Function>, definition: &FunctionDefinition) {
     let signature = Signature::parse(definition.signature);
     let function = leak(Function {
         name: signature.name,

@@ -5,7 +5,8 @@ mod given;
 mod series;
 mod sets;
 
-pub use given::{GivenRows, LOCKED_ROWS, ROWS_AT_HAND};
+pub use given::GivenRows;
+pub(crate) use given::{LOCKED_ROWS, ROWS_AT_HAND};
 
 use super::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
@@ -25,10 +26,10 @@ pub struct TableFunction {
 }
 
 /// One function as a family declares it; columns other than one named after the function stand in the signature.
-pub(crate) type Definition = (&'static str, EvaluateRows);
+pub(crate) type TableFunctionDefinition = (&'static str, EvaluateRows);
 
 /// All set-returning functions with their signatures.
-pub(crate) fn definitions() -> Vec<Definition> {
+pub(crate) fn definitions() -> Vec<TableFunctionDefinition> {
     [documents::FUNCTIONS, series::FUNCTIONS, sets::FUNCTIONS].concat()
 }
 

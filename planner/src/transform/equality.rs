@@ -7,7 +7,7 @@ use repr::ScalarType;
 
 /// Adds `column = constant` for every column that is equal to one that is; equalities that then follow from
 /// two such are left out. Only equalities by the very same operator are chained.
-pub fn propagate(predicates: &mut Vec<ScalarExpr>) {
+pub(crate) fn propagate(predicates: &mut Vec<ScalarExpr>) {
     let mut fixed: Vec<(usize, &'static Function, ScalarExpr)> =
         predicates.iter().filter_map(column_is_constant).collect();
     if fixed.is_empty() {

@@ -12,7 +12,7 @@ pub fn fold(mir: &mut Mir) {
 }
 
 /// What an aggregate gives for an empty group.
-pub fn aggregate_over_nothing<C>(call: &AggregateCall<C>) -> Result<Datum, PlanError> {
+pub(crate) fn aggregate_over_nothing<C>(call: &AggregateCall<C>) -> Result<Datum, PlanError> {
     let ctx = EvalContext::immutable();
     Ok(call.function.evaluate(&ctx, &mut std::iter::empty(), &call.result)?)
 }

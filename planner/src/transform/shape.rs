@@ -15,7 +15,7 @@ use repr::{Array, ColumnType, Datum, ScalarType};
 use std::sync::Arc;
 
 /// Whether equal values of a type are written alike: those of others may differ though SQL calls them equal, as 1.0 and 1.00.
-pub fn has_one_writing(scalar: &ScalarType) -> bool {
+pub(crate) fn has_one_writing(scalar: &ScalarType) -> bool {
     matches!(
         scalar,
         ScalarType::Bool
@@ -40,7 +40,7 @@ pub fn negated<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
 }
 
 /// Whether it is a comparison that is NULL exactly where an argument is.
-pub fn is_comparison(function: &Function) -> bool {
+pub(crate) fn is_comparison(function: &Function) -> bool {
     function.strict && function.comparison().is_some()
 }
 
@@ -55,7 +55,7 @@ pub fn equality<C>(expr: &ScalarExpr<C>) -> Option<(&ScalarExpr<C>, &ScalarExpr<
 }
 
 /// The operand of `operand IS NULL`.
-pub fn null_test<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
+pub(crate) fn null_test<C>(expr: &ScalarExpr<C>) -> Option<&ScalarExpr<C>> {
     match expr {
         ScalarExpr::Call { function, args, .. } if function.name == "IS NULL" => args.first(),
         _ => None,
@@ -146,7 +146,7 @@ fn always_null(expr: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
 }
 
 /// Whether a predicate is certainly not true when the columns that `null` names are all NULL.
-pub fn rejects_null(predicate: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
+pub(crate) fn rejects_null(predicate: &ScalarExpr, null: &impl Fn(usize) -> bool) -> bool {
     match predicate {
         ScalarExpr::And(args) => args.iter().any(|arg| rejects_null(arg, null)),
         ScalarExpr::Or(args) => args.iter().all(|arg| rejects_null(arg, null)),
@@ -172,7 +172,7 @@ pub fn not(condition: ScalarExpr) -> Result<ScalarExpr, PlanError> {
 }
 
 /// `left IS NOT DISTINCT FROM right`, of one type.
-pub fn not_distinct(left: usize, right: usize, scalar: &ScalarType) -> Result<ScalarExpr, PlanError> {
+pub(crate) fn not_distinct(left: usize, right: usize, scalar: &ScalarType) -> Result<ScalarExpr, PlanError> {
     let found = registry::resolve_operator("IS NOT DISTINCT FROM", Some(scalar), scalar)?;
     let args = vec![ScalarExpr::Column(left), ScalarExpr::Column(right)];
     Ok(ScalarExpr::Call { function: found.function, args, result: ScalarType::Bool })
@@ -203,7 +203,7 @@ pub fn unnest(array: &ScalarType) -> Result<&'static TableFunction, PlanError> {
 }
 
 /// The array without elements.
-pub fn empty_array(array: &ScalarType) -> Result<ScalarExpr, PlanError> {
+pub(crate) fn empty_array(array: &ScalarType) -> Result<ScalarExpr, PlanError> {
     let empty = Array::new(Vec::new(), Vec::new());
     Ok(ScalarExpr::Literal(Datum::Array(Arc::new(empty)), ColumnType::nullable(array.clone())))
 }

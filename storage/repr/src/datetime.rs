@@ -17,26 +17,26 @@ use crate::ValueError;
 use std::fmt::Write;
 
 /// Microseconds in a second.
-pub const SECOND_MICROS: i64 = 1_000_000;
+pub(crate) const SECOND_MICROS: i64 = 1_000_000;
 /// Microseconds in a minute.
-pub const MINUTE_MICROS: i64 = 60 * SECOND_MICROS;
+pub(crate) const MINUTE_MICROS: i64 = 60 * SECOND_MICROS;
 /// Microseconds in an hour.
-pub const HOUR_MICROS: i64 = 60 * MINUTE_MICROS;
+pub(crate) const HOUR_MICROS: i64 = 60 * MINUTE_MICROS;
 /// Microseconds in a day of 24 hours.
 pub const DAY_MICROS: i64 = 24 * HOUR_MICROS;
 /// 2000-01-01 as a Julian day number.
-pub const EPOCH_JULIAN_DAY: i64 = 2_451_545;
+pub(crate) const EPOCH_JULIAN_DAY: i64 = 2_451_545;
 /// 1970-01-01 in days from 2000-01-01.
-pub const UNIX_EPOCH_DAY: i64 = -10_957;
+pub(crate) const UNIX_EPOCH_DAY: i64 = -10_957;
 
 /// `infinity` as a date.
-pub const DATE_INFINITY: i32 = i32::MAX;
+pub(crate) const DATE_INFINITY: i32 = i32::MAX;
 /// `-infinity` as a date.
-pub const DATE_NEGATIVE_INFINITY: i32 = i32::MIN;
+pub(crate) const DATE_NEGATIVE_INFINITY: i32 = i32::MIN;
 /// `infinity` as a timestamp.
-pub const TIMESTAMP_INFINITY: i64 = i64::MAX;
+pub(crate) const TIMESTAMP_INFINITY: i64 = i64::MAX;
 /// `-infinity` as a timestamp.
-pub const TIMESTAMP_NEGATIVE_INFINITY: i64 = i64::MIN;
+pub(crate) const TIMESTAMP_NEGATIVE_INFINITY: i64 = i64::MIN;
 
 /// The first date, 4714-11-24 BC.
 pub const DATE_MIN: i64 = -EPOCH_JULIAN_DAY;
@@ -62,7 +62,7 @@ pub struct Civil {
 
 impl Civil {
     /// Takes a finite timestamp apart.
-    pub fn from_timestamp(micros: i64) -> Civil {
+    pub(crate) fn from_timestamp(micros: i64) -> Civil {
         let days = micros.div_euclid(DAY_MICROS);
         let (year, month, day) = civil_from_days(days);
         Civil { year, month, day, micros: micros.rem_euclid(DAY_MICROS) }
@@ -82,12 +82,12 @@ impl Civil {
 }
 
 /// Hour, minute, second and microsecond of microseconds since midnight.
-pub fn split_time(micros: i64) -> (i64, i64, i64, i64) {
+pub(crate) fn split_time(micros: i64) -> (i64, i64, i64, i64) {
     (micros / HOUR_MICROS, micros / MINUTE_MICROS % 60, micros / SECOND_MICROS % 60, micros % SECOND_MICROS)
 }
 
 /// Days from 2000-01-01 of a date in the proleptic Gregorian calendar.
-pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+pub(crate) fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     // Years begin in March, so that the leap day is the last; eras are 400 years.
     let shifted = if month <= 2 { year - 1 } else { year };
     let era = shifted.div_euclid(400);
@@ -99,7 +99,7 @@ pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
 }
 
 /// Year, month and day of days from 2000-01-01.
-pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
+pub(crate) fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let shifted = days + 730_425;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -112,12 +112,12 @@ pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
 }
 
 /// Whether the year has a 29th of February.
-pub fn is_leap_year(year: i64) -> bool {
+pub(crate) fn is_leap_year(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Days of a month.
-pub fn days_in_month(year: i64, month: u32) -> u32 {
+pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
         2 => 28 + u32::from(is_leap_year(year)),
         4 | 6 | 9 | 11 => 30,
@@ -126,7 +126,7 @@ pub fn days_in_month(year: i64, month: u32) -> u32 {
 }
 
 /// Day of the week, 0 for Sunday.
-pub fn weekday(days: i64) -> i64 {
+pub(crate) fn weekday(days: i64) -> i64 {
     (days + 6).rem_euclid(7)
 }
 
@@ -149,7 +149,7 @@ pub fn check_timestamp(micros: i64) -> Result<i64, ValueError> {
 }
 
 /// Refuses what is not a date of PostgreSQL's.
-pub fn check_date(days: i64) -> Result<i32, ValueError> {
+pub(crate) fn check_date(days: i64) -> Result<i32, ValueError> {
     if (DATE_MIN..DATE_END).contains(&days) { Ok(days as i32) } else { Err(date_out_of_range()) }
 }
 
@@ -170,7 +170,7 @@ fn infinity_text(positive: bool) -> &'static str {
 const WRITING: &str = "writing to a String does not fail";
 
 /// `hh:mm:ss[.ffffff]` without trailing zeros.
-pub fn write_time(out: &mut String, micros: i64) {
+pub(crate) fn write_time(out: &mut String, micros: i64) {
     let (hour, minute, second, fraction) = split_time(micros);
     write!(out, "{hour:02}:{minute:02}:{second:02}").expect(WRITING);
     write_fraction(out, fraction);
@@ -186,7 +186,7 @@ pub(crate) fn write_fraction(out: &mut String, fraction: i64) {
 }
 
 /// `+hh[:mm[:ss]]` of seconds east of UTC.
-pub fn write_offset(out: &mut String, offset: i32) {
+pub(crate) fn write_offset(out: &mut String, offset: i32) {
     let seconds = offset.unsigned_abs();
     out.push(if offset < 0 { '-' } else { '+' });
     write!(out, "{:02}", seconds / 3600).expect(WRITING);
@@ -202,13 +202,6 @@ pub fn write_offset(out: &mut String, offset: i32) {
 pub fn format_date(days: i32) -> String {
     let mut out = String::with_capacity(10);
     DateStyle::default().write_date(&mut out, days);
-    out
-}
-
-/// `write_time` as a new string.
-pub fn format_time(micros: i64) -> String {
-    let mut out = String::with_capacity(15);
-    write_time(&mut out, micros);
     out
 }
 

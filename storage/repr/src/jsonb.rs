@@ -5,7 +5,8 @@
 mod codec;
 mod operators;
 
-pub use codec::{validate_json, write_string};
+pub(crate) use codec::validate_json;
+pub use codec::write_string;
 
 use crate::{Numeric, ValueError};
 use std::cmp::Ordering;
@@ -29,7 +30,7 @@ pub enum Jsonb {
 }
 
 /// How deep JSON (and packed values) may nest; deeper text is refused with 54001.
-pub const MAX_DEPTH: usize = 1000;
+pub(crate) const MAX_DEPTH: usize = 1000;
 
 /// The order in which objects keep their keys.
 pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
@@ -61,7 +62,7 @@ impl Jsonb {
     }
 
     /// Refuses what nests too deep to be stored: for every function that puts JSON into JSON.
-    pub fn check_depth(self) -> Result<Jsonb, ValueError> {
+    pub(crate) fn check_depth(self) -> Result<Jsonb, ValueError> {
         if self.depth() <= MAX_DEPTH {
             return Ok(self);
         }

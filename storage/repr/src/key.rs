@@ -223,7 +223,7 @@ fn encode_jsonb(out: &mut Vec<u8>, value: &Jsonb) {
     match value {
         Jsonb::Array(elements) if elements.is_empty() => out.push(JSONB_EMPTY_ARRAY),
         Jsonb::Null | Jsonb::Bool(_) | Jsonb::Number(_) | Jsonb::String(_) | Jsonb::Array(_) | Jsonb::Object(_) => {
-            encode_jsonb_value(out, value)
+            encode_jsonb_value(out, value);
         }
     }
 }

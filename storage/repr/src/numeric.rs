@@ -1,13 +1,13 @@
 //! `numeric`: arbitrary precision decimals with PostgreSQL's scales, NaN and infinities.
 //!
 //! The value, its comparison and its conversions; arithmetic is in `numeric::arithmetic`, roots, powers and
-//! logarithms in `numeric::transcendental`, text and wire bytes in `numeric::codec`. Nothing here ever panics on
+//! logarithms in `numeric::transcendental`, text in `numeric::text`. Nothing here ever panics on
 //! a value: what leaves the format's limits is 22003.
 
 mod arithmetic;
-mod codec;
+mod text;
 mod transcendental;
-pub(crate) use codec::write_decimal;
+pub(crate) use text::write_decimal;
 
 use crate::ValueError;
 use num_bigint::{BigInt, Sign};
@@ -33,7 +33,7 @@ pub enum Numeric {
 }
 
 /// Most digits before the decimal point.
-pub const WEIGHT_DIGITS_MAX: usize = 131_072;
+pub(crate) const WEIGHT_DIGITS_MAX: usize = 131_072;
 /// Most digits after the decimal point.
 pub const SCALE_MAX: usize = 16_383;
 

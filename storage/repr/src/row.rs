@@ -99,7 +99,7 @@ impl Row {
 
     /// Takes bytes of any origin: every later access to the row is then free of panics.
     pub fn validate(bytes: Box<[u8]>) -> Result<Row, ValueError> {
-        let mut reader = Reader { bytes: &bytes, depth: 0 };
+        let mut reader = PackedReader { bytes: &bytes, depth: 0 };
         while !reader.bytes.is_empty() {
             if reader.datum().is_none() {
                 return Err(ValueError::new("XX001", "row bytes are malformed"));
@@ -128,12 +128,12 @@ impl Row {
 
     /// The datums one after another.
     pub fn iter(&self) -> RowIter<'_> {
-        RowIter { reader: Reader { bytes: &self.0, depth: 0 } }
+        RowIter { reader: PackedReader { bytes: &self.0, depth: 0 } }
     }
 
     /// The datum at `index`, skipping those before it without decoding them; none past the end.
     pub fn get(&self, index: usize) -> Option<Datum> {
-        let mut reader = Reader { bytes: &self.0, depth: 0 };
+        let mut reader = PackedReader { bytes: &self.0, depth: 0 };
         for _ in 0..index {
             if reader.bytes.is_empty() {
                 return None;
@@ -145,7 +145,7 @@ impl Row {
 
     /// How many datums there are.
     pub fn len_columns(&self) -> usize {
-        let mut reader = Reader { bytes: &self.0, depth: 0 };
+        let mut reader = PackedReader { bytes: &self.0, depth: 0 };
         let mut count = 0;
         while !reader.bytes.is_empty() {
             reader.skip().expect(TRUSTED);
@@ -170,13 +170,13 @@ impl<'a> IntoIterator for &'a Row {
 
 /// Decodes a row's datums one after another.
 pub struct RowIter<'a> {
-    reader: Reader<'a>,
+    reader: PackedReader<'a>,
 }
 
 impl<'a> RowIter<'a> {
     /// Over the bytes of a `Row` that stand in another container, such as an arrangement's batch.
     pub fn over(bytes: &'a [u8]) -> Self {
-        RowIter { reader: Reader { bytes, depth: 0 } }
+        RowIter { reader: PackedReader { bytes, depth: 0 } }
     }
 
     /// Passes over one datum without decoding it; false at the end.
@@ -197,7 +197,7 @@ impl<'a> RowIter<'a> {
 /// The values of a packed row, in any order of its columns. Quickest from left to right.
 pub struct Columns<'a> {
     bytes: &'a [u8],
-    reader: Reader<'a>,
+    reader: PackedReader<'a>,
     /// The column that the reader stands before.
     at: usize,
 }
@@ -205,7 +205,7 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// Over the bytes of a `Row`.
     pub fn over(bytes: &'a [u8]) -> Self {
-        Columns { bytes, reader: Reader { bytes, depth: 0 }, at: 0 }
+        Columns { bytes, reader: PackedReader { bytes, depth: 0 }, at: 0 }
     }
 
     /// One column; none if the row ends before it.
@@ -401,12 +401,12 @@ fn little_endian(bytes: &[u8]) -> i64 {
 }
 
 /// Reads packed bytes; every method answers `None` for bytes that `pack` cannot have made.
-struct Reader<'a> {
+struct PackedReader<'a> {
     bytes: &'a [u8],
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackedReader<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
@@ -448,11 +448,11 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.counted()?).ok().map(Arc::from)
     }
 
-    fn nested(&mut self) -> Option<Reader<'a>> {
+    fn nested(&mut self) -> Option<PackedReader<'a>> {
         if self.depth > MAX_DEPTH {
             return None;
         }
-        Some(Reader { depth: self.depth + 1, bytes: self.counted()? })
+        Some(PackedReader { depth: self.depth + 1, bytes: self.counted()? })
     }
 
     #[inline]

@@ -10,8 +10,10 @@ pub mod integer;
 mod nested;
 mod scalar;
 
-pub use float::{format_float4, format_float8, format_rounded, parse_float4, parse_float8};
-pub use scalar::{assign_length, cast_length, format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
+pub use float::{format_float4, format_float8, format_rounded};
+pub(crate) use float::{parse_float4, parse_float8};
+pub use scalar::{assign_length, cast_length};
+pub(crate) use scalar::{format_uuid, parse_bool, parse_bytea, parse_int, parse_uuid};
 
 use crate::datetime::parse::{DateContext, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 use crate::datetime::{self, DateStyle, Zone, round_to_precision};
@@ -78,7 +80,7 @@ impl Default for TextContext {
 
 impl TextContext {
     /// The part that dates and times need.
-    pub fn date_context(&self) -> DateContext {
+    pub(crate) fn date_context(&self) -> DateContext {
         DateContext { zone: self.zone.clone(), order: self.date_style.order, now: self.now }
     }
 }

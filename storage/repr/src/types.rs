@@ -3,9 +3,9 @@
 mod modifier;
 mod table;
 
+pub(crate) use modifier::{decode_interval_modifier, decode_length_modifier};
 pub use modifier::{
-    decode_interval_modifier, decode_length_modifier, decode_numeric_modifier, encode_interval_modifier,
-    encode_length_modifier, encode_numeric_modifier, encode_time_modifier,
+    decode_numeric_modifier, encode_interval_modifier, encode_length_modifier, encode_numeric_modifier,
 };
 pub use table::{Equality, Modifier, ScalarType};
 
@@ -217,12 +217,12 @@ impl ScalarType {
     }
 
     /// smallint, integer, bigint
-    pub fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         self.equality() == Equality::Integers
     }
 
     /// real, double precision
-    pub fn is_float(&self) -> bool {
+    pub(crate) fn is_float(&self) -> bool {
         self.equality() == Equality::Floats
     }
 
@@ -234,11 +234,6 @@ impl ScalarType {
     /// text, varchar, character and name
     pub fn is_string(&self) -> bool {
         self.category() == 'S'
-    }
-
-    /// date, time, timestamps (not interval)
-    pub fn is_datetime(&self) -> bool {
-        self.category() == 'D'
     }
 
     /// oid, xid and the reg* types: what `Datum::Oid` holds.

@@ -34,7 +34,7 @@ fn rows_of_any_bytes_are_refused_or_readable() {
     for _ in 0..20_000 {
         let kind = random.below(KINDS);
         let mut bytes = Row::pack([&random.datum(kind), &random.datum(3)]).bytes().to_vec();
-        for _ in 0..1 + random.below(3) {
+        for _ in 0..=random.below(3) {
             let place = random.below(bytes.len() as u64) as usize;
             bytes[place] = random.bits() as u8;
         }

@@ -72,7 +72,7 @@ fn jsonb(operation: &str, a: &str, b: &str) -> Result<String, ValueError> {
         "idx" => shown(value.get_index(index())),
         "idxtext" => shown(value.get_index_text(index())),
         "path" => shown(value.get_path(&path)),
-        "pathtext" => shown(value.get_path_text(&path)),
+        "pathtext" => shown(value.get_path(&path).and_then(Jsonb::as_text)),
         "exists" => value.exists(argument).to_string(),
         "del" => value.delete_key(argument)?.to_string(),
         "delidx" => value.delete_index(index())?.to_string(),

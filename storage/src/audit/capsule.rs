@@ -9,7 +9,7 @@
 use std::io::{self, Write};
 
 use crate::audit::log::{self, CHECKPOINT_RECORDS, HEAD_BYTES};
-use crate::error::{Entry, StorageError};
+use crate::error::{StorageError, StoredEntry};
 use crate::keyspace::varint;
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
@@ -87,7 +87,7 @@ impl Snapshot {
             log::number_of(key)
         })? {
             if sequence != Some(expected) {
-                return Err(StorageError::Malformed { entry: Entry::Audit }.into());
+                return Err(StorageError::Malformed { entry: StoredEntry::Audit }.into());
             }
             expected += 1;
             out.write_all(&framed)?;

@@ -15,7 +15,7 @@ use rocksdb::DB;
 use crate::audit::{PendingAudit, Pseudonym};
 use crate::batch::Batch;
 use crate::crypto::sodium::{self, SigningKey};
-use crate::error::{Entry, StorageError};
+use crate::error::{StorageError, StoredEntry};
 use crate::rocks::{self, Family};
 
 /// Records between two checkpoints.
@@ -52,7 +52,7 @@ impl Log {
             return Ok(empty);
         };
         let head: &[u8; HEAD_BYTES] =
-            bytes.as_slice().try_into().map_err(|_| StorageError::Malformed { entry: Entry::Audit })?;
+            bytes.as_slice().try_into().map_err(|_| StorageError::Malformed { entry: StoredEntry::Audit })?;
         Log::verified(name, head, &signing.public()).ok_or(StorageError::AuditHeadBroken)
     }
 

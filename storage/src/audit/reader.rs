@@ -6,8 +6,8 @@ use repr::MicroDbId;
 
 use crate::audit::log;
 use crate::audit::record::AuditRecord;
-use crate::crypto::seal::Place;
-use crate::error::{Entry, StorageError};
+use crate::crypto::seal::SealPlace;
+use crate::error::{StorageError, StoredEntry};
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::rocks::Family;
 use crate::snapshot::Snapshot;
@@ -27,7 +27,7 @@ pub struct StoredReceipt {
     pub microdb: MicroDbId,
 }
 
-const MALFORMED: StorageError = StorageError::Malformed { entry: Entry::Audit };
+const MALFORMED: StorageError = StorageError::Malformed { entry: StoredEntry::Audit };
 
 impl Snapshot {
     /// The records of these numbers, in order or from the last to the first.
@@ -62,7 +62,7 @@ impl Snapshot {
     /// The sealed details of a record; `KeyDestroyed` when the person was forgotten.
     pub fn audit_payload(&self, record: &AuditRecord) -> Result<Option<Vec<u8>>, StorageError> {
         let Some(payload) = &record.payload else { return Ok(None) };
-        let place = Place::AuditPayload(payload.owner, &payload.id);
+        let place = SealPlace::AuditPayload(payload.owner, &payload.id);
         let (_, bytes) = self.store().open_personal(payload.owner, place, &payload.sealed)?;
         Ok(Some(bytes))
     }
@@ -101,7 +101,7 @@ impl Snapshot {
 
 fn parse(store: &Store, number: u64, value: &[u8]) -> Result<StoredReceipt, StorageError> {
     let (id, sealed) = value.split_first_chunk::<16>().ok_or(MALFORMED)?;
-    let (_, mut plain) = store.open_impersonal(Place::Receipt(id), sealed)?;
+    let (_, mut plain) = store.open_impersonal(SealPlace::Receipt(id), sealed)?;
     if plain.len() < MICRODB_BYTES {
         return Err(MALFORMED);
     }

@@ -7,7 +7,7 @@ use repr::MicroDbId;
 use serde_json::{Value, json};
 
 use crate::audit::PendingAudit;
-use crate::crypto::seal::{Header, Kind, Place};
+use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::crypto::{hex, sodium};
 use crate::microdb;
 use crate::store::Store;
@@ -68,11 +68,11 @@ impl Receipt {
     }
 
     pub(crate) fn pending(&self, store: &Store) -> PendingAudit {
-        let header = Header { kind: Kind::Impersonal, cipher: store.cipher(), schema_version: 0 };
+        let header = Header { kind: SealKind::Impersonal, cipher: store.cipher(), schema_version: 0 };
         let mut plain = microdb::stored(self.subject).to_vec();
         plain.extend_from_slice(self.text.as_bytes());
         let mut sealed = Vec::new();
-        store.seal_impersonal(Place::Receipt(&self.id), header, &plain, &mut sealed);
+        store.seal_impersonal(SealPlace::Receipt(&self.id), header, &plain, &mut sealed);
         PendingAudit::Receipt { id: self.id, sealed }
     }
 }

@@ -12,15 +12,15 @@ use repr::{CommitTime, Id, MicroDbId, RelationId};
 use crate::audit::receipt::Receipt;
 use crate::audit::{PendingAudit, Pseudonym};
 use crate::batch::Batch;
-use crate::crypto::seal::{Header, Kind, Place};
+use crate::crypto::seal::{Header, SealKind, SealPlace};
 use crate::crypto::sodium;
-use crate::error::{Entry, StorageError};
+use crate::error::{StorageError, StoredEntry};
 use crate::keyspace::varint;
 use crate::microdb::{self, MICRODB_BYTES};
 use crate::store::Store;
 
 /// People listed in one record. Of more, only the number and a commitment to all are kept.
-pub const SUBJECTS_LISTED_MAX: usize = 1000;
+pub(crate) const SUBJECTS_LISTED_MAX: usize = 1000;
 
 const FORM: u8 = 1;
 const HAS_PURPOSE: u8 = 1;
@@ -217,10 +217,10 @@ impl Store {
 impl AuditPayload {
     fn seal(&self, store: &Store) -> Result<SealedPayload, StorageError> {
         let id = sodium::nonce::<PAYLOAD_ID_BYTES>();
-        let kind = Kind::Personal { canonical: true };
+        let kind = SealKind::Personal { canonical: true };
         let header = Header { kind, cipher: store.cipher(), schema_version: 0 };
         let mut sealed = Vec::new();
-        let place = Place::AuditPayload(self.owner, &id);
+        let place = SealPlace::AuditPayload(self.owner, &id);
         store.seal_personal(self.owner, place, header, &self.bytes, &mut sealed)?;
         Ok(SealedPayload { owner: self.owner, id, sealed })
     }
@@ -270,14 +270,14 @@ fn encode(
 impl AuditRecord {
     /// Reads a body.
     pub(crate) fn decode(sequence: u64, body: &[u8]) -> Result<AuditRecord, StorageError> {
-        parse(sequence, body).ok_or(StorageError::Malformed { entry: Entry::Audit })
+        parse(sequence, body).ok_or(StorageError::Malformed { entry: StoredEntry::Audit })
     }
 }
 
 /// A position in a body.
-struct Reader<'a>(&'a [u8]);
+struct BodyReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> BodyReader<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -313,7 +313,7 @@ impl<'a> Reader<'a> {
 }
 
 fn parse(sequence: u64, body: &[u8]) -> Option<AuditRecord> {
-    let mut reader = Reader(body);
+    let mut reader = BodyReader(body);
     if reader.byte()? != FORM {
         return None;
     }
@@ -333,7 +333,7 @@ fn parse(sequence: u64, body: &[u8]) -> Option<AuditRecord> {
     let tables = reader.list(tables, |reader| reader.id().map(RelationId))?;
     let subjects_total = reader.number()?;
     let listed = reader.number()?;
-    let subjects = reader.list(listed, Reader::array)?;
+    let subjects = reader.list(listed, BodyReader::array)?;
     let commitment = if flags & HAS_COMMITMENT != 0 { Some(reader.array()?) } else { None };
     let payload = if flags & HAS_PAYLOAD != 0 {
         let owner = microdb::loaded(reader.array::<MICRODB_BYTES>()?);

@@ -23,7 +23,7 @@ const PERSONAL: u8 = 0x40;
 
 /// Whose row a seal holds, and which copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SealKind {
     /// Sealed under the database's own key.
     Impersonal,
     /// Sealed under a data subject's key; one copy for each owner, one of them canonical.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Whose, and which copy.
-    pub(crate) kind: Kind,
+    pub(crate) kind: SealKind,
     /// The cipher.
     pub(crate) cipher: Cipher,
     /// The version of the relation's columns that the row was written under.
@@ -52,9 +52,9 @@ impl Header {
         };
         algorithm
             | match self.kind {
-                Kind::Impersonal => 0,
-                Kind::Personal { canonical: false } => PERSONAL,
-                Kind::Personal { canonical: true } => PERSONAL | CANONICAL,
+                SealKind::Impersonal => 0,
+                SealKind::Personal { canonical: false } => PERSONAL,
+                SealKind::Personal { canonical: true } => PERSONAL | CANONICAL,
             }
     }
 
@@ -67,9 +67,9 @@ impl Header {
             _ => return None,
         };
         let kind = match first & !ALGORITHM_MASK {
-            0 => Kind::Impersonal,
-            PERSONAL => Kind::Personal { canonical: false },
-            mark if mark == PERSONAL | CANONICAL => Kind::Personal { canonical: true },
+            0 => SealKind::Impersonal,
+            PERSONAL => SealKind::Personal { canonical: false },
+            mark if mark == PERSONAL | CANONICAL => SealKind::Personal { canonical: true },
             _ => return None,
         };
         let (version, rest) = varint::read(rest)?;
@@ -80,7 +80,7 @@ impl Header {
 
 /// Where a seal belongs. Two different places never give the same bytes.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum SealPlace<'a> {
     /// A copy of a personal row.
     Personal(RelationId, MicroDbId, &'a [u8]),
     /// An impersonal row.
@@ -98,15 +98,15 @@ const FIXED_DATA_BYTES: usize = 50;
 /// Keys of so many bytes, such as keyed hashes, need no allocation.
 const SHORT_KEY_BYTES: usize = 46;
 
-impl Place<'_> {
+impl SealPlace<'_> {
     /// `kind ‖ database ‖ header ‖ version ‖ relation ‖ µDB ‖ key length ‖ key`, all but the last of fixed width.
     fn with_associated_data<T>(self, database: &[u8; 16], header: Header, with: impl FnOnce(&[u8]) -> T) -> T {
         let (kind, relation, microdb, key) = match self {
-            Place::Personal(relation, microdb, key) => (1, relation.0, microdb.0, key),
-            Place::Impersonal(relation, key) => (2, relation.0, [0; 16], key),
-            Place::Meta(key) => (3, 0, [0; 16], key),
-            Place::AuditPayload(microdb, key) => (4, 0, microdb.0, key),
-            Place::Receipt(key) => (5, 0, [0; 16], key),
+            SealPlace::Personal(relation, microdb, key) => (1, relation.0, microdb.0, key),
+            SealPlace::Impersonal(relation, key) => (2, relation.0, [0; 16], key),
+            SealPlace::Meta(key) => (3, 0, [0; 16], key),
+            SealPlace::AuditPayload(microdb, key) => (4, 0, microdb.0, key),
+            SealPlace::Receipt(key) => (5, 0, [0; 16], key),
         };
         let mut data = [0; FIXED_DATA_BYTES + SHORT_KEY_BYTES];
         data[0] = kind;
@@ -130,7 +130,7 @@ impl Place<'_> {
 pub(crate) fn seal(
     key: &[u8; KEY_BYTES],
     database: &[u8; 16],
-    place: Place<'_>,
+    place: SealPlace<'_>,
     header: Header,
     plain: &[u8],
     out: &mut Vec<u8>,
@@ -155,7 +155,7 @@ pub(crate) fn seal(
 pub(crate) fn open(
     key: &[u8; KEY_BYTES],
     database: &[u8; 16],
-    place: Place<'_>,
+    place: SealPlace<'_>,
     sealed: &[u8],
 ) -> Option<(Header, Vec<u8>)> {
     let (header, rest) = Header::parse(sealed)?;
@@ -180,7 +180,7 @@ mod tests {
     const DATABASE: [u8; 16] = [4; 16];
 
     fn header(cipher: Cipher) -> Header {
-        Header { kind: Kind::Personal { canonical: true }, cipher, schema_version: 300 }
+        Header { kind: SealKind::Personal { canonical: true }, cipher, schema_version: 300 }
     }
 
     #[test]
@@ -188,14 +188,14 @@ mod tests {
         sodium::initialize();
         let (one, two) = (MicroDbId([1; 16]), MicroDbId([2; 16]));
         let places = [
-            Place::Personal(RelationId(7), one, b"key"),
-            Place::Personal(RelationId(8), one, b"key"),
-            Place::Personal(RelationId(7), two, b"key"),
-            Place::Personal(RelationId(7), one, b"kex"),
-            Place::Impersonal(RelationId(7), b"key"),
-            Place::Meta(b"key"),
-            Place::AuditPayload(one, b"key"),
-            Place::Receipt(b"key"),
+            SealPlace::Personal(RelationId(7), one, b"key"),
+            SealPlace::Personal(RelationId(8), one, b"key"),
+            SealPlace::Personal(RelationId(7), two, b"key"),
+            SealPlace::Personal(RelationId(7), one, b"kex"),
+            SealPlace::Impersonal(RelationId(7), b"key"),
+            SealPlace::Meta(b"key"),
+            SealPlace::AuditPayload(one, b"key"),
+            SealPlace::Receipt(b"key"),
         ];
         for cipher in [Cipher::Aegis256, Cipher::Aes256Gcm] {
             for (i, place) in places.into_iter().enumerate() {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_noticed() {
         sodium::initialize();
-        let place = Place::Personal(RelationId(7), MicroDbId([1; 16]), b"0123456789abcdef");
+        let place = SealPlace::Personal(RelationId(7), MicroDbId([1; 16]), b"0123456789abcdef");
         for cipher in [Cipher::Aegis256, Cipher::Aes256Gcm] {
             let mut sealed = Vec::new();
             seal(&KEY, &DATABASE, place, header(cipher), b"a row", &mut sealed);

@@ -39,7 +39,7 @@ pub(crate) fn forbid_core_dumps() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `none` outlives the call; both calls only lower what this process may do.
     unsafe {
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
         #[cfg(target_os = "linux")]
         libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
     }

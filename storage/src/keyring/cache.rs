@@ -20,7 +20,7 @@ const KEYS_IN_SHARD_MAX: usize = 8192;
 /// Keys in all shards at most.
 pub(crate) const KEYS_MAX: u64 = (SHARDS * KEYS_IN_SHARD_MAX) as u64;
 /// A key, its entry, and its place in the map.
-pub(crate) const ENTRY_BYTES: u64 = (KEY_BYTES + size_of::<Entry>() + size_of::<(u64, usize)>() + 1) as u64;
+pub(crate) const ENTRY_BYTES: u64 = (KEY_BYTES + size_of::<CachedKey>() + size_of::<(u64, usize)>() + 1) as u64;
 
 type Id = [u8; MICRODB_BYTES];
 
@@ -33,13 +33,13 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct Shard {
     places: HashMap<u64, usize, BuildHasherDefault<IdHasher>>,
-    entries: Vec<Entry>,
+    entries: Vec<CachedKey>,
     free: Vec<usize>,
     memory: Option<SecretMemory>,
     hand: usize,
 }
 
-struct Entry {
+struct CachedKey {
     id: u64,
     used: AtomicBool,
 }
@@ -110,7 +110,7 @@ impl Shard {
             self.free.push(place);
             return Err(error);
         }
-        self.entries[place] = Entry { id, used: AtomicBool::new(true) };
+        self.entries[place] = CachedKey { id, used: AtomicBool::new(true) };
         self.places.insert(id, place);
         Ok(place)
     }
@@ -121,7 +121,7 @@ impl Shard {
             return place;
         }
         if self.entries.len() < KEYS_IN_SHARD_MAX {
-            self.entries.push(Entry { id: 0, used: AtomicBool::new(false) });
+            self.entries.push(CachedKey { id: 0, used: AtomicBool::new(false) });
             return self.entries.len() - 1;
         }
         loop {

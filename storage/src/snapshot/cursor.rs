@@ -38,7 +38,7 @@ impl Direction {
 }
 
 /// How far a cursor is.
-enum Progress {
+enum CursorProgress {
     Before(Vec<u8>),
     On,
     Done,
@@ -48,7 +48,7 @@ enum Progress {
 pub(crate) struct Cursor {
     position: Position,
     direction: Direction,
-    progress: Progress,
+    progress: CursorProgress,
 }
 
 impl Cursor {
@@ -64,7 +64,7 @@ impl Cursor {
         // It ends with the prefix by itself: bounds would only be copied.
         options.set_prefix_same_as_start(true);
         let position = Cursor::position(snapshot, family, options);
-        Cursor { position, direction: Direction::Forward, progress: Progress::Done }
+        Cursor { position, direction: Direction::Forward, progress: CursorProgress::Done }
     }
 
     /// The first entry with this prefix, wherever the cursor stood before.
@@ -154,7 +154,7 @@ impl Cursor {
         options.set_total_order_seek(true);
         let mut cursor = Cursor::open(snapshot, family, options, from, to, direction);
         if nothing {
-            cursor.progress = Progress::Done;
+            cursor.progress = CursorProgress::Done;
         }
         cursor
     }
@@ -172,7 +172,7 @@ impl Cursor {
             options.set_iterate_upper_bound(to);
         }
         let position = Cursor::position(snapshot, family, options);
-        Cursor { position, direction, progress: Progress::Before(from) }
+        Cursor { position, direction, progress: CursorProgress::Before(from) }
     }
 
     fn position(snapshot: &Snapshot, family: Family, options: ReadOptions) -> Position {
@@ -190,19 +190,19 @@ impl Cursor {
         let (progress, direction) = (&mut self.progress, self.direction);
         self.position.with_dependent_mut(|_, iterator| {
             match (&*progress, direction) {
-                (Progress::Done, _) => return Ok(None),
-                (Progress::Before(from), Direction::Forward) => iterator.seek(from),
-                (Progress::Before(_), Direction::Reverse) => iterator.seek_to_last(),
-                (Progress::On, Direction::Forward) => iterator.next(),
-                (Progress::On, Direction::Reverse) => iterator.prev(),
+                (CursorProgress::Done, _) => return Ok(None),
+                (CursorProgress::Before(from), Direction::Forward) => iterator.seek(from),
+                (CursorProgress::Before(_), Direction::Reverse) => iterator.seek_to_last(),
+                (CursorProgress::On, Direction::Forward) => iterator.next(),
+                (CursorProgress::On, Direction::Reverse) => iterator.prev(),
             }
             match iterator.item() {
                 Some((key, value)) => {
-                    *progress = Progress::On;
+                    *progress = CursorProgress::On;
                     Ok(Some(read(key, value)))
                 }
                 None => {
-                    *progress = Progress::Done;
+                    *progress = CursorProgress::Done;
                     // An iterator that met damage ends early: without this the rest would read as absent.
                     iterator.status().map_err(rocks::failed(tried))?;
                     Ok(None)
@@ -239,7 +239,7 @@ impl Cursor {
                     Ok(Some(Ok(None))) => {}
                     Ok(Some(Ok(Some(entry)))) => return Some(Ok(entry)),
                     Ok(Some(Err(error))) | Err(error) => {
-                        self.progress = Progress::Done;
+                        self.progress = CursorProgress::Done;
                         return Some(Err(error));
                     }
                 }

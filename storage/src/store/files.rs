@@ -17,7 +17,7 @@ use crate::config::{Mode, StoreOptions};
 use crate::crypto::{hex, sodium};
 use crate::error::StorageError;
 use crate::keyring::{Keyring, root, sync_folder};
-use crate::witness::{self, Found, Testimony};
+use crate::witness::{self, Testimony, WitnessFile};
 
 const FORMAT: &str = "dogwood data format ";
 const FORMAT_VERSION: u32 = 2;
@@ -26,7 +26,7 @@ const FORMAT_FORMER: u32 = 1;
 
 /// What a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum FolderState {
     /// New, or half made.
     New,
     /// A database without a witness, by its format or, when it is salvaged, because it is lost.
@@ -48,7 +48,7 @@ pub(super) fn witness(options: &StoreOptions) -> PathBuf {
 }
 
 /// Locks the folder and says what it is. A new one gets what must be there before the keyring is opened.
-pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, State), StorageError> {
+pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, FolderState), StorageError> {
     let folder = &options.path;
     if options.mode == Mode::Serve {
         // Before the lock, whose file would be the first of ours in somebody else's folder.
@@ -59,9 +59,11 @@ pub(super) fn prepare(options: &StoreOptions) -> Result<(Option<File>, State), S
     let lock = lock(&options.file("dogwood.lock"), options.mode)?;
     let state = look(options)?;
     match (state, options.mode) {
-        (State::New, Mode::Serve) => create(options)?,
-        (State::New, Mode::Check | Mode::Salvage) => return Err(StorageError::NoDatabase { path: folder.clone() }),
-        (State::Unwitnessed | State::Witnessed { .. }, _) => {
+        (FolderState::New, Mode::Serve) => create(options)?,
+        (FolderState::New, Mode::Check | Mode::Salvage) => {
+            return Err(StorageError::NoDatabase { path: folder.clone() });
+        }
+        (FolderState::Unwitnessed | FolderState::Witnessed { .. }, _) => {
             for path in [keyring(options), rocks(options)] {
                 if !exists(&path)? {
                     return Err(StorageError::FileMissing { path });
@@ -87,22 +89,26 @@ fn refuse_foreign(options: &StoreOptions) -> Result<(), StorageError> {
     }
 }
 
-fn look(options: &StoreOptions) -> Result<State, StorageError> {
+fn look(options: &StoreOptions) -> Result<FolderState, StorageError> {
     refuse_foreign(options)?;
     let path = witness(options);
     let found = witness::read(&path)?;
     let format = format(&options.file("FORMAT"))?;
     match (format, found) {
-        (None, Found::Missing) => Ok(State::New),
-        (None | Some(FORMAT_VERSION), Found::Said(Testimony { live: false, .. }, _)) => Ok(State::New),
-        (None, Found::Said(..) | Found::Damaged) => Err(StorageError::FileMissing { path: options.file("FORMAT") }),
-        (Some(version), Found::Said(testimony, damaged)) => {
-            Ok(State::Witnessed { testimony, damaged, former: version == FORMAT_FORMER })
+        (None, WitnessFile::Missing) => Ok(FolderState::New),
+        (None | Some(FORMAT_VERSION), WitnessFile::Said(Testimony { live: false, .. }, _)) => Ok(FolderState::New),
+        (None, WitnessFile::Said(..) | WitnessFile::Damaged) => {
+            Err(StorageError::FileMissing { path: options.file("FORMAT") })
         }
-        (Some(FORMAT_FORMER), Found::Missing) => Ok(State::Unwitnessed),
-        (Some(_), Found::Missing | Found::Damaged) if options.mode == Mode::Salvage => Ok(State::Unwitnessed),
-        (Some(_), Found::Missing) => Err(StorageError::FileMissing { path }),
-        (Some(_), Found::Damaged) => Err(StorageError::FileDamaged { path, what: "neither copy holds" }),
+        (Some(version), WitnessFile::Said(testimony, damaged)) => {
+            Ok(FolderState::Witnessed { testimony, damaged, former: version == FORMAT_FORMER })
+        }
+        (Some(FORMAT_FORMER), WitnessFile::Missing) => Ok(FolderState::Unwitnessed),
+        (Some(_), WitnessFile::Missing | WitnessFile::Damaged) if options.mode == Mode::Salvage => {
+            Ok(FolderState::Unwitnessed)
+        }
+        (Some(_), WitnessFile::Missing) => Err(StorageError::FileMissing { path }),
+        (Some(_), WitnessFile::Damaged) => Err(StorageError::FileDamaged { path, what: "neither copy holds" }),
     }
 }
 
@@ -125,7 +131,7 @@ fn format(path: &Path) -> Result<Option<u32>, StorageError> {
 /// Makes the files of a new database, or those that a crash has left to be made.
 fn create(options: &StoreOptions) -> Result<(), StorageError> {
     // First, so that whatever stands beside it is known to be half made.
-    if witness::read(&witness(options))? == Found::Missing {
+    if witness::read(&witness(options))? == WitnessFile::Missing {
         witness::create(&witness(options), &Testimony::default())?;
     }
     write_format(options)?;

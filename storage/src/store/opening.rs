@@ -33,7 +33,7 @@ use crate::settling::Settling;
 use crate::subjects::Subjects;
 use crate::witness::{self, Acknowledged, Testimony, Witness};
 use crate::write_form::WriteForm;
-use files::State;
+use files::FolderState;
 
 impl Store {
     /// Opens a data folder, or creates an empty database in it if it is new and to be served.
@@ -50,15 +50,15 @@ impl Store {
         let (lock, state) = files::prepare(options)?;
         let lock = lock.map(Arc::new);
         let found = match (state, options.mode) {
-            (State::New, _) => return Store::create(options, lock),
-            (State::Unwitnessed | State::Witnessed { .. }, Mode::Salvage) => {
+            (FolderState::New, _) => return Store::create(options, lock),
+            (FolderState::Unwitnessed | FolderState::Witnessed { .. }, Mode::Salvage) => {
                 let store = Store::assemble(options, lock, state, Access::Salvage)?;
                 if let Err(error) = store.judge(state) {
                     store.notice(error.to_string());
                 }
                 return Ok(store);
             }
-            (State::Unwitnessed | State::Witnessed { .. }, Mode::Check | Mode::Serve) => {
+            (FolderState::Unwitnessed | FolderState::Witnessed { .. }, Mode::Check | Mode::Serve) => {
                 rocks::check_files(&files::rocks(options))?;
                 let reading = Store::assemble(options, lock.clone(), state, Access::Read)?;
                 let found = reading.judge(state)?;
@@ -77,7 +77,7 @@ impl Store {
     }
 
     /// Says what was found, and whether the server that wrote it had stopped in order.
-    fn tell_opened(&self, state: State, took: std::time::Duration) {
+    fn tell_opened(&self, state: FolderState, took: std::time::Duration) {
         let acknowledged = acknowledged_time(state);
         let Acknowledged { time, receipts, slots, .. } = self.position();
         let took_ms = took.as_secs_f64() * 1e3;
@@ -95,14 +95,14 @@ impl Store {
 
     /// Makes an empty database, or what a crash has left of making one.
     fn create(options: &StoreOptions, lock: Option<Arc<File>>) -> Result<Store, StorageError> {
-        let store = Store::assemble(options, lock, State::New, Access::Create)?;
+        let store = Store::assemble(options, lock, FolderState::New, Access::Create)?;
         let keyring = &store.inner.keyring;
         if keyring.made() > 0 || keyring.receipts_done() > 0 {
             let what = "it says that the database is new, and there are people in it";
             return Err(StorageError::FileDamaged { path: files::witness(options), what });
         }
         crate::keyring::sync_folder(&files::rocks(options))?;
-        store.announce(State::New, None)?;
+        store.announce(FolderState::New, None)?;
         tracing::info!(target: "dogwood::storage", "the folder is new: an empty database is made in it");
         Ok(store)
     }
@@ -111,13 +111,13 @@ impl Store {
     pub(super) fn assemble(
         options: &StoreOptions,
         lock: Option<Arc<File>>,
-        state: State,
+        state: FolderState,
         access: Access,
     ) -> Result<Store, StorageError> {
         let writable = matches!(access, Access::Create | Access::Write);
         let testimony = match state {
-            State::Witnessed { testimony, .. } => Some(testimony),
-            State::New | State::Unwitnessed => None,
+            FolderState::Witnessed { testimony, .. } => Some(testimony),
+            FolderState::New | FolderState::Unwitnessed => None,
         };
         let (keyring_path, root_path) = (files::keyring(options), options.root_key_path());
         let mut root = root::read(&root_path)?;
@@ -145,7 +145,9 @@ impl Store {
         let log = Log::empty(keyring.database(), keyring.signing());
         // While a database is being made its witness says nothing.
         let witness = match state {
-            State::New | State::Witnessed { .. } if writable => Some(Witness::open(&files::witness(options))?),
+            FolderState::New | FolderState::Witnessed { .. } if writable => {
+                Some(Witness::open(&files::witness(options))?)
+            }
             _ => None,
         };
         let inner = Inner {
@@ -179,7 +181,7 @@ impl Store {
             let path = files::keyring(options);
             store.notice(format!("a copy of the header of \"{}\" is damaged, the other is used", path.display()));
         }
-        if let State::Witnessed { damaged: true, .. } = state {
+        if let FolderState::Witnessed { damaged: true, .. } = state {
             let path = files::witness(options);
             store.notice(format!("a copy of \"{}\" is damaged, the other is used", path.display()));
         }
@@ -208,13 +210,13 @@ impl Store {
     }
 
     /// Whether what is stored leads as far as was acknowledged, and is of this folder's own history.
-    pub(super) fn judge(&self, state: State) -> Result<Judged, StorageError> {
+    pub(super) fn judge(&self, state: FolderState) -> Result<Judged, StorageError> {
         let inner = &self.inner;
         let opening = self.snapshot().meta(OPENING)?.and_then(|opening| opening.try_into().ok());
         let found = self.position();
         let mut acknowledged = match state {
-            State::New | State::Unwitnessed => Acknowledged::default(),
-            State::Witnessed { testimony, .. } => testimony.acknowledged,
+            FolderState::New | FolderState::Unwitnessed => Acknowledged::default(),
+            FolderState::Witnessed { testimony, .. } => testimony.acknowledged,
         };
         // The keyring has destroyed keys by so many receipts.
         acknowledged.receipts = acknowledged.receipts.max(inner.keyring.receipts_done());
@@ -225,14 +227,14 @@ impl Store {
             return Err(StorageError::CommitsLost(Box::new(self.loss(found, acknowledged)?)));
         }
         match state {
-            State::New => {}
-            State::Witnessed { testimony, .. } => {
+            FolderState::New => {}
+            FolderState::Witnessed { testimony, .. } => {
                 if opening != Some(testimony.opening) && opening != Some(testimony.opening_before) {
                     let what = "it was written at another time or place than the witness";
                     return Err(StorageError::Foreign { path: files::rocks(&inner.options), what });
                 }
             }
-            State::Unwitnessed => self.check_plausible(found)?,
+            FolderState::Unwitnessed => self.check_plausible(found)?,
         }
         Ok(Judged { opening })
     }
@@ -289,7 +291,7 @@ impl Store {
     }
 
     /// Gives this opening an id, in the witness first: whichever of them a crash leaves is one of the two it names.
-    fn announce(&self, state: State, stored: Option<[u8; 16]>) -> Result<(), StorageError> {
+    fn announce(&self, state: FolderState, stored: Option<[u8; 16]>) -> Result<(), StorageError> {
         let inner = &self.inner;
         let (opening, database) = (sodium::random_array(), *inner.keyring.database());
         let mut testimony = Testimony {
@@ -299,7 +301,7 @@ impl Store {
             opening_before: stored.unwrap_or_default(),
             acknowledged: Acknowledged::default(),
         };
-        if let State::Witnessed { testimony: before, .. } = state {
+        if let FolderState::Witnessed { testimony: before, .. } = state {
             testimony.acknowledged = before.acknowledged;
             self.with_witness(|witness| witness.say(testimony))?;
         }
@@ -309,15 +311,15 @@ impl Store {
         self.flush()?;
         testimony.acknowledged = self.position();
         match state {
-            State::New => self.with_witness(|witness| witness.say(testimony))?,
-            State::Unwitnessed => {
+            FolderState::New => self.with_witness(|witness| witness.say(testimony))?,
+            FolderState::Unwitnessed => {
                 let path = files::witness(&inner.options);
                 witness::create(&path, &testimony)?;
                 *inner.witness.lock() = Some(Witness::open(&path)?);
                 files::write_format(&inner.options)?;
             }
-            State::Witnessed { former: true, .. } => files::write_format(&inner.options)?,
-            State::Witnessed { former: false, .. } => {}
+            FolderState::Witnessed { former: true, .. } => files::write_format(&inner.options)?,
+            FolderState::Witnessed { former: false, .. } => {}
         }
         Ok(())
     }
@@ -350,15 +352,15 @@ impl Store {
                 "data keys of receipts from before the last stop are destroyed only now"
             );
         }
-        if done != before { keyring.set_receipts_done(done) } else { Ok(()) }
+        if done == before { Ok(()) } else { keyring.set_receipts_done(done) }
     }
 }
 
 /// The last commit that somebody was told of, as far as the witness knows.
-fn acknowledged_time(state: State) -> u64 {
+fn acknowledged_time(state: FolderState) -> u64 {
     match state {
-        State::New | State::Unwitnessed => 0,
-        State::Witnessed { testimony, .. } => testimony.acknowledged.time,
+        FolderState::New | FolderState::Unwitnessed => 0,
+        FolderState::Witnessed { testimony, .. } => testimony.acknowledged.time,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Store;
-use super::files::{self, State};
+use super::files::{self, FolderState};
 use crate::config::{Mode, StoreOptions};
 use crate::crypto::sodium;
 use crate::error::StorageError;
@@ -73,14 +73,14 @@ impl Store {
         repairs.extend(current.map(|_| Repair::Current));
         let path = files::witness(&options);
         match state {
-            State::New | State::Witnessed { damaged: false, .. } => {}
-            State::Witnessed { damaged: true, testimony, .. } => {
+            FolderState::New | FolderState::Witnessed { damaged: false, .. } => {}
+            FolderState::Witnessed { damaged: true, testimony, .. } => {
                 witness::create(&path, &testimony)?;
                 repairs.push(Repair::WitnessCopy);
             }
             // One of before there were witnesses gets its own at its next start.
-            State::Unwitnessed if opening.is_none() => {}
-            State::Unwitnessed => {
+            FolderState::Unwitnessed if opening.is_none() => {}
+            FolderState::Unwitnessed => {
                 let testimony = Testimony {
                     live: true,
                     database: database(&options)?,
@@ -96,12 +96,12 @@ impl Store {
     }
 }
 
-fn open_keyring(options: &StoreOptions, state: State) -> Result<Keyring, StorageError> {
+fn open_keyring(options: &StoreOptions, state: FolderState) -> Result<Keyring, StorageError> {
     let root_path = options.root_key_path();
     let mut root = root::read(&root_path)?;
     let database = match &state {
-        State::Witnessed { testimony, .. } => Some(&testimony.database),
-        State::New | State::Unwitnessed => None,
+        FolderState::Witnessed { testimony, .. } => Some(&testimony.database),
+        FolderState::New | FolderState::Unwitnessed => None,
     };
     let keyring = Keyring::open(&files::keyring(options), &root, &root_path, true, database);
     sodium::wipe(&mut root);
@@ -109,10 +109,10 @@ fn open_keyring(options: &StoreOptions, state: State) -> Result<Keyring, Storage
 }
 
 fn database(options: &StoreOptions) -> Result<[u8; 16], StorageError> {
-    Ok(*open_keyring(options, State::Unwitnessed)?.database())
+    Ok(*open_keyring(options, FolderState::Unwitnessed)?.database())
 }
 
-fn repair_keys(options: &StoreOptions, state: State, repairs: &mut Vec<Repair>) -> Result<(), StorageError> {
+fn repair_keys(options: &StoreOptions, state: FolderState, repairs: &mut Vec<Repair>) -> Result<(), StorageError> {
     let keyring = open_keyring(options, state)?;
     if keyring.has_damaged_header() {
         keyring.rewrite_header()?;

@@ -104,7 +104,7 @@ impl CopyDecoder {
     }
 
     /// Adds "COPY t, line n" to an error of the row that was read last.
-    pub fn at_line(&self, error: SqlError) -> SqlError {
+    pub(crate) fn at_line(&self, error: SqlError) -> SqlError {
         if error.context.is_some() {
             return error;
         }
@@ -252,9 +252,9 @@ impl CopyDecoder {
             return if line.is_empty() { Ok(()) } else { Err(extra_data()) };
         }
         if self.format.csv {
-            self.split_csv(line)
+            self.split_csv(line);
         } else {
-            self.split_text(line)
+            self.split_text(line);
         }
         if self.fields.len() > self.columns.len() { Err(extra_data()) } else { Ok(()) }
     }

@@ -172,7 +172,7 @@ mod tests {
         while !rest.is_empty() {
             assert_eq!(rest[0], b'd');
             let length = u32::from_be_bytes(rest[1..5].try_into().expect("four bytes")) as usize;
-            lines.extend_from_slice(&rest[5..1 + length]);
+            lines.extend_from_slice(&rest[5..=length]);
             rest = &rest[1 + length..];
         }
         String::from_utf8(lines).expect("text")

@@ -33,10 +33,10 @@ impl Handler<'_> {
             match frame.kind {
                 b'd' => {
                     decoder.feed(frame.body()?);
-                    self.push_rows(&mut *copy, &mut decoder, false, &context)?;
+                    self.push_rows(&mut copy, &mut decoder, false, &context)?;
                 }
                 b'c' => {
-                    self.push_rows(&mut *copy, &mut decoder, true, &context)?;
+                    self.push_rows(&mut copy, &mut decoder, true, &context)?;
                     return Ok(self.session.finish_copy(&mut copy)?);
                 }
                 b'f' => {

@@ -57,7 +57,7 @@ impl Portals {
     }
 
     /// 42P03 if one of that name is open; the unnamed one gives way.
-    pub fn make_way(&mut self, name: &str) -> Result<(), SqlError> {
+    pub(crate) fn make_way(&mut self, name: &str) -> Result<(), SqlError> {
         if name.is_empty() {
             self.remove("");
         } else if self.named.contains_key(name) {

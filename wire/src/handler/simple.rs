@@ -4,7 +4,7 @@ use super::again::Run;
 use super::{Handler, Stop};
 use crate::encode::{Bare, command_tag, row_description};
 use crate::types::{Format, Formats};
-use engine::protocol::Known;
+use engine::protocol::KnownText;
 use engine::protocol::{CopyFormat, Prepared, Response, RowStream, Subscribed};
 use repr::Datum;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ impl Handler<'_> {
         self.session.close_statement("");
         self.portals.remove("");
         let unlearned = match self.session.known(text) {
-            Known::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
-            Known::Unlearned(unlearned) => Some(unlearned),
-            Known::Nothing => None,
+            KnownText::Statement(prepared, parameters) => return self.run(prepared, parameters, false).await,
+            KnownText::Unlearned(unlearned) => Some(unlearned),
+            KnownText::Nothing => None,
         };
         let statements = self.session.parse(text)?;
         let count = statements.len();

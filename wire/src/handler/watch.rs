@@ -18,7 +18,7 @@ use tracing::Level;
 pub(super) const COMMIT: &str = "commit";
 
 /// A statement, or a step of one, that is logged if it takes long.
-pub(super) struct Watch {
+pub(super) struct StatementWatch {
     least: Duration,
     started: Instant,
     step: &'static str,
@@ -52,7 +52,7 @@ impl Handler<'_> {
         let Some(least) = self.session.log_min_duration() else { return };
         // Sync ends what was executed.
         let prepared = before.and_then(|before| before.prepared).filter(|_| step == COMMIT);
-        self.watched = Some(Watch { least, started: Instant::now(), step, prepared, rows: 0 });
+        self.watched = Some(StatementWatch { least, started: Instant::now(), step, prepared, rows: 0 });
     }
 
     /// It is of this statement.

@@ -76,13 +76,13 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
 
 /// Whether values of a type are written as what they are packed as.
 #[inline(always)]
-pub fn is_plain(scalar: &ScalarType) -> bool {
+pub(crate) fn is_plain(scalar: &ScalarType) -> bool {
     !matches!(scalar, ScalarType::Char | ScalarType::Jsonb)
 }
 
 /// As `encode_with_length`, for values of a type that `is_plain`.
 #[inline(always)]
-pub fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
     match value {
         Plain::Null => out.extend_from_slice(&(-1_i32).to_be_bytes()),
         Plain::Int2(value) => {
@@ -99,7 +99,7 @@ pub fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError>
 
 /// Appends bytes with their length before them.
 #[inline(always)]
-pub fn append_counted(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn append_counted(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), SqlError> {
     let length = i32::try_from(bytes.len()).map_err(|_| too_large())?;
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(bytes);
@@ -112,7 +112,7 @@ fn too_large() -> SqlError {
 }
 
 /// Appends a value with its length before it; NULL is -1.
-pub fn encode_with_length(
+pub(crate) fn encode_with_length(
     value: Value<'_>,
     scalar: &ScalarType,
     context: &TextContext,
@@ -219,7 +219,7 @@ fn timestamp(body: &mut Body<'_>) -> Result<i64, SqlError> {
 }
 
 /// Text in a parameter: UTF-8, and no NUL.
-pub fn parameter_text(bytes: &[u8]) -> Result<&str, SqlError> {
+pub(crate) fn parameter_text(bytes: &[u8]) -> Result<&str, SqlError> {
     if bytes.contains(&0) {
         return Err(SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"));
     }
@@ -246,7 +246,7 @@ fn decode_array(body: &mut Body<'_>, element: &ScalarType, context: &TextContext
         ));
     }
     let mut dimensions = Vec::new();
-    let mut count: usize = if dimension_count == 0 { 0 } else { 1 };
+    let mut count: usize = usize::from(dimension_count != 0);
     for _ in 0..dimension_count {
         let length = usize::try_from(body.int4()?).map_err(|_| malformed("invalid array dimension"))?;
         let lower = body.int4()?;

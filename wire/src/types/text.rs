@@ -30,7 +30,7 @@ pub fn encode(value: Value<'_>, scalar: &ScalarType, context: &TextContext, out:
 
 /// Appends a value with its length before it; NULL is -1.
 #[inline]
-pub fn encode_with_length(
+pub(crate) fn encode_with_length(
     value: Value<'_>,
     scalar: &ScalarType,
     context: &TextContext,
@@ -45,7 +45,7 @@ pub fn encode_with_length(
 
 /// The same for what is packed as it is printed, but for its digits.
 #[inline]
-pub fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
+pub(crate) fn encode_plain(value: Plain<'_>, out: &mut Vec<u8>) -> Result<(), SqlError> {
     match value {
         Plain::Null => {
             out.extend_from_slice(&(-1_i32).to_be_bytes());
@@ -93,7 +93,7 @@ pub fn decode(bytes: &[u8], scalar: &ScalarType, context: &TextContext) -> Resul
 }
 
 /// Reads a value for a column, whose length, precision or scale it must fit.
-pub fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextContext) -> Result<Datum, SqlError> {
+pub(crate) fn decode_column(bytes: &[u8], column: &ColumnType, context: &TextContext) -> Result<Datum, SqlError> {
     if column.modifier < 0 {
         return decode(bytes, &column.scalar, context);
     }

@@ -20,6 +20,7 @@ pub enum Kind {
 
 /// ON DELETE, ON UPDATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "NO ACTION is SQL's word")]
 pub enum Action {
     NoAction,
     Cascade,

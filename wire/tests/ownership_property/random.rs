@@ -106,7 +106,7 @@ fn table(random: &mut Random, schema: &Schema, index: usize, subject: bool, rank
         if let Some(unique) = targets.unique.first()
             && random.chance(25)
         {
-            target_columns = unique.clone();
+            target_columns.clone_from(unique);
         }
         if in_primary && target_columns.len() > 1 || target_columns.is_empty() {
             return self::table(random, schema, index, subject, rank);
@@ -249,7 +249,7 @@ pub fn statement(random: &mut Random, schema: &Schema, state: &State) -> Stateme
     };
     match random.below(if own.len() > 8 { 16 } else { 10 }) {
         0..=5 => {
-            let rows = (0..1 + random.below(2)).map(|_| new_row(random, schema, state, index)).collect();
+            let rows = (0..=random.below(2)).map(|_| new_row(random, schema, state, index)).collect();
             Statement::Insert(index, rows)
         }
         6..=8 => {

@@ -14,7 +14,7 @@ pub fn lengths(text: &str) -> Vec<(String, usize)> {
             line.strip_prefix(indent)
                 .is_some_and(|rest| rest.starts_with('}') || rest.ends_with(';') && !rest.starts_with(' '))
         };
-        let length = lines[first + 1..].iter().position(|line| ends(&line)).map_or(0, |last| last + 2);
+        let length = lines[first + 1..].iter().position(ends).map_or(0, |last| last + 2);
         found.push((name.to_string(), length));
     }
     found

@@ -321,7 +321,7 @@ fn changed_messages_never_stop_the_server() {
     };
     for _ in 0..60 {
         let mut bytes = good.clone();
-        for _ in 0..1 + next() % 4 {
+        for _ in 0..=next() % 4 {
             let at = next() % bytes.len();
             bytes[at] = next() as u8;
         }

@@ -40,7 +40,7 @@ fn parameters_and_key_are_told_at_login() {
 fn newer_protocols_are_negotiated_and_older_refused() {
     let server = shared();
     let mut client = Client::open(server.address);
-    client.write(&startup(3 << 16 | 9999, &[("user", "controller"), ("_pq_.new", "1")]));
+    client.write(&startup((3 << 16) + 9999, &[("user", "controller"), ("_pq_.new", "1")]));
     let seen = client.authenticate(&server.password).expect("login");
     assert_eq!(seen[0].kind, b'v');
     assert_eq!(seen[0].body, b"\0\x03\0\x02\0\0\0\x01_pq_.new\0");

@@ -10,7 +10,7 @@ use postgres::{Client, SimpleQueryMessage};
 use crate::server::{Failure, Server};
 
 /// How long a view may take to be filled.
-const FILLED_MAX: Duration = Duration::from_secs(600);
+const FILLED_MAX: Duration = Duration::from_mins(10);
 /// How long a query may wait to be given a view.
 const EARNED_MAX: Duration = Duration::from_secs(10);
 /// A COPY is sent in parts of about this size.

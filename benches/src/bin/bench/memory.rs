@@ -21,7 +21,7 @@ const OURS: &str = "Dogwood";
 const THEIRS: &str = "PostgreSQL 15";
 const CACHE: &str = "memcached";
 /// How long one view may take to be filled.
-const FILLED_MAX: Duration = Duration::from_secs(300);
+const FILLED_MAX: Duration = Duration::from_mins(5);
 /// Parts of `dogwood.memory` that say who holds the bytes. The others are wholes, or what nobody explains.
 const EXPLAINED: [&str; 11] = [
     "block cache",

@@ -19,7 +19,7 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// It does when it uses no more than this of a processor.
 const IDLE_PART: f64 = 0.03;
 /// No longer is waited for that.
-const REST_MAX: Duration = Duration::from_secs(60);
+const REST_MAX: Duration = Duration::from_mins(1);
 
 /// All accesses, then all erasures.
 pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {

@@ -532,7 +532,7 @@ impl MariaServer {
         let mut first = loop {
             match Maria::connect(port, "mysql", place.tls.as_ref()) {
                 Ok(client) => break client,
-                Err(_) if !process.has_ended() && started.elapsed() < Duration::from_secs(60) => {
+                Err(_) if !process.has_ended() && started.elapsed() < Duration::from_mins(1) => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 Err(failure) => return Err(process.complaint(&format!("MariaDB did not start ({failure})"))),

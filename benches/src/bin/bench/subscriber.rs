@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::server::{Failure, Server};
 
 /// How long a client waits for what must come.
-const WAIT_MAX: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// One subscription over COPY.
 pub struct Subscriber {

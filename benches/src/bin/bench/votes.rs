@@ -126,7 +126,7 @@ pub fn run(options: &Options, place: &Place) -> Result<(), Failure> {
     let count = client.prepare(COUNT)?;
     match earned(&mut client, |client| Ok(client.query(&count, &[&1_i32]).map(drop)?))? {
         Some(took) => {
-            report.single("from the first executions to a filled automatic view", "ms", took.as_secs_f64() * 1e3)?
+            report.single("from the first executions to a filled automatic view", "ms", took.as_secs_f64() * 1e3)?;
         }
         None => report.note("NO AUTOMATIC VIEW was made of the count: each execution computes it")?,
     }

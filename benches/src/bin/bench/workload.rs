@@ -34,7 +34,7 @@ pub fn create(server: &Server) -> Result<(), Failure> {
 }
 
 fn body(id: u64) -> String {
-    format!("{:084}", id)
+    format!("{id:084}")
 }
 
 /// COPYs rows in; gives how long it took, durably.

@@ -20,13 +20,13 @@ pub(super) struct Run<'r> {
     eval: &'r EvalContext,
     watch: &'r Watch,
     ticker: Ticker,
-    found: Found,
+    found: LastLookups,
     pub(super) changes: &'r mut Changes,
 }
 
 /// What each join found last, by its place in memory: rows that come one after another often ask for the same.
 #[derive(Default)]
-struct Found(Vec<LastFound>);
+struct LastLookups(Vec<LastFound>);
 
 struct LastFound {
     join: *const JoinStep,
@@ -34,7 +34,7 @@ struct LastFound {
     rows: Rc<[(RowKey, Row)]>,
 }
 
-impl Found {
+impl LastLookups {
     /// The rows that `join` looks up by these values.
     fn rows(
         &mut self,
@@ -68,7 +68,7 @@ impl<'r> Run<'r> {
         watch: &'r Watch,
         changes: &'r mut Changes,
     ) -> Self {
-        Run { reader, eval, watch, ticker: Ticker::default(), found: Found::default(), changes }
+        Run { reader, eval, watch, ticker: Ticker::default(), found: LastLookups::default(), changes }
     }
 
     /// Over the same state, with what comes of it kept apart.

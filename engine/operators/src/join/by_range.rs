@@ -4,7 +4,7 @@
 //! The answers are those of the dataflow's join, which looks at
 //! all pairs: `mfp` has the conditions.
 
-use super::held::{Keys, Sides};
+use super::held::{JoinSides, Keys};
 use crate::once::{Keeping, OneShot, Pull};
 use planner::plan::JoinRange;
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};
@@ -30,7 +30,7 @@ pub struct RangeJoin<'p> {
 
 /// The joined rows.
 pub struct RangeJoinRows<'p> {
-    sides: Sides<'p, Held>,
+    sides: JoinSides<'p, CodedRow>,
     join: RangeJoin<'p>,
     /// Rows of the key at hand that are still to be looked at.
     within: Range<usize>,
@@ -40,14 +40,14 @@ pub struct RangeJoinRows<'p> {
 }
 
 /// A right row behind the code that orders it.
-struct Held {
+struct CodedRow {
     code: Box<[u8]>,
     /// How much of the code is the value's; the rest orders what is equal.
     value_bytes: usize,
     row: Row,
 }
 
-impl Held {
+impl CodedRow {
     fn value(&self) -> &[u8] {
         &self.code[..self.value_bytes]
     }
@@ -62,7 +62,7 @@ impl<'p> RangeJoinRows<'p> {
         join: RangeJoin<'p>,
         shot: &OneShot,
     ) -> Self {
-        RangeJoinRows { sides: Sides::new(left, right, keeping, shot), join, within: 0..0, low: 0, high: 0 }
+        RangeJoinRows { sides: JoinSides::new(left, right, keeping, shot), join, within: 0..0, low: 0, high: 0 }
     }
 
     /// Goes to the next left row, and to what is within its bounds; false at the end.
@@ -75,7 +75,7 @@ impl<'p> RangeJoinRows<'p> {
             return Ok(false);
         }
         self.within = 0..0;
-        let Sides { left_row, shot, .. } = &self.sides;
+        let JoinSides { left_row, shot, .. } = &self.sides;
         let Some(rows) = self.sides.matches() else { return Ok(true) };
         let mut bound = Vec::new();
         let mut end = rows.len();
@@ -85,7 +85,7 @@ impl<'p> RangeJoinRows<'p> {
                 return Ok(true);
             }
             key::encode(&mut bound, &value);
-            let below = |held: &Held| if *inclusive { held.value() <= &bound } else { held.value() < &bound[..] };
+            let below = |held: &CodedRow| if *inclusive { held.value() <= &bound } else { held.value() < &bound[..] };
             end = rows.partition_point(below);
         }
         let mut start = 0;
@@ -96,7 +96,7 @@ impl<'p> RangeJoinRows<'p> {
             }
             bound.clear();
             key::encode(&mut bound, &value);
-            let below = |held: &Held| if *inclusive { held.value() < &bound[..] } else { held.value() <= &bound };
+            let below = |held: &CodedRow| if *inclusive { held.value() < &bound[..] } else { held.value() <= &bound };
             start = rows.partition_point(below);
         }
         self.within = start..end.max(start);
@@ -131,7 +131,12 @@ impl<'p> RangeJoinRows<'p> {
 }
 
 /// What is held of a right row; none if it is in no range.
-fn hold(range: &JoinRange, row: &[Datum], code: &mut Vec<u8>, eval: &EvalContext) -> Result<Option<Held>, SqlError> {
+fn hold(
+    range: &JoinRange,
+    row: &[Datum],
+    code: &mut Vec<u8>,
+    eval: &EvalContext,
+) -> Result<Option<CodedRow>, SqlError> {
     let value = range.value.operand(row, eval)?;
     if value.is_null() {
         return Ok(None);
@@ -142,13 +147,13 @@ fn hold(range: &JoinRange, row: &[Datum], code: &mut Vec<u8>, eval: &EvalContext
     for (tie, descending, nulls_first) in range.ends.as_ref().map_or(&[] as &[_], |ends| &ends.ties) {
         key::encode_ordered(code, &*tie.operand(row, eval)?, *descending, *nulls_first);
     }
-    let held = Held { code: code.as_slice().into(), value_bytes, row: Row::pack(row) };
+    let held = CodedRow { code: code.as_slice().into(), value_bytes, row: Row::pack(row) };
     poll::bytes(held.row.bytes().len())?;
     Ok(Some(held))
 }
 
 /// Puts the rows of each key in the order of their values.
-fn in_order(held: &mut HashMap<Vec<u8>, Vec<Held>>, shot: &OneShot) -> Result<(), SqlError> {
+fn in_order(held: &mut HashMap<Vec<u8>, Vec<CodedRow>>, shot: &OneShot) -> Result<(), SqlError> {
     for rows in held.values_mut() {
         shot.watch.check()?;
         poll::sort_by(rows, |one, other| one.code.cmp(&other.code))?;

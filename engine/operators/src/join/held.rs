@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Both sides of a join, `T` being what is held of a right row.
-pub(super) struct Sides<'p, T> {
+pub(super) struct JoinSides<'p, T> {
     left: Box<dyn Pull + 'p>,
     right: Box<dyn Pull + 'p>,
     /// The right's rows by key, once the left has given a row.
@@ -39,14 +39,14 @@ pub(super) struct Keys<'p> {
     pub(super) null_safe: bool,
 }
 
-impl<'p, T: Send + Sync + 'static> Sides<'p, T> {
+impl<'p, T: Send + Sync + 'static> JoinSides<'p, T> {
     pub(super) fn new(
         left: Box<dyn Pull + 'p>,
         right: Box<dyn Pull + 'p>,
         keeping: Option<Keeping>,
         shot: &OneShot,
     ) -> Self {
-        Sides {
+        JoinSides {
             left,
             right,
             held: None,

@@ -4,7 +4,7 @@
 
 use crate::context::{Bundle, Context, RenderTime};
 use crate::once::{OneShot, Pull};
-use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use crate::reduce::extreme::is_extreme;
 use arrangements::arrangement::Key;
 use arrangements::key_columns::KeyColumns;
@@ -169,7 +169,7 @@ pub fn render<'s, T: RenderTime>(
         ((Key::default(), Row::default()), T::minimum(), totals)
     });
     let calls = aggregates.to_vec();
-    let grouping = Grouping { name: "ReduceAccumulable", keyed, phantom };
+    let grouping = OrderedGrouping { name: "ReduceAccumulable", keyed, phantom };
     let bundle = reduce_in_order(context, input.oks, grouping, move |key, rows, output| {
         let rows = rows.map(|(value, totals)| (told.row(key, value.0), totals));
         if let Some(outcome) = finish(rows, &calls).transpose() {

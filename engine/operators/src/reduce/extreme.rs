@@ -1,7 +1,7 @@
 //! `min` and `max`: the first row of a group whose rows are arranged by the argument.
 
 use crate::context::{Bundle, Context, RenderTime};
-use crate::ordered_groups::{Grouping, reduce_in_order};
+use crate::ordered_groups::{OrderedGrouping, reduce_in_order};
 use arrangements::arrangement::{FlatBytes, metered};
 use arrangements::ordered_row::OrderedRow;
 use planner::scalar::{AggregateCall, EvalContext, Order, ScalarExpr};
@@ -50,7 +50,7 @@ pub fn render<'s, T: RenderTime>(
             }
         }
     };
-    let grouping = Grouping { name: "ReduceExtreme", keyed, phantom };
+    let grouping = OrderedGrouping { name: "ReduceExtreme", keyed, phantom };
     let bundle = reduce_in_order(context, input.oks, grouping, |_key, rows, output| {
         // A negative count is a transient of incremental input; such a row is not there.
         for (bytes, count) in rows {

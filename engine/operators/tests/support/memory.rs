@@ -4,7 +4,9 @@ use planner::catalog::{Catalog, Column, Index, Table};
 use planner::names::Label;
 use planner::plan::{Finishing, Plan, Query};
 use planner::scalar::aggregate::{Accumulable, Contribution};
+use planner::scalar::env::CastLists;
 use planner::scalar::func::{Comparison, Function, FunctionKind, Volatility};
+use planner::scalar::table_func::GivenRows;
 use planner::scalar::{Aggregate, AggregateCall, Environment, EvalContext, Mfp, ScalarExpr, TableFunction};
 use repr::{
     ColumnType, CommitTime, Datum, IndexId, MicroDbId, RelationId, Row, RowKey, ScalarType, SequenceId, ValueError, key,
@@ -53,7 +55,7 @@ impl Memory {
                 let key = RowKey::new(&key::encode_all(&datums[..1]));
                 for column in 1..width.min(datums.len()) {
                     let index = memory.indexes.entry((relation, column)).or_default();
-                    index.entry(key::encode_all(&datums[column..=column])).or_insert_with(Vec::new).push(key.clone());
+                    index.entry(key::encode_all(&datums[column..=column])).or_default().push(key.clone());
                 }
                 stored.insert(key, Row::pack(&datums));
             }
@@ -212,8 +214,8 @@ impl Environment for Nowhere {
 pub fn context(params: Vec<Datum>) -> EvalContext {
     EvalContext {
         params: params.into(),
-        given: Default::default(),
-        lists: Default::default(),
+        given: GivenRows::default(),
+        lists: CastLists::default(),
         environment: Arc::new(Nowhere(Arc::default())),
     }
 }

@@ -5,7 +5,7 @@ use planner::plan::{Access, LocalId, Lookup, MatchKind, Plan};
 use planner::scalar::{AggregateCall, EvalContext, Mfp, Order};
 use repr::{Datum, Row, key};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Rows = Vec<Vec<Datum>>;
 pub type Locals = BTreeMap<LocalId, Rows>;
@@ -226,11 +226,11 @@ impl Naive<'_> {
             Plan::LetRec { id, base, step, distinct, body } => {
                 let mut inner = locals.clone();
                 let mut all = Rows::new();
-                let mut seen = BTreeMap::new();
+                let mut seen = BTreeSet::new();
                 let mut round = self.rows(base, locals);
                 loop {
                     if *distinct {
-                        round.retain(|row| seen.insert(code(row), ()).is_none());
+                        round.retain(|row| seen.insert(code(row)));
                     }
                     if round.is_empty() {
                         break;
@@ -269,7 +269,7 @@ impl Naive<'_> {
             .collect();
         values.sort_by(|left, right| compare(&left.0, &right.0, &order).then_with(|| left.1.sql_cmp(&right.1)));
         if call.distinct {
-            values.dedup_by(|left, right| code(&[left.1.clone()]) == code(&[right.1.clone()]));
+            values.dedup_by(|left, right| code(std::slice::from_ref(&left.1)) == code(std::slice::from_ref(&right.1)));
         }
         match call.function.name {
             "count" => Datum::Int8(values.len() as i64),

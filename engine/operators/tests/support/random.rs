@@ -39,7 +39,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
             (top, width)
         }
         8 => {
-            let inputs: Vec<_> = (0..1 + random.below(3)).map(|_| narrow(random, depth, locals, 2)).collect();
+            let inputs: Vec<_> = (0..=random.below(3)).map(|_| narrow(random, depth, locals, 2)).collect();
             (Plan::Union(inputs, Names::default()), 2)
         }
         9 => {
@@ -56,7 +56,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
         }
         11 => {
             let (input, width) = plan(random, depth - 1, locals);
-            let calls: Vec<_> = (0..1 + random.below(2)).map(|_| window_call(random)).collect();
+            let calls: Vec<_> = (0..=random.below(2)).map(|_| window_call(random)).collect();
             let added = calls.len();
             let window = Plan::Window {
                 input: Box::new(input),
@@ -69,7 +69,7 @@ pub fn plan(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)
         _ => {
             let (input, width) = plan(random, depth - 1, locals);
             let count = |random: &mut Random| literal(random.below(4) as i32);
-            let functions = (0..1 + random.below(2)).map(|_| (&SERIES, vec![count(random)], vec![ScalarType::Int8]));
+            let functions = (0..=random.below(2)).map(|_| (&SERIES, vec![count(random)], vec![ScalarType::Int8]));
             let functions: Vec<_> = functions.collect();
             let ordinality = random.chance(2);
             let width = width + functions.len() + usize::from(ordinality);
@@ -118,7 +118,7 @@ fn leaf(random: &mut Random, locals: &[(LocalId, usize)]) -> (Plan, usize) {
         0 => Access::Scan,
         lookup => Access::Lookup {
             lookup: if lookup == 1 { Lookup::PrimaryKey } else { Lookup::Index(index_id(relation, 1)) },
-            keys: (0..1 + random.below(3)).map(|_| vec![literal(random.below(5) as i32)]).collect(),
+            keys: (0..=random.below(3)).map(|_| vec![literal(random.below(5) as i32)]).collect(),
         },
     };
     let mfp = if random.chance(2) { Mfp::identity(3) } else { mfp(random, 3) };
@@ -145,7 +145,7 @@ fn mfp(random: &mut Random, width: usize) -> Mfp {
         let function = if random.chance(2) { &EQUAL } else { &LESS };
         mfp.filter.push((known, call(function, column(random.below(known)), literal(random.below(5) as i32))));
     }
-    mfp.project = (0..1 + random.below(4)).map(|_| random.below(known)).collect();
+    mfp.project = (0..=random.below(4)).map(|_| random.below(known)).collect();
     mfp
 }
 
@@ -223,7 +223,7 @@ fn reduce(random: &mut Random, depth: usize, locals: &mut Vec<(LocalId, usize)>)
     };
     let scalar = random.chance(3);
     let keys: Vec<_> =
-        if scalar { vec![] } else { (0..1 + random.below(2)).map(|_| column(1 + random.below(2))).collect() };
+        if scalar { vec![] } else { (0..=random.below(2)).map(|_| column(1 + random.below(2))).collect() };
     let only_sums = random.chance(2);
     let aggregates: Vec<AggregateCall> = (0..random.below(3) + usize::from(scalar))
         .map(|_| {

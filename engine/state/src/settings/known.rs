@@ -11,13 +11,13 @@ use std::cmp::Ordering;
 
 /// One known setting.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownSetting {
     /// As PostgreSQL spells it; it is found in any case.
     pub shown: &'static str,
     /// As values are kept.
     pub default: &'static str,
     /// What values it takes.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// Where `pg_settings` has it.
     pub category: &'static str,
     /// What it is, in a sentence.
@@ -47,7 +47,7 @@ pub enum Supported {
 
 /// What values a setting takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     /// on, off and their spellings.
     Bool,
     /// A whole number within these bounds.
@@ -129,10 +129,15 @@ pub enum ListKind {
     Words,
 }
 
-impl Known {
-    const fn new(shown: &'static str, default: &'static str, kind: Kind, about: (&'static str, &'static str)) -> Known {
+impl KnownSetting {
+    const fn new(
+        shown: &'static str,
+        default: &'static str,
+        kind: SettingKind,
+        about: (&'static str, &'static str),
+    ) -> KnownSetting {
         let (category, description) = about;
-        Known {
+        KnownSetting {
             shown,
             default,
             kind,
@@ -146,27 +151,27 @@ impl Known {
         }
     }
 
-    const fn further(mut self, further: &'static str) -> Known {
+    const fn further(mut self, further: &'static str) -> KnownSetting {
         self.further = Some(further);
         self
     }
 
-    const fn only_default(mut self) -> Known {
+    const fn only_default(mut self) -> KnownSetting {
         self.supported = Supported::Default;
         self
     }
 
-    const fn all_but(mut self, value: &'static str) -> Known {
+    const fn all_but(mut self, value: &'static str) -> KnownSetting {
         self.supported = Supported::AllBut(value);
         self
     }
 
-    const fn of_start(mut self) -> Known {
+    const fn of_start(mut self) -> KnownSetting {
         self.is_of_start = true;
         self
     }
 
-    const fn hidden(mut self) -> Known {
+    const fn hidden(mut self) -> KnownSetting {
         self.is_hidden = true;
         self
     }
@@ -175,17 +180,22 @@ impl Known {
 const fn fixed(
     shown: &'static str,
     value: &'static str,
-    kind: Kind,
+    kind: SettingKind,
     category: &'static str,
     about: &'static str,
-) -> Known {
-    let mut known = Known::new(shown, value, kind, (category, about));
+) -> KnownSetting {
+    let mut known = KnownSetting::new(shown, value, kind, (category, about));
     known.is_fixed = true;
     known
 }
 
-const fn boolean(shown: &'static str, default: &'static str, category: &'static str, about: &'static str) -> Known {
-    Known::new(shown, default, Kind::Bool, (category, about))
+const fn boolean(
+    shown: &'static str,
+    default: &'static str,
+    category: &'static str,
+    about: &'static str,
+) -> KnownSetting {
+    KnownSetting::new(shown, default, SettingKind::Bool, (category, about))
 }
 
 const fn integer(
@@ -195,8 +205,8 @@ const fn integer(
     (low, high): (i32, i32),
     category: &'static str,
     about: &'static str,
-) -> Known {
-    Known::new(shown, default, Kind::Integer(unit, low, high), (category, about))
+) -> KnownSetting {
+    KnownSetting::new(shown, default, SettingKind::Integer(unit, low, high), (category, about))
 }
 
 const fn real(
@@ -206,8 +216,8 @@ const fn real(
     (low, high): (f64, f64),
     category: &'static str,
     about: &'static str,
-) -> Known {
-    Known::new(shown, default, Kind::Real(unit, low, high), (category, about))
+) -> KnownSetting {
+    KnownSetting::new(shown, default, SettingKind::Real(unit, low, high), (category, about))
 }
 
 const fn one_of(
@@ -216,8 +226,8 @@ const fn one_of(
     words: &'static Words,
     category: &'static str,
     about: &'static str,
-) -> Known {
-    Known::new(shown, default, Kind::OneOf(words), (category, about))
+) -> KnownSetting {
+    KnownSetting::new(shown, default, SettingKind::OneOf(words), (category, about))
 }
 
 const fn text(
@@ -226,8 +236,8 @@ const fn text(
     kind: TextKind,
     category: &'static str,
     about: &'static str,
-) -> Known {
-    Known::new(shown, default, Kind::Text(kind), (category, about))
+) -> KnownSetting {
+    KnownSetting::new(shown, default, SettingKind::Text(kind), (category, about))
 }
 
 /// Words of which none has another spelling.
@@ -242,7 +252,7 @@ const fn words_with_switch(shown: &'static [&'static str]) -> Words {
 }
 
 /// Both tables, each sorted by name.
-fn tables() -> [&'static [Known]; 2] {
+fn tables() -> [&'static [KnownSetting]; 2] {
     [session::KNOWN, tuning::KNOWN]
 }
 
@@ -252,7 +262,7 @@ pub fn compare(left: &str, right: &str) -> Ordering {
 }
 
 /// The setting of this name, in any case.
-pub fn find(name: &str) -> Option<&'static Known> {
+pub fn find(name: &str) -> Option<&'static KnownSetting> {
     tables().into_iter().find_map(|table| {
         let place = table.binary_search_by(|known| compare(known.shown, name)).ok()?;
         Some(&table[place])
@@ -260,15 +270,15 @@ pub fn find(name: &str) -> Option<&'static Known> {
 }
 
 /// Every setting, by name.
-pub fn all() -> Vec<&'static Known> {
-    let mut all: Vec<&Known> = tables().into_iter().flatten().collect();
+pub fn all() -> Vec<&'static KnownSetting> {
+    let mut all: Vec<&KnownSetting> = tables().into_iter().flatten().collect();
     all.sort_by(|left, right| compare(left.shown, right.shown));
     all
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, all, compare, find, tables};
+    use super::{SettingKind, all, compare, find, tables};
     use crate::settings::Settings;
 
     #[test]
@@ -282,7 +292,7 @@ mod tests {
             if !known.is_fixed && !known.is_hidden {
                 assert_eq!(settings.checked(known, known.shown, known.default).expect(known.shown), known.default);
             }
-            if let Kind::OneOf(words) = known.kind {
+            if let SettingKind::OneOf(words) = known.kind {
                 assert!(words.others.iter().all(|(_, means)| words.shown.contains(means) || *means == "info"));
             }
         }

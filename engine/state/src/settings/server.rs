@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What automatic views may hold together, and any view alone.
-pub const VIEW_MEMORY: &str = "dogwood.view_memory";
+pub(crate) const VIEW_MEMORY: &str = "dogwood.view_memory";
 /// What may wait for all subscribers together.
-pub const SUBSCRIPTION_MEMORY: &str = "dogwood.subscription_memory";
+pub(crate) const SUBSCRIPTION_MEMORY: &str = "dogwood.subscription_memory";
 
 /// What all sessions may hold together.
-pub const SERVER_MEMORY: &str = "server_memory";
+pub(crate) const SERVER_MEMORY: &str = "server_memory";
 
 /// See the module.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl SharedSize {
     }
 
     /// What RESET goes back to.
-    pub fn start_bytes(&self) -> usize {
+    pub(crate) fn start_bytes(&self) -> usize {
         self.start_bytes
     }
 

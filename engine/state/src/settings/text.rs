@@ -2,7 +2,7 @@
 
 use crate::SqlError;
 use crate::settings::Settings;
-use crate::settings::known::{Known, TextKind};
+use crate::settings::known::{KnownSetting, TextKind};
 use crate::settings::value::invalid;
 use repr::datetime::style::DateStyleError;
 use repr::datetime::zone::ZoneError;
@@ -23,7 +23,7 @@ hungarian indonesian irish italian lithuanian nepali norwegian portuguese romani
 tamil turkish yiddish ";
 
 /// A string as it is kept, or why it cannot be.
-pub fn checked(kind: TextKind, known: &Known, value: &str, settings: &Settings) -> Result<String, SqlError> {
+pub fn checked(kind: TextKind, known: &KnownSetting, value: &str, settings: &Settings) -> Result<String, SqlError> {
     let invalid = || invalid(known.shown, value);
     let kept = || Ok(value.to_string());
     match kind {
@@ -129,7 +129,7 @@ fn letters(encoding: &str) -> String {
 }
 
 /// Identifiers between commas, quoted or not; none if it is no such list.
-pub fn identifiers(list: &str) -> Option<Vec<String>> {
+pub(crate) fn identifiers(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = list.trim_start_matches(is_space);
     if rest.is_empty() {

@@ -65,7 +65,7 @@ impl Unit {
     }
 
     /// A whole number of this unit in the largest that leaves it whole.
-    pub fn show_integer(self, value: i64) -> String {
+    pub(crate) fn show_integer(self, value: i64) -> String {
         if value <= 0 {
             return value.to_string();
         }
@@ -77,7 +77,7 @@ impl Unit {
     }
 
     /// A number of this unit in the largest that leaves it whole, else in the smallest.
-    pub fn show_real(self, value: f64) -> String {
+    pub(crate) fn show_real(self, value: f64) -> String {
         let conversions = self.conversions();
         let is_whole = |factor: f64| {
             let converted = value / factor;
@@ -92,7 +92,7 @@ impl Unit {
 }
 
 /// A number as C's `%g` prints it.
-pub fn general(value: f64) -> String {
+pub(crate) fn general(value: f64) -> String {
     const DIGITS: usize = 6;
     repr::text::format_rounded(value, DIGITS)
 }

@@ -1,18 +1,18 @@
 //! Values that are no strings: Booleans, numbers, words. How they are read, kept and shown.
 
 use crate::SqlError;
-use crate::settings::known::{Kind, Known, Words};
+use crate::settings::known::{KnownSetting, SettingKind, Words};
 use crate::settings::unit::{Unit, general};
 use repr::text::c_number::{is_space, leading_float, leading_integer};
 
 /// A value as it is kept, or why it cannot be: 22023. `name` is how the client spells the setting's. Strings are in `text`.
-pub fn checked(known: &Known, name: &str, value: &str) -> Result<String, SqlError> {
+pub fn checked(known: &KnownSetting, name: &str, value: &str) -> Result<String, SqlError> {
     match known.kind {
-        Kind::Bool => match boolean(value) {
+        SettingKind::Bool => match boolean(value) {
             Some(on) => Ok(if on { "on" } else { "off" }.to_string()),
             None => Err(SqlError::new("22023", format!("parameter \"{name}\" requires a Boolean value"))),
         },
-        Kind::Integer(unit, low, high) => {
+        SettingKind::Integer(unit, low, high) => {
             let number = integer(value, unit).map_err(|unread| unread.error(name, value))?;
             if (low..=high).contains(&number) {
                 Ok(number.to_string())
@@ -20,7 +20,7 @@ pub fn checked(known: &Known, name: &str, value: &str) -> Result<String, SqlErro
                 Err(out_of_range(name, &number.to_string(), unit, (&low.to_string(), &high.to_string())))
             }
         }
-        Kind::Real(unit, low, high) => {
+        SettingKind::Real(unit, low, high) => {
             let number = real(value, unit).map_err(|unread| unread.error(name, value))?;
             if (low..=high).contains(&number) {
                 Ok(number.to_string())
@@ -28,28 +28,30 @@ pub fn checked(known: &Known, name: &str, value: &str) -> Result<String, SqlErro
                 Err(out_of_range(name, &general(number), unit, (&general(low), &general(high))))
             }
         }
-        Kind::OneOf(words) => match word(words, value) {
+        SettingKind::OneOf(words) => match word(words, value) {
             Some(word) => Ok(word.to_string()),
             None => Err(invalid(name, value).hint(format!("Available values: {}.", words.shown.join(", ")))),
         },
-        Kind::Text(_) => Ok(value.to_string()),
+        SettingKind::Text(_) => Ok(value.to_string()),
     }
 }
 
 /// A kept value as SHOW writes it.
-pub fn shown(known: &Known, kept: &str) -> String {
+pub fn shown(known: &KnownSetting, kept: &str) -> String {
     match known.kind {
-        Kind::Integer(unit, ..) => kept.parse().map_or_else(|_| kept.to_string(), |number| unit.show_integer(number)),
-        Kind::Real(unit, ..) => kept.parse().map_or_else(|_| kept.to_string(), |number| unit.show_real(number)),
-        Kind::Bool | Kind::OneOf(_) | Kind::Text(_) => kept.to_string(),
+        SettingKind::Integer(unit, ..) => {
+            kept.parse().map_or_else(|_| kept.to_string(), |number| unit.show_integer(number))
+        }
+        SettingKind::Real(unit, ..) => kept.parse().map_or_else(|_| kept.to_string(), |number| unit.show_real(number)),
+        SettingKind::Bool | SettingKind::OneOf(_) | SettingKind::Text(_) => kept.to_string(),
     }
 }
 
 /// A kept value as `pg_settings` has it: in the setting's unit.
-pub fn bare(known: &Known, kept: &str) -> String {
+pub fn bare(known: &KnownSetting, kept: &str) -> String {
     match known.kind {
-        Kind::Real(..) => kept.parse().map_or_else(|_| kept.to_string(), general),
-        Kind::Bool | Kind::Integer(..) | Kind::OneOf(_) | Kind::Text(_) => kept.to_string(),
+        SettingKind::Real(..) => kept.parse().map_or_else(|_| kept.to_string(), general),
+        SettingKind::Bool | SettingKind::Integer(..) | SettingKind::OneOf(_) | SettingKind::Text(_) => kept.to_string(),
     }
 }
 

@@ -31,13 +31,13 @@ const UNTOLD_MAX: u64 = 256;
 /// What the commit stage hands on, in its order.
 pub(super) enum Work {
     /// A group was written.
-    Group(Written),
+    Group(WrittenGroup),
     /// Something for the view thread, at this place in the order.
     View(Message),
 }
 
 /// A group that was written.
-pub(super) struct Written {
+pub(super) struct WrittenGroup {
     /// The state after it, without views.
     pub(super) state: Arc<Published>,
     /// What views need to follow it, if there are any.
@@ -91,7 +91,7 @@ impl Worker for Flusher {
 }
 
 /// Says that people were forgotten: by receipt and counts, never whom.
-fn tell_erasures(groups: &[Written], keys_destroyed: usize) {
+fn tell_erasures(groups: &[WrittenGroup], keys_destroyed: usize) {
     for erasure in groups.iter().flat_map(|group| &group.replies).flat_map(|(_, erasures)| erasures) {
         let counts = |of: fn(&crate::receipt::TableCounts) -> u64| erasure.counts.values().map(of).sum::<u64>();
         tracing::info!(
@@ -115,7 +115,7 @@ impl Flusher {
         self.views.send(message).expect("the view thread outlives the flush stage or aborts the process");
     }
 
-    fn flush(&mut self, mut groups: Vec<Written>) {
+    fn flush(&mut self, mut groups: Vec<WrittenGroup>) {
         let Some(last) = groups.last().map(|group| group.state.clone()) else { return };
         let destroyed: Vec<MicroDbId> = groups.iter().flat_map(|group| group.destroyed.iter().copied()).collect();
         let followed = self.have_followed(&mut groups);
@@ -154,7 +154,7 @@ impl Flusher {
     }
 
     /// Tells the view thread of those of these groups that concern it. The time of the last of them.
-    fn have_followed(&mut self, groups: &mut [Written]) -> Option<CommitTime> {
+    fn have_followed(&mut self, groups: &mut [WrittenGroup]) -> Option<CommitTime> {
         let mut followed = None;
         let mut together: Option<Message> = None;
         for group in groups {

@@ -122,7 +122,7 @@ fn still_refers(transaction: &mut Transaction, parent: &ParentNeeded) -> Result<
 
 /// 23503 unless the referenced row exists or nothing refers to it any more; it is kept from going until the
 /// transaction ends.
-pub fn require_parent(
+pub(crate) fn require_parent(
     transaction: &mut Transaction,
     patience: &Patience,
     needed: &ParentNeeded,
@@ -275,7 +275,11 @@ fn rewrite(writer: &mut Writer<'_>, gone: &KeyGone, values: &[Datum]) -> Result<
 
 /// 23503 if a row still refers to a key that is gone and that no other row has taken. Whoever is about to take such a row away
 /// is waited for.
-pub fn require_no_referrer(transaction: &mut Transaction, patience: &Patience, gone: &KeyGone) -> Result<(), SqlError> {
+pub(crate) fn require_no_referrer(
+    transaction: &mut Transaction,
+    patience: &Patience,
+    gone: &KeyGone,
+) -> Result<(), SqlError> {
     let foreign_key = &gone.referrer.foreign_key;
     let value = key::encode_all(&gone.old);
     let (target, shape) = loop {

@@ -39,7 +39,7 @@ pub fn check(transaction: &mut Transaction, check: &UniqueCheck, patience: &Pati
 }
 
 /// Whether one of these rows was being changed by somebody else, who has been waited for: it may stand elsewhere now.
-pub fn stood_in_the_way(
+pub(crate) fn stood_in_the_way(
     transaction: &mut Transaction,
     table: RelationId,
     keys: Vec<RowKey>,

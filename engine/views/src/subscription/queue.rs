@@ -231,7 +231,7 @@ impl Queue {
     }
 
     /// Whether retractions wait that an erasure up to this time left.
-    pub fn owes(&self, time: CommitTime) -> bool {
+    pub(crate) fn owes(&self, time: CommitTime) -> bool {
         self.state.lock().owed.is_some_and(|owed| owed <= time)
     }
 

@@ -1,6 +1,6 @@
 //! ALTER TABLE, one action after another, and the renaming of other objects.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::column::{ColumnSequence, require_identity_type};
 use super::names::has_constraint;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
@@ -11,7 +11,7 @@ use crate::parse::statement::{Identifier, ObjectKind, ObjectName, SqlText};
 use repr::RelationId;
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<&'static str, PlanError> {
         public_name(&alter.name)?;
         // pg_dump alters views and sequences with ALTER TABLE, to give them owners.
@@ -355,7 +355,7 @@ impl Change<'_> {
         self.set_texts(texts);
         let rename = |text: &str| rewrite::rename_column(text, &old.name, &new.name);
         let table = self.edit(id);
-        table.columns[index].name = new.name.clone();
+        table.columns[index].name.clone_from(&new.name);
         for check in &mut table.checks {
             check.expression = rename(&check.expression);
         }

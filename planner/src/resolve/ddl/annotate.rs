@@ -1,6 +1,6 @@
 //! Annotations become edges and rules, whichever of the three spellings they come in.
 
-use super::change::Change;
+use super::change::DefinitionChange;
 use crate::catalog::{EdgeKind, EdgeRef, EdgeSource, ForeignKey, Rule, RuleAction, RuleEvent, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::Annotation;
@@ -16,7 +16,7 @@ pub(super) enum Applied {
     Waits,
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// Applies one annotation of a label or comment on a table or column.
     pub(super) fn apply_annotation(
         &mut self,
@@ -357,7 +357,7 @@ fn names(columns: &[Identifier]) -> String {
     columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn edges_hint(change: &Change<'_>, table: &Table) -> String {
+fn edges_hint(change: &DefinitionChange<'_>, table: &Table) -> String {
     let edges: Vec<String> = crate::ownership::edges_of_rows(&change.catalog, table.id)
         .into_iter()
         .map(|edge| crate::ownership::edge_in_rules(&change.catalog, table.id, edge))

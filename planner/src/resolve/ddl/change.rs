@@ -1,6 +1,6 @@
 //! A catalog in the making: the copy that one definition changes, with its effects and notices.
 
-use super::{DdlEffect, ExpressionHook, ExpressionPurpose, ExpressionUse, Labels, Notice};
+use super::{DdlEffect, DdlNotice, DefinitionExpression, ExpressionHook, ExpressionPurpose, Labels};
 use crate::catalog::{Catalog, Table};
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName, SqlText};
@@ -9,19 +9,19 @@ use repr::{ColumnIndex, Id, RelationId, SequenceId};
 use std::sync::Arc;
 
 /// A definition under way.
-pub(super) struct Change<'a> {
+pub(super) struct DefinitionChange<'a> {
     pub(super) catalog: Catalog,
     pub(super) effects: Vec<DdlEffect>,
-    pub(super) notices: Vec<Notice>,
+    pub(super) notices: Vec<DdlNotice>,
     pub(super) labels: Labels,
     hook: &'a ExpressionHook<'a>,
 }
 
-impl<'a> Change<'a> {
+impl<'a> DefinitionChange<'a> {
     pub(super) fn new(catalog: &Catalog, labels: Labels, hook: &'a ExpressionHook<'a>) -> Self {
         let mut catalog = catalog.clone();
         catalog.next_id = catalog.next_id.max(FIRST_USER_ID);
-        Change { catalog, effects: Vec::new(), notices: Vec::new(), labels, hook }
+        DefinitionChange { catalog, effects: Vec::new(), notices: Vec::new(), labels, hook }
     }
 
     pub(super) fn next_id(&mut self) -> Id {
@@ -31,7 +31,7 @@ impl<'a> Change<'a> {
     }
 
     pub(super) fn notice(&mut self, code: &'static str, message: String) {
-        self.notices.push(Notice { code, message, detail: None });
+        self.notices.push(DdlNotice { code, message, detail: None });
     }
 
     /// The stored table of that name: 42P01 if there is none, 42809 if it is something else.
@@ -124,7 +124,7 @@ impl<'a> Change<'a> {
         expression: &SqlText,
         table: &Table,
     ) -> Result<(), PlanError> {
-        let expression_use = ExpressionUse { purpose, text: &expression.text, table, catalog: &self.catalog };
+        let expression_use = DefinitionExpression { purpose, text: &expression.text, table, catalog: &self.catalog };
         (self.hook)(&expression_use).map_err(|mut error| {
             // The hook counts from the expression's own beginning.
             error.position =

@@ -1,7 +1,7 @@
 //! One column of CREATE TABLE or ADD COLUMN: its type, and what its constraints mean for the table.
 
 use super::ExpressionPurpose;
-use super::change::Change;
+use super::change::DefinitionChange;
 use super::rewrite;
 use crate::catalog::{Column, DefaultValue, Table};
 use crate::error::PlanError;
@@ -31,7 +31,7 @@ pub(super) struct ColumnSequence {
     pub(super) scalar: ScalarType,
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn new_column(&self, id: RelationId, definition: &ColumnDefinition) -> Result<NewColumn, PlanError> {
         let table = self.get(id).name.clone();
         let name = &definition.name;

@@ -1,6 +1,6 @@
 //! ALTER COLUMN … TYPE: the rows are rewritten, and what stands on the column is built and checked again.
 
-use super::change::Change;
+use super::change::DefinitionChange;
 use super::{DdlEffect, ExpressionPurpose, RewriteColumn, RewriteValue, rewrite};
 use crate::catalog::DefaultValue;
 use crate::error::PlanError;
@@ -8,7 +8,7 @@ use crate::parse::statement::{Identifier, SqlText, TypeName};
 use repr::{ColumnType, RelationId};
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn alter_type(
         &mut self,
         id: RelationId,

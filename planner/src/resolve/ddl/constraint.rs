@@ -1,6 +1,6 @@
 //! Constraints: keys, checks, foreign keys and the edges that annotate them, with the indexes they need.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::names::{constraint_name, has_constraint};
 use super::{DdlEffect, ExpressionPurpose, rewrite};
 use crate::catalog::{
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// PostgreSQL's INDEX_MAX_KEYS.
 pub(super) const KEY_COLUMNS_MAX: usize = 32;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// Adds a constraint; `fresh` tables have no rows to build indexes for or to validate.
     pub(super) fn add_constraint(
         &mut self,

@@ -1,6 +1,6 @@
 //! CREATE TABLE.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::column::NewColumn;
 use super::{DdlEffect, ExpressionPurpose};
 use crate::catalog::{Column, DefaultValue, Table};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// PostgreSQL's MaxHeapAttributeNumber.
 const COLUMNS_MAX: usize = 1_600;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<&'static str, PlanError> {
         public_name(&create.name)?;
         if let Some(refused) = &create.refused {

@@ -1,7 +1,7 @@
 //! What goes with an object that is dropped: foreign keys and views, in the order in which PostgreSQL tells of them.
 
-use super::Notice;
-use super::change::Change;
+use super::DdlNotice;
+use super::change::DefinitionChange;
 use crate::error::PlanError;
 use repr::{Id, RelationId};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ struct Dependent {
     on: String,
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// Refuses, or drops these foreign keys and views, with the views over them, and says so.
     pub(super) fn drop_dependents(
         &mut self,
@@ -46,7 +46,7 @@ impl Change<'_> {
         let lines: Vec<String> = dependents.iter().map(|found| format!("drop cascades to {}", found.line)).collect();
         match lines.as_slice() {
             [only] => self.notice("00000", only.clone()),
-            several => self.notices.push(Notice {
+            several => self.notices.push(DdlNotice {
                 code: "00000",
                 message: format!("drop cascades to {} other objects", several.len()),
                 detail: Some(several.join("\n")),

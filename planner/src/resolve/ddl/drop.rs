@@ -1,7 +1,7 @@
 //! DROP and TRUNCATE, with PostgreSQL's dependencies: RESTRICT refuses, CASCADE takes along and says so.
 
 use super::alter::no_constraint;
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::{DdlEffect, rewrite};
 use crate::catalog::{DefaultValue, EdgeRef, ForeignKey, RuleAction};
 use crate::error::PlanError;
@@ -10,7 +10,7 @@ use repr::{ColumnIndex, Id, IndexId, RelationId, ScalarType};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn drop_objects(
         &mut self,
         kind: ObjectKind,

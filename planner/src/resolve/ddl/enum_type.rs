@@ -1,6 +1,6 @@
 //! Enum types: created, renamed, and given labels at their end.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use crate::catalog::EnumType;
 use crate::error::PlanError;
 use crate::parse::statement::{Identifier, ObjectName};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// PostgreSQL's limit on a label.
 const LABEL_BYTES_MAX: usize = 63;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn create_enum(&mut self, name: &ObjectName, labels: &[String]) -> Result<&'static str, PlanError> {
         public_name(name)?;
         self.require_free_type(&name.name).map_err(|error| error.at(Some(name.position)))?;

@@ -1,6 +1,6 @@
 //! The end of a definition: what waited is tried again, and the effects on rows' places are worked out.
 
-use super::change::Change;
+use super::change::DefinitionChange;
 use super::{DdlEffect, DdlPlan};
 use crate::catalog::Catalog;
 use crate::error::PlanError;
@@ -8,7 +8,7 @@ use crate::ownership::{Dog, Edge, Incomplete, incomplete, key_form, malformed};
 use repr::RelationId;
 use std::collections::BTreeSet;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn finish(mut self, old: &Catalog, tag: &str) -> Result<DdlPlan, PlanError> {
         self.apply_pending()?;
         self.mark_pending();

@@ -1,7 +1,7 @@
 //! CREATE INDEX and DROP INDEX, and what becomes of indexes that edges need.
 
 use super::DdlEffect;
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::constraint::{column_list, require_indexable};
 use crate::catalog::{Index, IndexDeclaration, Table};
 use crate::error::PlanError;
@@ -37,7 +37,7 @@ fn refuse_of_hash(create: &CreateIndex) -> Result<(), PlanError> {
     Err(PlanError::new("0A000", format!("access method \"hash\" does not support {what}")))
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<&'static str, PlanError> {
         const TAG: &str = "CREATE INDEX";
         if let Some(method) = &create.method

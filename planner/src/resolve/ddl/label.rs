@@ -5,7 +5,7 @@
 
 use super::Labels;
 use super::annotate::{Applied, edge_word, event_word};
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use crate::catalog::{Catalog, EdgeRef, PendingAnnotation, RuleAction, Table};
 use crate::error::PlanError;
 use crate::parse::annotation::{Annotation, parse_comment_tags, parse_label};
@@ -110,7 +110,7 @@ fn names(table: &Table, columns: &[ColumnIndex]) -> String {
         .join(", ")
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn security_label(
         &mut self,
         provider: Option<&str>,

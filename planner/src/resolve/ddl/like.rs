@@ -4,7 +4,7 @@
 //! must therefore say it itself: one that does not is refused, and never becomes a place for rows without an owner
 //! by mere brevity.
 
-use super::change::Change;
+use super::change::DefinitionChange;
 use super::constraint::column_list;
 use crate::catalog::{Column, DefaultValue, Index, IndexDeclaration, Sequence, Table};
 use crate::error::PlanError;
@@ -24,7 +24,7 @@ pub(super) struct Model {
     clause: LikeClause,
 }
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// The tables that a statement names by LIKE.
     pub(super) fn models(&self, create: &CreateTable) -> Result<Vec<Model>, PlanError> {
         create

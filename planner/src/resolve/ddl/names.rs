@@ -1,11 +1,11 @@
 //! Names that PostgreSQL makes up: `t_pkey`, `t_a_b_key`, `t_a_fkey`, `t_a_check`, `t_a_seq`, `t_a_idx`.
 
-use super::change::Change;
+use super::change::DefinitionChange;
 use crate::catalog::Table;
 
 const NAME_BYTES_MAX: usize = 63;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// A free relation name (index, sequence) of the form `table_columns_label`, with a number if need be.
     pub(super) fn relation_name(&self, table: &str, columns: &str, label: &str, also: &Table) -> String {
         numbered(table, columns, label, |name| {

@@ -3,11 +3,11 @@
 use crate::catalog::{IndexColumn, Table};
 use crate::error::PlanError;
 use crate::parse::definition::IndexElement;
-use crate::resolve::ddl::Change;
+use crate::resolve::ddl::DefinitionChange;
 use crate::system::opclass;
 use repr::{ColumnIndex, ScalarType};
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     /// What is declared of a key column, checked against its type.
     pub(super) fn index_column(
         &self,

@@ -1,7 +1,7 @@
 //! Sequences: free ones, and those behind serial and identity columns.
 
 use super::DdlEffect;
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use super::column::ColumnSequence;
 use crate::catalog::{DefaultValue, Sequence, Table};
 use crate::error::PlanError;
@@ -13,7 +13,7 @@ use repr::{ColumnIndex, RelationId, ScalarType, SequenceId};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn create_sequence(
         &mut self,
         if_not_exists: bool,

@@ -1,6 +1,6 @@
 //! CREATE VIEW and CREATE MATERIALIZED VIEW, DROP of both, and what renaming does to the texts of views.
 
-use super::change::{Change, public_name};
+use super::change::{DefinitionChange, public_name};
 use crate::catalog::{Catalog, Column, Index, IndexDeclaration, Table, View};
 use crate::error::PlanError;
 use crate::hir::OutputColumn;
@@ -9,13 +9,13 @@ use crate::parse::statement::{Identifier, ObjectName};
 use crate::resolve::arrange::arrangement_columns;
 use crate::resolve::maintainable::check_maintainable;
 use crate::resolve::view::{
-    Definition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
+    ViewDefinition, check_expansion, define, refuse_pseudo_types, rename, rename_columns, still_means, view_query,
 };
 use repr::{ColumnIndex, ColumnType, IndexId, RelationId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-impl Change<'_> {
+impl DefinitionChange<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<&'static str, PlanError> {
         let tag = if create.materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE VIEW" };
         public_name(&create.name)?;
@@ -57,7 +57,7 @@ impl Change<'_> {
         }
     }
 
-    fn add_view(&mut self, create: &CreateView, definition: Definition) -> Result<(), PlanError> {
+    fn add_view(&mut self, create: &CreateView, definition: ViewDefinition) -> Result<(), PlanError> {
         let name = &create.name.name;
         self.require_free(name)?;
         if self.catalog.enums.values().any(|found| found.name == *name) {
@@ -117,7 +117,7 @@ impl Change<'_> {
     }
 
     /// OR REPLACE of a plain view: columns stay as they are, and others may follow.
-    fn redefine(&mut self, id: RelationId, definition: Definition) -> Result<(), PlanError> {
+    fn redefine(&mut self, id: RelationId, definition: ViewDefinition) -> Result<(), PlanError> {
         let table = Arc::clone(self.get(id));
         if definition.columns.len() < table.columns.len() {
             return Err(PlanError::new("42P16", "cannot drop columns from view"));

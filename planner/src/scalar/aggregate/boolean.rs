@@ -1,6 +1,6 @@
 //! bool_and, bool_or, every; bit_and, bit_or, bit_xor.
 
-use super::{Accumulable, Contribution, Definition, Rows, plain};
+use super::{Accumulable, AggregateDefinition, Contribution, Rows, plain};
 use crate::scalar::EvalContext;
 use crate::scalar::func::arguments::integer;
 use repr::{Datum, ScalarType, ValueError};
@@ -75,7 +75,7 @@ fn bit_xor(_: &EvalContext, rows: Rows<'_, '_>, result: &ScalarType) -> Answer {
     bits(rows, result, |a, b| a ^ b, true)
 }
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     plain("bool_and(bool) bool", and).accumulable(AND),
     plain("every(bool) bool", and).accumulable(AND),
     plain("bool_or(bool) bool", or).accumulable(OR),

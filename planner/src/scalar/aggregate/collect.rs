@@ -1,6 +1,6 @@
 //! string_agg, array_agg, json_agg and json_object_agg: aggregates whose value holds all rows.
 
-use super::{Definition, Rows, plain};
+use super::{AggregateDefinition, Rows, plain};
 use crate::scalar::eval::stack_arrays;
 use crate::scalar::func::append_json_string;
 use crate::scalar::func::arguments::{bytea, jsonb, string, text, vector};
@@ -150,7 +150,7 @@ fn jsonb_object_agg(rows: Rows<'_, '_>) -> Answer {
     Ok(if entries.is_empty() { Datum::Null } else { Datum::Jsonb(Jsonb::object(entries)) })
 }
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     plain("string_agg(text, text) text", |_, rows, _| string_agg(rows)).ordered().sees_nulls(),
     plain("string_agg(bytea, bytea) bytea", |_, rows, _| bytes_agg(rows)).ordered().sees_nulls(),
     plain("array_agg(anynonarray) anyarray", |_, rows, _| {

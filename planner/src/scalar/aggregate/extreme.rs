@@ -1,6 +1,6 @@
 //! min and max, by SQL order.
 
-use super::{Definition, Rows, plain};
+use super::{AggregateDefinition, Rows, plain};
 use crate::scalar::EvalContext;
 use repr::{Datum, ScalarType, ValueError};
 use std::cmp::Ordering;
@@ -23,19 +23,19 @@ fn max(_: &EvalContext, rows: Rows<'_, '_>, _: &ScalarType) -> Result<Datum, Val
     Ok(extreme(rows, Ordering::Greater))
 }
 
-const fn least(signature: &'static str) -> Definition {
+const fn least(signature: &'static str) -> AggregateDefinition {
     let mut definition = plain(signature, min);
     definition.prefers_greater = Some(false);
     definition
 }
 
-const fn greatest(signature: &'static str) -> Definition {
+const fn greatest(signature: &'static str) -> AggregateDefinition {
     let mut definition = plain(signature, max);
     definition.prefers_greater = Some(true);
     definition
 }
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     least("min(int2) int2"),
     least("min(int4) int4"),
     least("min(int8) int8"),

@@ -1,6 +1,6 @@
 //! mode and percentiles: WITHIN GROUP (ORDER BY …). The last argument is the sort expression's value; rows come sorted.
 
-use super::{Definition, Rows, plain};
+use super::{AggregateDefinition, Rows, plain};
 use crate::scalar::func::arguments::{array, float, vector};
 use repr::{Datum, Interval, ValueError};
 
@@ -100,7 +100,7 @@ fn mode(rows: Rows<'_, '_>) -> Answer {
     Ok(best.0)
 }
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     plain("mode(anyelement) anyelement", |_, rows, _| mode(rows)).ordered(),
     plain("percentile_disc(float8, anyelement) anyelement", |_, rows, _| sorted(rows).each(discrete)).ordered(),
     plain("percentile_disc(float8[], anyelement) anyarray", |_, rows, _| sorted(rows).each(discrete)).ordered(),

@@ -3,7 +3,7 @@
 //! Exact over integers and numeric; over doubles by Youngs and Cramer's recurrence, as PostgreSQL does.
 
 use super::sum::float_overflow;
-use super::{Definition, Rows, plain};
+use super::{AggregateDefinition, Rows, plain};
 use crate::scalar::func::arguments::{float, numeric};
 use repr::{Datum, Numeric, ValueError};
 
@@ -160,7 +160,7 @@ macro_rules! spreads {
     };
 }
 
-pub(super) static SPREADS: [[Definition; 6]; 6] = [
+pub(super) static SPREADS: [[AggregateDefinition; 6]; 6] = [
     spreads!("var_pop", VAR_POP),
     spreads!("var_samp", VAR_SAMP),
     spreads!("variance", VAR_SAMP),
@@ -169,7 +169,7 @@ pub(super) static SPREADS: [[Definition; 6]; 6] = [
     spreads!("stddev", STDDEV_SAMP),
 ];
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     plain("corr(float8, float8) float8", |_, rows, _| {
         over_pairs(rows, |p| some(p.n >= 1.0 && p.sxx != 0.0 && p.syy != 0.0, p.sxy / (p.sxx * p.syy).sqrt()))
     })

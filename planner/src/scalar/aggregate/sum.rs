@@ -1,6 +1,6 @@
 //! count, sum and avg.
 
-use super::{Accumulable, Contribution, Definition, Rows, plain};
+use super::{Accumulable, AggregateDefinition, Contribution, Rows, plain};
 use crate::scalar::EvalContext;
 use crate::scalar::func::arguments::{interval, numeric};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
@@ -130,7 +130,7 @@ fn interval_total(rows: Rows<'_, '_>) -> Result<(Option<Interval>, i64), ValueEr
     Ok((sum, count))
 }
 
-pub(super) const AGGREGATES: &[Definition] = &[
+pub(super) const AGGREGATES: &[AggregateDefinition] = &[
     plain("count() int8", count).sees_nulls().accumulable(COUNT),
     plain("count(any) int8", count).accumulable(COUNT),
     plain("sum(int2) int8", |_, rows, result| finish_sum_bigint(total(rows)?, result)).accumulable(SUM_BIGINT),

@@ -7,12 +7,12 @@ use crate::scalar::registry::type_name;
 use repr::ScalarType;
 
 /// The common type by PostgreSQL's rules; all unknown gives text.
-pub fn select_common_type(types: &[ScalarType]) -> Result<ScalarType, PlanError> {
+pub(crate) fn select_common_type(types: &[ScalarType]) -> Result<ScalarType, PlanError> {
     select_common_type_for("CASE", types)
 }
 
 /// The same; `construct` ("UNION", "COALESCE", "VALUES", "ARRAY", "CASE", …) names it in errors.
-pub fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<ScalarType, PlanError> {
+pub(crate) fn select_common_type_for(construct: &str, types: &[ScalarType]) -> Result<ScalarType, PlanError> {
     let Some(first) = types.first() else { return Ok(ScalarType::Text) };
     if *first != ScalarType::Unknown && types.iter().all(|other| other == first) {
         return Ok(first.clone());

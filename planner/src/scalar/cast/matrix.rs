@@ -6,13 +6,13 @@ use repr::types::Modifier;
 use repr::{ColumnType, ScalarType};
 
 /// Whether a value of `from` may become one of `to` in that context.
-pub fn can_coerce(from: &ScalarType, to: &ScalarType, context: CastContext) -> bool {
+pub(crate) fn can_coerce(from: &ScalarType, to: &ScalarType, context: CastContext) -> bool {
     from == to || *from == ScalarType::Unknown || cast_method(from, to, context).is_some()
 }
 
 /// The cast from one type to another, if there is one in that context. Also between equal types, where
 /// it applies the modifier. An unknown literal or parameter is parsed.
-pub fn plan_cast(from: &ScalarType, to: &ColumnType, context: CastContext) -> Option<Cast> {
+pub(crate) fn plan_cast(from: &ScalarType, to: &ColumnType, context: CastContext) -> Option<Cast> {
     let explicit = context == CastContext::Explicit;
     let method = cast_method(from, &to.scalar, context)?;
     Some(Cast { from: from.clone(), method, explicit })
@@ -28,10 +28,10 @@ fn cast_method(from: &ScalarType, to: &ScalarType, context: CastContext) -> Opti
                     method: CastMethod::Relabel,
                     explicit: context == CastContext::Explicit,
                 };
-                if element.modifier() != Modifier::Nothing {
-                    CastMethod::Elements(Box::new(inner))
-                } else {
+                if element.modifier() == Modifier::Nothing {
                     CastMethod::Relabel
+                } else {
+                    CastMethod::Elements(Box::new(inner))
                 }
             }
             _ => CastMethod::Relabel,

@@ -15,7 +15,7 @@ impl<C: Clone> ScalarExpr<C> {
 
     /// Computes parts over literals whose volatility is at most `limit`. `Stable` makes an expression
     /// that holds for one statement only.
-    pub fn fold_up_to(&mut self, limit: Volatility, ctx: &EvalContext) {
+    pub(crate) fn fold_up_to(&mut self, limit: Volatility, ctx: &EvalContext) {
         self.visit_mut(&mut |part| part.fold_node(limit, ctx));
     }
 

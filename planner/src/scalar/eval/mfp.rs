@@ -64,23 +64,23 @@ impl Mfp {
     }
 
     /// Columns before projection.
-    pub fn mapped_arity(&self) -> usize {
+    pub(crate) fn mapped_arity(&self) -> usize {
         self.input_arity + self.map.len()
     }
 
     /// Columns that come out.
-    pub fn output_arity(&self) -> usize {
+    pub(crate) fn output_arity(&self) -> usize {
         self.project.len()
     }
 
     /// Only keeps rows for which `predicate`, over the output columns, is true.
-    pub fn add_filter(&mut self, predicate: ScalarExpr) {
+    pub(crate) fn add_filter(&mut self, predicate: ScalarExpr) {
         let predicate = predicate.permute(&|column| self.project[column]);
         self.push_filter(predicate);
     }
 
     /// Appends an output column, computed over the output columns.
-    pub fn add_map(&mut self, expr: ScalarExpr) {
+    pub(crate) fn add_map(&mut self, expr: ScalarExpr) {
         let expr = expr.permute(&|column| self.project[column]);
         if let ScalarExpr::Column(column) = expr {
             self.project.push(column);
@@ -91,7 +91,7 @@ impl Mfp {
     }
 
     /// Chooses among the output columns.
-    pub fn add_project(&mut self, columns: &[usize]) {
+    pub(crate) fn add_project(&mut self, columns: &[usize]) {
         self.project = columns.iter().map(|column| self.project[*column]).collect();
     }
 
@@ -115,7 +115,7 @@ impl Mfp {
 
     /// The same over an input whose columns stand elsewhere: old input column i is `new_index(i)` of
     /// `input_arity` columns. The output stays as it was.
-    pub fn permute_input(&mut self, input_arity: usize, new_index: &impl Fn(usize) -> usize) {
+    pub(crate) fn permute_input(&mut self, input_arity: usize, new_index: &impl Fn(usize) -> usize) {
         let old_arity = self.input_arity;
         let renumber =
             |column: usize| if column < old_arity { new_index(column) } else { column - old_arity + input_arity };
@@ -133,7 +133,7 @@ impl Mfp {
     /// Takes off what is volatile, unless a filter or a `needed` output depends on it. Gives it as expressions over the
     /// outputs that are left (inputs of those expressions among them) and one another, and where each output then
     /// is among both. `None` if there is nothing to take off.
-    pub fn defer_volatile(&mut self, needed: &[usize]) -> Option<(Vec<ScalarExpr>, Vec<usize>)> {
+    pub(crate) fn defer_volatile(&mut self, needed: &[usize]) -> Option<(Vec<ScalarExpr>, Vec<usize>)> {
         if !self.map.iter().any(|expr| expr.volatility() == Volatility::Volatile) {
             return None;
         }
@@ -179,12 +179,6 @@ impl Mfp {
         }
         self.project = kept.into_iter().map(stays).collect();
         Some((exprs, places))
-    }
-
-    /// Whether an expression is volatile: of a row that comes several times, each copy has a value of its own.
-    pub fn is_volatile(&self) -> bool {
-        let mut exprs = self.map.iter().chain(self.filter.iter().map(|(_, predicate)| predicate));
-        exprs.any(|expr| expr.volatility() == Volatility::Volatile)
     }
 
     /// Filters stay sorted by how early they can run, in the order given among equals.

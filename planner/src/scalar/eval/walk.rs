@@ -9,7 +9,7 @@ use std::convert::Infallible;
 
 impl<C> ScalarExpr<C> {
     /// The type; `column_type` tells those of columns.
-    pub fn scalar_type(&self, column_type: &impl Fn(&C) -> ScalarType) -> ScalarType {
+    pub(crate) fn scalar_type(&self, column_type: &impl Fn(&C) -> ScalarType) -> ScalarType {
         match self {
             ScalarExpr::Column(column) => column_type(column),
             ScalarExpr::Literal(_, literal) => literal.scalar.clone(),
@@ -48,7 +48,7 @@ impl<C> ScalarExpr<C> {
     }
 
     /// The direct parts, to be changed.
-    pub fn children_mut(&mut self) -> Vec<&mut ScalarExpr<C>> {
+    pub(crate) fn children_mut(&mut self) -> Vec<&mut ScalarExpr<C>> {
         poll::step_or_unwind();
         match self {
             ScalarExpr::Column(_) | ScalarExpr::Literal(..) | ScalarExpr::Param(..) | ScalarExpr::Operand(_) => {
@@ -78,7 +78,7 @@ impl<C> ScalarExpr<C> {
     }
 
     /// Calls `visitor` on all parts, then on this expression.
-    pub fn visit_mut(&mut self, visitor: &mut impl FnMut(&mut ScalarExpr<C>)) {
+    pub(crate) fn visit_mut(&mut self, visitor: &mut impl FnMut(&mut ScalarExpr<C>)) {
         for child in self.children_mut() {
             child.visit_mut(visitor);
         }
@@ -87,7 +87,7 @@ impl<C> ScalarExpr<C> {
 
     /// The body of a `Once` with its operand put in place.
     #[must_use]
-    pub fn with_operand(&self, value: &ScalarExpr<C>) -> ScalarExpr<C>
+    pub(crate) fn with_operand(&self, value: &ScalarExpr<C>) -> ScalarExpr<C>
     where
         C: Clone,
     {
@@ -109,7 +109,7 @@ impl<C> ScalarExpr<C> {
     }
 
     /// Replaces each column by an expression.
-    pub fn map_columns<D>(self, map: &mut impl FnMut(C) -> ScalarExpr<D>) -> ScalarExpr<D> {
+    pub(crate) fn map_columns<D>(self, map: &mut impl FnMut(C) -> ScalarExpr<D>) -> ScalarExpr<D> {
         match self.try_map_columns(&mut |column| Ok::<_, Infallible>(map(column))) {
             Ok(mapped) => mapped,
             Err(never) => match never {},
@@ -181,7 +181,7 @@ impl<C> ScalarExpr<C> {
     }
 
     /// Whether it is a literal.
-    pub fn as_literal(&self) -> Option<&repr::Datum> {
+    pub(crate) fn as_literal(&self) -> Option<&repr::Datum> {
         match self {
             ScalarExpr::Literal(value, _) => Some(value),
             ScalarExpr::Column(_)
@@ -214,7 +214,7 @@ impl ScalarExpr<usize> {
 
     /// Renumbers the columns.
     #[must_use]
-    pub fn permute(self, new_index: &impl Fn(usize) -> usize) -> ScalarExpr<usize> {
+    pub(crate) fn permute(self, new_index: &impl Fn(usize) -> usize) -> ScalarExpr<usize> {
         self.map_columns(&mut |column| ScalarExpr::Column(new_index(column)))
     }
 }

@@ -3,7 +3,7 @@
 //! Mixed types meet by implicit casts; only float4 with float8 has operators of its own, as in PostgreSQL.
 
 use super::arguments::{float, numeric};
-use super::{Definition, strict};
+use super::{FunctionDefinition, strict};
 use repr::{Datum, ValueError};
 
 fn out_of_range(name: &str) -> ValueError {
@@ -52,7 +52,7 @@ macro_rules! integer_operators {
         mod $name {
             use super::{division_by_zero, out_of_range};
             use crate::scalar::EvalContext;
-            use crate::scalar::func::{Definition, strict};
+            use crate::scalar::func::{FunctionDefinition, strict};
             use repr::{Datum, ScalarType, ValueError};
 
             type Answer = Result<Datum, ValueError>;
@@ -98,7 +98,7 @@ macro_rules! integer_operators {
                 Ok((get(&a[0])?, by as u32 & $bits))
             }
 
-            pub(super) const OPERATORS: &[Definition] = &[
+            pub(super) const OPERATORS: &[FunctionDefinition] = &[
                 strict(concat!("+(", $type, ", ", $type, ") ", $type), add),
                 strict(concat!("-(", $type, ", ", $type, ") ", $type), subtract),
                 strict(concat!("*(", $type, ", ", $type, ") ", $type), multiply),
@@ -126,7 +126,7 @@ macro_rules! integer_operators {
                     Ok(Datum::$datum(value.checked_shr(by).unwrap_or(if value < 0 { -1 } else { 0 })))
                 }),
             ];
-            pub(super) const FUNCTIONS: &[Definition] = &[
+            pub(super) const FUNCTIONS: &[FunctionDefinition] = &[
                 strict(concat!("abs(", $type, ") ", $type), |_, a, _| checked(get(&a[0])?.checked_abs())),
                 strict(concat!("mod(", $type, ", ", $type, ") ", $type), remainder),
             ];
@@ -172,11 +172,11 @@ macro_rules! double_operators {
     };
 }
 
-const DOUBLE: [Definition; 4] = double_operators!("float8", "float8");
-const REAL_DOUBLE: [Definition; 4] = double_operators!("float4", "float8");
-const DOUBLE_REAL: [Definition; 4] = double_operators!("float8", "float4");
+const DOUBLE: [FunctionDefinition; 4] = double_operators!("float8", "float8");
+const REAL_DOUBLE: [FunctionDefinition; 4] = double_operators!("float4", "float8");
+const DOUBLE_REAL: [FunctionDefinition; 4] = double_operators!("float8", "float4");
 
-const REAL: [Definition; 7] = [
+const REAL: [FunctionDefinition; 7] = [
     strict("+(float4, float4) float4", |_, a, _| {
         let (x, y) = (float4(&a[0])?, float4(&a[1])?);
         checked_float4(x + y, x, y, false)
@@ -201,13 +201,13 @@ const REAL: [Definition; 7] = [
     strict("@(float4) float4", |_, a, _| Ok(Datum::Float4(float4(&a[0])?.abs()))),
 ];
 
-const UNARY_DOUBLE: [Definition; 3] = [
+const UNARY_DOUBLE: [FunctionDefinition; 3] = [
     strict("+(float8) float8", |_, a, _| Ok(a[0].clone())),
     strict("-(float8) float8", |_, a, _| Ok(Datum::Float8(-float(&a[0])?))),
     strict("@(float8) float8", |_, a, _| Ok(Datum::Float8(float(&a[0])?.abs()))),
 ];
 
-const NUMERIC: [Definition; 8] = [
+const NUMERIC: [FunctionDefinition; 8] = [
     strict("+(numeric, numeric) numeric", |_, a, _| Ok(Datum::Numeric(numeric(&a[0])?.add(numeric(&a[1])?)?))),
     strict("-(numeric, numeric) numeric", |_, a, _| Ok(Datum::Numeric(numeric(&a[0])?.sub(numeric(&a[1])?)?))),
     strict("*(numeric, numeric) numeric", |_, a, _| Ok(Datum::Numeric(numeric(&a[0])?.mul(numeric(&a[1])?)?))),
@@ -219,7 +219,7 @@ const NUMERIC: [Definition; 8] = [
 ];
 
 /// Operators, one slice for each type.
-pub(crate) const OPERATORS: &[&[Definition]] = &[
+pub(crate) const OPERATORS: &[&[FunctionDefinition]] = &[
     int2::OPERATORS,
     int4::OPERATORS,
     int8::OPERATORS,
@@ -232,4 +232,4 @@ pub(crate) const OPERATORS: &[&[Definition]] = &[
 ];
 
 /// `abs` and `mod` of integers; those of other types are with `math`.
-pub(crate) const FUNCTIONS: &[&[Definition]] = &[int2::FUNCTIONS, int4::FUNCTIONS, int8::FUNCTIONS];
+pub(crate) const FUNCTIONS: &[&[FunctionDefinition]] = &[int2::FUNCTIONS, int4::FUNCTIONS, int8::FUNCTIONS];

@@ -4,7 +4,7 @@ mod change;
 mod subscript;
 
 use super::arguments::{array, int4, integer, string, truth, vector};
-use super::{Comparison, Definition, Function, lenient, strict};
+use super::{Comparison, Function, FunctionDefinition, lenient, strict};
 use crate::scalar::EvalContext;
 use repr::array::Membership;
 use repr::{Array, Datum, ScalarType, ValueError, poll};
@@ -119,7 +119,7 @@ fn positions(args: &[Datum]) -> Answer {
     vector(places.map(|(place, _)| Datum::Int4(i32::try_from(place).unwrap_or(i32::MAX))).collect())
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("array_append(anycompatiblearray, anycompatible) anycompatiblearray", |_, a, _| {
         change::append(&a[0], &a[1])
     }),
@@ -163,7 +163,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     lenient("||(anycompatiblearray, anycompatiblearray) anycompatiblearray", |_, a, _| {
         change::concatenate(&a[0], &a[1])
     }),

@@ -2,7 +2,7 @@
 
 use super::arguments::{bytea, int4, integer, string, text};
 use super::text::{BYTES_MAX, too_long};
-use super::{Definition, strict};
+use super::{FunctionDefinition, strict};
 use md5::{Digest, Md5};
 use repr::{Datum, ValueError, poll};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
@@ -193,7 +193,7 @@ fn utf8(value: Vec<u8>) -> Answer {
         .and_then(string)
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("md5(text) text", |_, a, _| string(hex(&digest::<Md5>(text(&a[0])?.as_bytes())?))),
     strict("md5(bytea) text", |_, a, _| string(hex(&digest::<Md5>(bytea(&a[0])?)?))),
     strict("sha224(bytea) bytea", |_, a, _| bytes(&digest::<Sha224>(bytea(&a[0])?)?)),
@@ -266,5 +266,5 @@ fn encoding_known(name: &str) -> Result<(), ValueError> {
     Err(ValueError::new("0A000", format!("encoding \"{name}\" is not supported")))
 }
 
-pub(crate) const OPERATORS: &[Definition] =
+pub(crate) const OPERATORS: &[FunctionDefinition] =
     &[strict("||(bytea, bytea) bytea", |_, a, _| bytes(&[bytea(&a[0])?, bytea(&a[1])?].concat()))];

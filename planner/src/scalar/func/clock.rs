@@ -1,7 +1,7 @@
 //! What time it is: for the transaction, the statement, and now.
 
 use super::arguments::int4;
-use super::{Definition, strict};
+use super::{FunctionDefinition, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::cast::{timestamp_to_date, utc_to_local};
 use repr::datetime::{DAY_MICROS, round_to_precision};
@@ -22,7 +22,7 @@ fn local(ctx: &EvalContext) -> Result<i64, ValueError> {
     utc_to_local(ctx.environment.transaction_timestamp(), &ctx.zone())
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("now() timestamptz", |ctx, a, _| transaction(ctx, a)).stable(),
     strict("transaction_timestamp() timestamptz", |ctx, a, _| transaction(ctx, a)).stable(),
     strict("current_timestamp() timestamptz", |ctx, a, _| transaction(ctx, a)).stable(),

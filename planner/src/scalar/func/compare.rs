@@ -1,7 +1,7 @@
 //! Comparison operators of all types, by `Datum::sql_cmp`; and tests for NULL and truth.
 
 use super::arguments::{boolean, truth};
-use super::{Definition, FunctionKind, Volatility, lenient, strict};
+use super::{FunctionDefinition, FunctionKind, Volatility, lenient, strict};
 use repr::Datum;
 use std::cmp::Ordering;
 
@@ -42,7 +42,7 @@ impl Comparison {
 
     /// The comparison with its sides exchanged.
     #[must_use]
-    pub fn commuted(self) -> Comparison {
+    pub(crate) fn commuted(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,
             Comparison::LessOrEqual => Comparison::GreaterOrEqual,
@@ -95,7 +95,7 @@ const TYPES: [(&str, &str); 25] = [
 ];
 
 /// All comparison operators.
-pub(crate) fn definitions() -> Vec<Definition> {
+pub(crate) fn definitions() -> Vec<FunctionDefinition> {
     let mut definitions = Vec::new();
     for (symbol, comparison) in SYMBOLS {
         let is_strict = !matches!(comparison, Comparison::Distinct | Comparison::NotDistinct);
@@ -112,7 +112,7 @@ pub(crate) fn definitions() -> Vec<Definition> {
         for (left, right) in pairs {
             // Once per process, for the registry.
             let signature: &'static str = Box::leak(format!("{symbol}({left}, {right}) bool").into_boxed_str());
-            definitions.push(Definition {
+            definitions.push(FunctionDefinition {
                 signature,
                 strict: is_strict,
                 volatility: Volatility::Immutable,
@@ -125,7 +125,7 @@ pub(crate) fn definitions() -> Vec<Definition> {
 }
 
 /// Tests, known both as functions and as prefix operators: `NOT`, `IS NULL`, `IS TRUE`, …
-pub(super) const TESTS: &[Definition] = &[
+pub(super) const TESTS: &[FunctionDefinition] = &[
     strict("NOT(bool) bool", |_, a, _| truth(!boolean(&a[0])?)),
     lenient("IS NULL(any) bool", |_, a, _| truth(is_null(&a[0]))),
     lenient("IS NOT NULL(any) bool", |_, a, _| truth(is_not_null(&a[0]))),
@@ -153,7 +153,7 @@ fn is_not_null(value: &Datum) -> bool {
 }
 
 /// Functions that compare.
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("greatest(variadic anycompatiblearray) anycompatible", |_, a, _| Ok(extreme(a, Ordering::Greater))),
     lenient("least(variadic anycompatiblearray) anycompatible", |_, a, _| Ok(extreme(a, Ordering::Less))),
     lenient("num_nulls(variadic any) int4", |_, a, _| count(a, true)),

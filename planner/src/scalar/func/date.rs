@@ -1,7 +1,7 @@
 //! Dates, times, timestamps and intervals: arithmetic, fields, truncation, construction, time zones.
 
 use super::arguments::{date, float, int4, integer, interval, text, time, timestamp, truth};
-use super::{Definition, lenient, strict};
+use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::cast::{date_to_timestamp, local_to_utc, utc_to_local};
 use repr::datetime::{self, Zone, arithmetic, check_timestamp, fields, is_infinite, is_infinite_date};
 use repr::{Datum, Interval, Numeric, ValueError};
@@ -174,7 +174,7 @@ pub(crate) fn shift_by(value: &Datum, offset: &Datum, up: bool) -> Result<Datum,
     })
 }
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("+(date, int4) date", |_, a, _| date_plus(date(&a[0])?, integer(&a[1])?)),
     strict("+(int4, date) date", |_, a, _| date_plus(date(&a[1])?, integer(&a[0])?)),
     strict("-(date, int4) date", |_, a, _| date_plus(date(&a[0])?, -integer(&a[1])?)),
@@ -237,14 +237,14 @@ macro_rules! field_functions {
     };
 }
 
-pub(super) static FIELDS: [[Definition; 2]; 4] = [
+pub(super) static FIELDS: [[FunctionDefinition; 2]; 4] = [
     field_functions!("date", |_, name, value| fields::extract_date(name, date(value)?)),
     field_functions!("time", |_, name, value| fields::extract_time(name, time(value)?)),
     field_functions!("timestamp", |_, name, value| fields::extract_timestamp(name, timestamp(value)?)),
     field_functions!("interval", |_, name, value| fields::extract_interval(name, &interval(value)?)),
 ];
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("extract(text, timestamptz) numeric", |ctx, a, _| {
         field(fields::extract_timestamptz(text(&a[0])?, timestamp(&a[1])?, &ctx.zone())?, false)
     })

@@ -6,15 +6,15 @@ mod write;
 pub(crate) use write::{append_json, append_json_string, to_jsonb};
 
 use super::arguments::{integer, string, text, text_array};
-use super::{Definition, lenient, strict};
-use document::{Kind, elements, entries, kind, unquoted};
+use super::{FunctionDefinition, lenient, strict};
+use document::{JsonKind, elements, entries, kind, unquoted};
 use repr::{Datum, ValueError};
 
 type Answer = Result<Datum, ValueError>;
 
 /// `->` by key: the last of equal keys counts.
 pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>, ValueError> {
-    if kind(source) != Kind::Object {
+    if kind(source) != JsonKind::Object {
         return Ok(None);
     }
     let mut found = None;
@@ -28,7 +28,7 @@ pub(crate) fn get_key<'a>(source: &'a str, key: &str) -> Result<Option<&'a str>,
 
 /// `->` by index, from the end if negative.
 pub(crate) fn get_index(source: &str, index: i64) -> Result<Option<&str>, ValueError> {
-    if kind(source) != Kind::Array {
+    if kind(source) != JsonKind::Array {
         return Ok(None);
     }
     let elements = elements(source)?;
@@ -41,8 +41,8 @@ fn get_path<'a>(source: &'a str, path: &[Option<&str>]) -> Result<Option<&'a str
     for step in path {
         let Some(step) = step else { return Ok(None) };
         let next = match (kind(at), step.trim().parse::<i64>()) {
-            (Kind::Object, _) => get_key(at, step)?,
-            (Kind::Array, Ok(index)) => get_index(at, index)?,
+            (JsonKind::Object, _) => get_key(at, step)?,
+            (JsonKind::Array, Ok(index)) => get_index(at, index)?,
             _ => None,
         };
         match next {
@@ -62,9 +62,9 @@ fn part(found: Option<&str>) -> Answer {
 fn part_text(found: Option<&str>) -> Answer {
     let Some(found) = found else { return Ok(Datum::Null) };
     match kind(found) {
-        Kind::Null => Ok(Datum::Null),
-        Kind::String => string(unquoted(found)?),
-        Kind::Object | Kind::Array | Kind::Number | Kind::Boolean => string(found.trim()),
+        JsonKind::Null => Ok(Datum::Null),
+        JsonKind::String => string(unquoted(found)?),
+        JsonKind::Object | JsonKind::Array | JsonKind::Number | JsonKind::Boolean => string(found.trim()),
     }
 }
 
@@ -145,9 +145,9 @@ fn object(args: &[Datum]) -> Answer {
 
 fn array_length(source: &str) -> Answer {
     match kind(source) {
-        Kind::Array => Ok(Datum::Int4(i32::try_from(elements(source)?.len()).unwrap_or(i32::MAX))),
-        Kind::Object => Err(ValueError::new("22023", "cannot get array length of a non-array")),
-        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+        JsonKind::Array => Ok(Datum::Int4(i32::try_from(elements(source)?.len()).unwrap_or(i32::MAX))),
+        JsonKind::Object => Err(ValueError::new("22023", "cannot get array length of a non-array")),
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => {
             Err(ValueError::new("22023", "cannot get array length of a scalar"))
         }
     }
@@ -155,11 +155,11 @@ fn array_length(source: &str) -> Answer {
 
 fn strip_nulls(source: &str, shown: &mut String) -> Result<(), ValueError> {
     match kind(source) {
-        Kind::Object => {
+        JsonKind::Object => {
             shown.push('{');
             let mut first = true;
             for (name, value) in entries(source)? {
-                if kind(value) == Kind::Null {
+                if kind(value) == JsonKind::Null {
                     continue;
                 }
                 if !std::mem::take(&mut first) {
@@ -171,7 +171,7 @@ fn strip_nulls(source: &str, shown: &mut String) -> Result<(), ValueError> {
             }
             shown.push('}');
         }
-        Kind::Array => {
+        JsonKind::Array => {
             shown.push('[');
             for (index, value) in elements(source)?.into_iter().enumerate() {
                 if index > 0 {
@@ -181,7 +181,7 @@ fn strip_nulls(source: &str, shown: &mut String) -> Result<(), ValueError> {
             }
             shown.push(']');
         }
-        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => shown.push_str(source.trim()),
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => shown.push_str(source.trim()),
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ fn steps(args: &[Datum]) -> Result<Vec<Option<&str>>, ValueError> {
     args.iter().map(|arg| if arg.is_null() { Ok(None) } else { text(arg).map(Some) }).collect()
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
     strict("row_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
     strict("array_to_json(anyjson) json", |_, a, _| Ok(a[0].clone())),
@@ -213,7 +213,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("->(json, text) json", |_, a, _| part(get_key(text(&a[0])?, text(&a[1])?)?)),
     strict("->(json, int4) json", |_, a, _| part(get_index(text(&a[0])?, integer(&a[1])?)?)),
     strict("->>(json, text) text", |_, a, _| part_text(get_key(text(&a[0])?, text(&a[1])?)?)),

@@ -1,7 +1,7 @@
 //! jsonb: access, containment, change, construction.
 
 use super::arguments::{boolean, integer, jsonb, string, text, text_array, truth};
-use super::{Definition, json, lenient, strict};
+use super::{FunctionDefinition, json, lenient, strict};
 use repr::{Datum, Jsonb, ValueError};
 
 type Answer = Result<Datum, ValueError>;
@@ -119,7 +119,7 @@ fn object(args: &[Datum]) -> Answer {
     document(Jsonb::object(pairs.map(|(name, item)| (name.into(), value(item))).collect()))
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_jsonb(anyjsonb) jsonb", |_, a, _| Ok(a[0].clone())),
     lenient("jsonb_build_object() jsonb", |_, a, _| build_object(a)),
     lenient("jsonb_build_object(variadic jsonbpairs) jsonb", |_, a, _| build_object(a)),
@@ -149,7 +149,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("jsonb_contains(jsonb, jsonb) bool", |_, a, _| truth(jsonb(&a[0])?.contains(jsonb(&a[1])?))),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("->(jsonb, text) jsonb", |_, a, _| part(jsonb(&a[0])?.get(text(&a[1])?))),
     strict("->(jsonb, int4) jsonb", |_, a, _| part(jsonb(&a[0])?.get_index(integer(&a[1])?))),
     strict("->>(jsonb, text) text", |_, a, _| part_text(jsonb(&a[0])?.get_text(text(&a[1])?))),

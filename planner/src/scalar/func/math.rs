@@ -2,7 +2,7 @@
 
 use super::arguments::{float, int4, integer, numeric};
 use super::arithmetic::checked_float;
-use super::{Definition, lenient, strict};
+use super::{FunctionDefinition, lenient, strict};
 use repr::{Datum, Numeric, ValueError};
 
 type Answer = Result<Datum, ValueError>;
@@ -208,7 +208,7 @@ fn rows_skipped(count: &Datum) -> Answer {
     }
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     lenient("rows_skipped(int8) int8", |_, a, _| rows_skipped(&a[0])),
     lenient("rows_with_ties(int8) int8", |_, a, _| rows_with_ties(&a[0])),
     strict("abs(float4) float4", |_, a, _| match a[0] {
@@ -334,7 +334,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     .volatile(),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("^(float8, float8) float8", |_, a, _| power(float(&a[0])?, float(&a[1])?)),
     strict("^(numeric, numeric) numeric", |_, a, _| exact(numeric(&a[0])?.power(numeric(&a[1])?)?)),
     strict("|/(float8) float8", |_, a, _| square_root(float(&a[0])?)),

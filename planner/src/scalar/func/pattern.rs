@@ -4,8 +4,8 @@ pub(crate) mod like;
 pub(crate) mod regular;
 
 use super::arguments::{int4, string, text, truth, vector};
-use super::{Definition, lenient, strict};
-use regular::{Found, Options, Regular, Text, compile};
+use super::{FunctionDefinition, lenient, strict};
+use regular::{Options, Regular, Text, TextMatch, compile};
 use repr::{Datum, ValueError, poll};
 use std::rc::Rc;
 
@@ -52,7 +52,7 @@ impl<'a> Matches<'a> {
         Ok(Matches { regular: compile(pattern, options)?, text: Text::new(source), from: start - 1 })
     }
 
-    fn next(&mut self) -> Result<Option<Found>, ValueError> {
+    fn next(&mut self) -> Result<Option<TextMatch>, ValueError> {
         let found = self.regular.find(&self.text, self.from)?;
         if let Some(found) = &found {
             self.from = found.next();
@@ -61,7 +61,7 @@ impl<'a> Matches<'a> {
     }
 
     /// The groups of a match, or all of it if nothing captures.
-    fn groups(&self, found: &Found) -> Datum {
+    fn groups(&self, found: &TextMatch) -> Datum {
         let shown =
             |at: Option<(usize, usize)>| at.map_or(Datum::Null, |(from, to)| Datum::text(self.text.slice(from, to)));
         let groups = if found.groups.is_empty() {
@@ -119,7 +119,7 @@ fn regexp_replace(args: &[Datum], start: i32, nth: i32, options: Options) -> Ans
 }
 
 /// `\1` … `\9` are groups, `\&` is the whole match, `\\` a backslash.
-fn expand(template: &str, found: &Found, text: &Text<'_>, result: &mut String) {
+fn expand(template: &str, found: &TextMatch, text: &Text<'_>, result: &mut String) {
     let mut characters = template.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
@@ -183,7 +183,7 @@ fn count_matches(args: &[Datum]) -> Answer {
 }
 
 /// The n-th match from a position on, or a group of it, and its text.
-fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Option<Part<'a>>, ValueError> {
+fn nth_match(args: &[Datum], options: Options, group: i32) -> Result<Option<TextPart<'_>>, ValueError> {
     let start = positive(args.get(2).map_or(Ok(1), int4)?, "start")?;
     let nth = positive(args.get(3).map_or(Ok(1), int4)?, "n")?;
     let group = usize::try_from(group)
@@ -201,11 +201,11 @@ fn nth_match<'a>(args: &'a [Datum], options: Options, group: i32) -> Result<Opti
         1 if found.groups.is_empty() => Some((found.begin, found.end)),
         group => found.groups.get(group - 1).copied().flatten(),
     };
-    Ok(at.map(|(begin, end)| Part { text: matches.text, begin, end }))
+    Ok(at.map(|(begin, end)| TextPart { text: matches.text, begin, end }))
 }
 
 /// A part of a text, in characters.
-struct Part<'a> {
+struct TextPart<'a> {
     text: Text<'a>,
     begin: usize,
     end: usize,
@@ -229,7 +229,7 @@ fn regexp_substr(args: &[Datum]) -> Answer {
     Ok(nth_match(args, options, group)?.map_or(Datum::Null, |part| Datum::text(part.text.slice(part.begin, part.end))))
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("like(text, text) bool", |_, a, _| truth(like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("notlike(text, text) bool", |_, a, _| truth(!like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("like_escape(text, text) text", |_, a, _| string(like::with_escape(text(&a[0])?, text(&a[1])?)?)),
@@ -265,7 +265,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     }),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("~~(text, text) bool", |_, a, _| truth(like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("!~~(text, text) bool", |_, a, _| truth(!like::like(text(&a[0])?, text(&a[1])?)?)),
     strict("~~*(text, text) bool", |_, a, _| truth(like::ilike(text(&a[0])?, text(&a[1])?)?)),

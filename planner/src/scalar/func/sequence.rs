@@ -1,7 +1,7 @@
 //! nextval, currval, lastval, setval. Sequences stand outside transactions: the environment keeps them.
 
 use super::arguments::{boolean, integer, oid};
-use super::{Definition, strict};
+use super::{FunctionDefinition, strict};
 use crate::scalar::EvalContext;
 use repr::{Datum, SequenceId, ValueError};
 
@@ -36,7 +36,7 @@ fn set(ctx: &EvalContext, args: &[Datum]) -> Answer {
     Ok(Datum::Int8(value))
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("nextval(regclass) int8", |ctx, a, _| ctx.environment.next_value(sequence(ctx, &a[0])?).map(Datum::Int8))
         .volatile(),
     strict("currval(regclass) int8", |ctx, a, _| ctx.environment.current_value(sequence(ctx, &a[0])?).map(Datum::Int8))

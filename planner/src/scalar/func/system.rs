@@ -5,7 +5,7 @@ mod privilege;
 mod spelling;
 
 use super::arguments::{boolean, float, integer, interval, numeric, oid, string, text, truth, vector};
-use super::{Definition, lenient, strict};
+use super::{FunctionDefinition, lenient, strict};
 use crate::scalar::EvalContext;
 use crate::scalar::env::names::{SCHEMAS, searched};
 use crate::system::{self, comments::comments};
@@ -77,7 +77,7 @@ fn size_pretty(size: i128) -> String {
         let last = index == UNITS.len() - 1;
         if value.abs() < limit || last {
             // From kB on, values carry one more bit to round by.
-            let shown = if half { (value + if value < 0 { -1 } else { 1 }) / 2 } else { value };
+            let shown = if half { i128::midpoint(value, value.signum()) } else { value };
             return format!("{shown} {unit}");
         }
         value /= if half { 1024 } else { 512 };
@@ -155,7 +155,7 @@ fn to_object(ctx: &EvalContext, kind: &ScalarType, name: &Datum) -> Answer {
 /// OID of the one login role, as in PostgreSQL.
 const OWNER_OID: u32 = 10;
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("version() text", |ctx, _, _| version(ctx)).stable(),
     strict("current_database() name", |ctx, _, _| string(ctx.environment.database())).stable(),
     strict("current_schema() name", |ctx, _, _| {

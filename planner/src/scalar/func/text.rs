@@ -6,7 +6,7 @@ mod format;
 mod quote;
 
 use super::arguments::{boolean, int4, integer, string, text, text_array, truth, vector};
-use super::{Definition, lenient, strict};
+use super::{FunctionDefinition, lenient, strict};
 use repr::{Datum, ValueError, poll};
 
 pub(crate) use quote::parse_identifier;
@@ -312,7 +312,7 @@ fn starts_with(args: &[Datum]) -> Answer {
     truth(text(&args[0])?.starts_with(text(&args[1])?))
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("length(text) int4", |_, a, _| count(text(&a[0])?.chars().count())),
     strict("length(bpchar) int4", |_, a, _| count(text(&a[0])?.chars().count())),
     strict("char_length(text) int4", |_, a, _| count(text(&a[0])?.chars().count())),
@@ -383,7 +383,7 @@ pub(crate) const FUNCTIONS: &[Definition] = &[
     strict("text(bool) text", |_, a, _| string(if boolean(&a[0])? { "true" } else { "false" })),
 ];
 
-pub(crate) const OPERATORS: &[Definition] = &[
+pub(crate) const OPERATORS: &[FunctionDefinition] = &[
     strict("||(text, text) text", |_, a, _| string([text(&a[0])?, text(&a[1])?].concat())),
     strict("||(text, anynonarraytext) text", |_, a, _| string([text(&a[0])?, text(&a[1])?].concat())),
     strict("||(anynonarraytext, text) text", |_, a, _| string([text(&a[0])?, text(&a[1])?].concat())),

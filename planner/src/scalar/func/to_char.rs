@@ -1,7 +1,7 @@
 //! to_char, to_date, to_timestamp and to_number: values by templates.
 
 use super::arguments::{float, integer, interval, numeric, string, text, timestamp};
-use super::{Definition, strict};
+use super::{FunctionDefinition, strict};
 use repr::{Datum, Numeric, ValueError, to_char};
 
 fn shown(value: Option<String>) -> Result<Datum, ValueError> {
@@ -12,7 +12,7 @@ fn whole(arg: &Datum, template: &Datum) -> Result<Datum, ValueError> {
     string(to_char::numeric_to_char(&Numeric::from(integer(arg)?), text(template)?)?)
 }
 
-pub(crate) const FUNCTIONS: &[Definition] = &[
+pub(crate) const FUNCTIONS: &[FunctionDefinition] = &[
     strict("to_char(timestamp, text) text", |_, a, _| {
         shown(to_char::timestamp_to_char(timestamp(&a[0])?, text(&a[1])?)?)
     }),

@@ -129,31 +129,31 @@ fn select(mut candidates: Vec<Candidate>, types: &[ScalarType]) -> Result<Candid
     Err(Failure::Ambiguous)
 }
 
-struct Slot {
+struct ArgumentSlot {
     category: char,
     has_preferred: bool,
 }
 
-fn unknown_categories(candidates: &[Candidate], types: &[ScalarType]) -> Option<Vec<Slot>> {
+fn unknown_categories(candidates: &[Candidate], types: &[ScalarType]) -> Option<Vec<ArgumentSlot>> {
     let mut slots = Vec::with_capacity(types.len());
     for (position, given) in types.iter().enumerate() {
-        let mut slot: Option<Slot> = None;
+        let mut slot: Option<ArgumentSlot> = None;
         let mut conflict = false;
         if *given == ScalarType::Unknown {
             for candidate in candidates {
                 let arg = &candidate.args[position];
                 let (category, preferred) = (pattern_category(arg), pattern_preferred(arg));
                 match &mut slot {
-                    None => slot = Some(Slot { category, has_preferred: preferred }),
+                    None => slot = Some(ArgumentSlot { category, has_preferred: preferred }),
                     Some(slot) if slot.category == category => slot.has_preferred |= preferred,
                     Some(slot) if category == 'S' => {
-                        *slot = Slot { category, has_preferred: preferred };
+                        *slot = ArgumentSlot { category, has_preferred: preferred };
                     }
                     Some(_) => conflict = true,
                 }
             }
         }
-        let slot = slot.unwrap_or(Slot { category: 'X', has_preferred: false });
+        let slot = slot.unwrap_or(ArgumentSlot { category: 'X', has_preferred: false });
         if conflict && slot.category != 'S' {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Members of JSON documents as rows.
 
-use super::{Definition, TableRows, column, known, strict};
+use super::{TableFunctionDefinition, TableRows, column, known, strict};
 use crate::scalar::func::arguments::{jsonb, text};
-use crate::scalar::func::document::{Kind, elements, entries, kind, unquoted};
+use crate::scalar::func::document::{JsonKind, elements, entries, kind, unquoted};
 use repr::{Datum, Jsonb, ValueError};
 
 type Rows = Result<TableRows, ValueError>;
@@ -10,17 +10,17 @@ type Rows = Result<TableRows, ValueError>;
 /// A part of a json text as text: strings bare, null as NULL.
 fn bare(part: &str) -> Result<Datum, ValueError> {
     Ok(match kind(part) {
-        Kind::Null => Datum::Null,
-        Kind::String => Datum::text(unquoted(part)?),
-        Kind::Object | Kind::Array | Kind::Number | Kind::Boolean => Datum::text(part),
+        JsonKind::Null => Datum::Null,
+        JsonKind::String => Datum::text(unquoted(part)?),
+        JsonKind::Object | JsonKind::Array | JsonKind::Number | JsonKind::Boolean => Datum::text(part),
     })
 }
 
 fn members(source: &str, as_text: bool) -> Rows {
     match kind(source) {
-        Kind::Object => {}
-        Kind::Array => return Err(ValueError::new("22023", "cannot deconstruct an array as an object")),
-        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+        JsonKind::Object => {}
+        JsonKind::Array => return Err(ValueError::new("22023", "cannot deconstruct an array as an object")),
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => {
             return Err(ValueError::new("22023", "cannot deconstruct a scalar"));
         }
     }
@@ -32,9 +32,9 @@ fn members(source: &str, as_text: bool) -> Rows {
 
 fn items(source: &str, function: &str, as_text: bool) -> Rows {
     match kind(source) {
-        Kind::Array => {}
-        Kind::Object => return Err(ValueError::new("22023", format!("cannot call {function} on a non-array"))),
-        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+        JsonKind::Array => {}
+        JsonKind::Object => return Err(ValueError::new("22023", format!("cannot call {function} on a non-array"))),
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => {
             return Err(ValueError::new("22023", format!("cannot call {function} on a scalar")));
         }
     }
@@ -44,9 +44,9 @@ fn items(source: &str, function: &str, as_text: bool) -> Rows {
 
 fn keys(source: &str) -> Rows {
     match kind(source) {
-        Kind::Object => {}
-        Kind::Array => return Err(ValueError::new("22023", "cannot call json_object_keys on an array")),
-        Kind::Null | Kind::Boolean | Kind::Number | Kind::String => {
+        JsonKind::Object => {}
+        JsonKind::Array => return Err(ValueError::new("22023", "cannot call json_object_keys on an array")),
+        JsonKind::Null | JsonKind::Boolean | JsonKind::Number | JsonKind::String => {
             return Err(ValueError::new("22023", "cannot call json_object_keys on a scalar"));
         }
     }
@@ -65,7 +65,7 @@ fn pairs(source: &Jsonb, function: &str, as_text: bool) -> Rows {
     known(source.each(function)?.iter().map(row).collect())
 }
 
-pub(super) const FUNCTIONS: &[Definition] = &[
+pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("json_each(json) (key text, value json)", |_, args, _| strict(args, |args| members(text(&args[0])?, false))),
     ("json_each_text(json) (key text, value text)", |_, args, _| strict(args, |args| members(text(&args[0])?, true))),
     ("json_array_elements(json) (value json)", |_, args, _| {

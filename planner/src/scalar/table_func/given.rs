@@ -27,10 +27,10 @@ impl GivenRows {
 }
 
 /// The rows that the subquery of this number has locked.
-pub static LOCKED_ROWS: TableFunction = TableFunction { name: "locked_rows", evaluate: EVALUATE };
+pub(crate) static LOCKED_ROWS: TableFunction = TableFunction { name: "locked_rows", evaluate: EVALUATE };
 
 /// The rows that a write has at hand, by the number of the query that is about them.
-pub static ROWS_AT_HAND: TableFunction = TableFunction { name: "rows_at_hand", evaluate: EVALUATE };
+pub(crate) static ROWS_AT_HAND: TableFunction = TableFunction { name: "rows_at_hand", evaluate: EVALUATE };
 
 const EVALUATE: EvaluateRows = |context, args, _types| {
     let number = match args {

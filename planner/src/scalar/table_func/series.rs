@@ -1,6 +1,6 @@
 //! generate_series and generate_subscripts: counted, not stored, so that LIMIT stops them.
 
-use super::{Definition, TableRows, column, strict};
+use super::{TableFunctionDefinition, TableRows, column, strict};
 use crate::scalar::func::arguments::{array, boolean, integer, interval, numeric, timestamp};
 use repr::datetime::{Zone, arithmetic, is_infinite};
 use repr::{Datum, Interval, Numeric, ScalarType, ValueError};
@@ -96,7 +96,7 @@ fn subscripts(args: &[Datum]) -> Rows {
     column(values)
 }
 
-pub(super) const FUNCTIONS: &[Definition] = &[
+pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("generate_series(int4, int4, int4?) int4", |_, args, types| strict(args, |args| integers(args, types))),
     ("generate_series(int8, int8, int8?) int8", |_, args, types| strict(args, |args| integers(args, types))),
     ("generate_series(numeric, numeric, numeric?) numeric", |_, args, _| strict(args, numerics)),

@@ -1,6 +1,6 @@
 //! Rows from arrays and texts: unnest, splits, matches; and PostgreSQL's lists of words.
 
-use super::{Definition, TableRows, column, known, strict};
+use super::{TableFunctionDefinition, TableRows, column, known, strict};
 use crate::scalar::func::arguments::{array, text, text_array};
 use crate::scalar::func::{all_groups, find_sequence, options, split, split_pieces};
 use repr::{Datum, ValueError};
@@ -53,7 +53,7 @@ fn keywords() -> Rows {
     )
 }
 
-pub(super) const FUNCTIONS: &[Definition] = &[
+pub(super) const FUNCTIONS: &[TableFunctionDefinition] = &[
     ("unnest(anyarray) anyelement", |_, args, _| strict(args, unnest)),
     ("regexp_matches(text, text, text?) text[]", |_, args, _| strict(args, matches)),
     ("regexp_split_to_table(text, text, text?) text", |_, args, _| strict(args, |args| column(split_pieces(args)?))),

@@ -259,10 +259,10 @@ impl Source<'_> {
             let kind = if table.primary_key == Some(index.id) { "PRIMARY KEY" } else { "UNIQUE" };
             match view {
                 "table_constraints" => {
-                    row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred))
+                    row(rows, &constraint.name, &in_table(kind, constraint.deferrable, constraint.initially_deferred));
                 }
                 "key_column_usage" | "constraint_column_usage" => {
-                    columns(rows, &constraint.name, table, &index.columns, None)
+                    columns(rows, &constraint.name, table, &index.columns, None);
                 }
                 _ => {}
             }
@@ -274,7 +274,7 @@ impl Source<'_> {
             match view {
                 "table_constraints" => row(rows, &check.constraint.name, &in_table("CHECK", false, false)),
                 "check_constraints" => {
-                    row(rows, &check.constraint.name, &[("check_clause", text(&shown_check(table, check)))])
+                    row(rows, &check.constraint.name, &[("check_clause", text(&shown_check(table, check)))]);
                 }
                 _ => {}
             }

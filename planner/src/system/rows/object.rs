@@ -138,7 +138,7 @@ impl Source<'_> {
                 }
                 match &column.default {
                     Some(DefaultValue::Identity { always, .. }) => {
-                        more.push(("attidentity", text(if *always { "a" } else { "d" })))
+                        more.push(("attidentity", text(if *always { "a" } else { "d" })));
                     }
                     Some(DefaultValue::Generated(_)) => more.push(("attgenerated", text("s"))),
                     Some(DefaultValue::Expr(_) | DefaultValue::Serial(_)) | None => {}

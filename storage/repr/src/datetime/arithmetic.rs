@@ -99,11 +99,6 @@ pub fn timestamp_to_date(micros: i64) -> i32 {
     }
 }
 
-/// The time of day of a timestamp: the cast. None of infinities, for which PostgreSQL gives NULL.
-pub fn timestamp_to_time(micros: i64) -> Option<i64> {
-    (!is_infinite(micros)).then(|| micros.rem_euclid(DAY_MICROS))
-}
-
 /// `time + interval`: around the clock.
 pub fn time_add(micros: i64, interval: &Interval) -> i64 {
     (micros + interval.micros % DAY_MICROS).rem_euclid(DAY_MICROS)
@@ -117,11 +112,6 @@ pub fn time_sub(micros: i64, interval: &Interval) -> i64 {
 /// `time - time`
 pub fn time_difference(a: i64, b: i64) -> Interval {
     Interval { months: 0, days: 0, micros: a - b }
-}
-
-/// An interval as a time of day: the cast.
-pub fn interval_to_time(interval: &Interval) -> i64 {
-    interval.micros.rem_euclid(DAY_MICROS)
 }
 
 /// `age(a, b)` of local timestamps: years, months and days as a person counts them.
@@ -242,7 +232,7 @@ pub fn timestamp_from_unix(seconds: f64) -> Result<i64, ValueError> {
 }
 
 /// ISO 8601 year and week of a date.
-pub fn iso_week(days: i64) -> (i64, i64) {
+pub(crate) fn iso_week(days: i64) -> (i64, i64) {
     // The week belongs to the year of its Thursday.
     let thursday = days - (super::weekday(days) + 6) % 7 + 3;
     let (year, _, _) = civil_from_days(thursday);
@@ -250,7 +240,7 @@ pub fn iso_week(days: i64) -> (i64, i64) {
 }
 
 /// The Monday of an ISO week.
-pub fn iso_week_start(year: i64, week: i64) -> i64 {
+pub(crate) fn iso_week_start(year: i64, week: i64) -> i64 {
     let fourth = days_from_civil(year, 1, 4);
     fourth - (super::weekday(fourth) + 6) % 7 + (week - 1) * 7
 }

@@ -36,7 +36,7 @@ pub struct DateContext {
     pub now: Option<i64>,
 }
 
-enum Failure {
+enum DatetimeFailure {
     Syntax,
     Field,
     MonthOrDay,
@@ -45,20 +45,24 @@ enum Failure {
     Zone(String),
 }
 
-fn error(failure: Failure, text: &str, type_name: &str) -> ValueError {
+fn error(failure: DatetimeFailure, text: &str, type_name: &str) -> ValueError {
     match failure {
-        Failure::Syntax => ValueError::new("22007", format!("invalid input syntax for type {type_name}: \"{text}\"")),
-        Failure::Field => ValueError::new("22008", format!("date/time field value out of range: \"{text}\"")),
-        Failure::MonthOrDay => ValueError {
+        DatetimeFailure::Syntax => {
+            ValueError::new("22007", format!("invalid input syntax for type {type_name}: \"{text}\""))
+        }
+        DatetimeFailure::Field => ValueError::new("22008", format!("date/time field value out of range: \"{text}\"")),
+        DatetimeFailure::MonthOrDay => ValueError {
             hint: Some("Perhaps you need a different \"datestyle\" setting.".to_owned()),
             ..ValueError::new("22008", format!("date/time field value out of range: \"{text}\""))
         },
-        Failure::Range => {
+        DatetimeFailure::Range => {
             let noun = if type_name == "date" { "date" } else { "timestamp" };
             ValueError::new("22008", format!("{noun} out of range: \"{text}\""))
         }
-        Failure::Displacement => ValueError::new("22009", format!("time zone displacement out of range: \"{text}\"")),
-        Failure::Zone(name) => ValueError::new("22023", format!("time zone \"{name}\" not recognized")),
+        DatetimeFailure::Displacement => {
+            ValueError::new("22009", format!("time zone displacement out of range: \"{text}\""))
+        }
+        DatetimeFailure::Zone(name) => ValueError::new("22023", format!("time zone \"{name}\" not recognized")),
     }
 }
 
@@ -71,9 +75,9 @@ pub fn parse_date(text: &str, context: &DateContext) -> Result<i32, ValueError> 
         Some(Special::NegativeInfinity) => return Ok(DATE_NEGATIVE_INFINITY),
         Some(Special::Epoch) => return Ok(UNIX_EPOCH_DAY as i32),
         Some(Special::Moment(moment)) => context.zone.to_local(moment)?.div_euclid(DAY_MICROS),
-        None => parts.days(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax))?,
+        None => parts.days(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?,
     };
-    super::check_date(days).map_err(|_| fail(Failure::Range))
+    super::check_date(days).map_err(|_| fail(DatetimeFailure::Range))
 }
 
 /// `time` input; a date and a zone beside it are ignored.
@@ -85,7 +89,7 @@ pub fn parse_time(text: &str, context: &DateContext) -> Result<i64, ValueError> 
         return Ok(context.zone.to_local(moment)?.rem_euclid(DAY_MICROS));
     }
     parts.days(context).map_err(fail)?;
-    parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(Failure::Syntax))
+    parts.time.filter(|_| parts.special.is_none()).ok_or_else(|| fail(DatetimeFailure::Syntax))
 }
 
 /// `timestamp` input; a zone is read and ignored.
@@ -95,7 +99,7 @@ pub fn parse_timestamp(text: &str, context: &DateContext) -> Result<i64, ValueEr
     match parts.special {
         Some(Special::Moment(moment)) => context.zone.to_local(moment),
         Some(special) => Ok(special.timestamp()),
-        None => parts.local(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax)),
+        None => parts.local(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax)),
     }
 }
 
@@ -106,14 +110,14 @@ pub fn parse_timestamptz(text: &str, context: &DateContext) -> Result<i64, Value
     if let Some(special) = parts.special {
         return Ok(special.timestamp());
     }
-    let local = parts.local(context).map_err(fail)?.ok_or_else(|| fail(Failure::Syntax))?;
+    let local = parts.local(context).map_err(fail)?.ok_or_else(|| fail(DatetimeFailure::Syntax))?;
     let offset = match &parts.zone {
         Some(ZoneText::Offset(seconds)) => *seconds,
         Some(ZoneText::Zone(zone)) => zone.offset_of_local(local),
         None => context.zone.offset_of_local(local),
     };
-    let moment = local.checked_sub(i64::from(offset) * SECOND_MICROS).ok_or_else(|| fail(Failure::Range))?;
-    super::check_timestamp(moment).map_err(|_| fail(Failure::Range))
+    let moment = local.checked_sub(i64::from(offset) * SECOND_MICROS).ok_or_else(|| fail(DatetimeFailure::Range))?;
+    super::check_timestamp(moment).map_err(|_| fail(DatetimeFailure::Range))
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -195,15 +199,15 @@ fn is_weekday(word: &str) -> bool {
 }
 
 impl Parts {
-    fn read(text: &str, context: &DateContext) -> Result<Parts, Failure> {
+    fn read(text: &str, context: &DateContext) -> Result<Parts, DatetimeFailure> {
         Parts::read_tokens(text, context, false)
     }
 
-    fn read_time_first(text: &str, context: &DateContext) -> Result<Parts, Failure> {
+    fn read_time_first(text: &str, context: &DateContext) -> Result<Parts, DatetimeFailure> {
         Parts::read_tokens(text, context, true)
     }
 
-    fn read_tokens(text: &str, context: &DateContext, time_first: bool) -> Result<Parts, Failure> {
+    fn read_tokens(text: &str, context: &DateContext, time_first: bool) -> Result<Parts, DatetimeFailure> {
         let mut parts = Parts::default();
         let mut rest = text;
         let mut count = 0;
@@ -215,12 +219,12 @@ impl Parts {
                 b'0'..=b'9' => parts.number(rest, time_first)?,
                 b'+' | b'-' => parts.signed(rest)?,
                 b'a'..=b'z' | b'A'..=b'Z' => parts.word(rest, context)?,
-                _ => return Err(Failure::Syntax),
+                _ => return Err(DatetimeFailure::Syntax),
             };
             rest = &rest[length..];
         }
         if count == 0 || (parts.special.is_some() && (count > 1 || parts.has_date())) {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         parts.apply_meridian()?;
         Ok(parts)
@@ -244,7 +248,7 @@ impl Parts {
     }
 
     /// A token that begins with a digit: a time, a date with separators, or a plain number.
-    fn number(&mut self, rest: &str, time_first: bool) -> Result<usize, Failure> {
+    fn number(&mut self, rest: &str, time_first: bool) -> Result<usize, DatetimeFailure> {
         let bytes = rest.as_bytes();
         let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
         match bytes.get(digits) {
@@ -256,7 +260,7 @@ impl Parts {
             Some(b'-' | b'/' | b'.') if !(self.date_is_complete() || time_first && digits == 6) => {
                 // PostgreSQL takes this for a zone, and fails.
                 if self.time.is_some() && !time_first {
-                    return Err(Failure::Syntax);
+                    return Err(DatetimeFailure::Syntax);
                 }
                 self.separated_date(rest, digits)
             }
@@ -272,10 +276,10 @@ impl Parts {
         }
     }
 
-    fn separated_date(&mut self, rest: &str, first: usize) -> Result<usize, Failure> {
+    fn separated_date(&mut self, rest: &str, first: usize) -> Result<usize, DatetimeFailure> {
         // As in PostgreSQL, behind a time, a weekday or an era no such date is read.
         if self.time.is_some() || self.has_weekday || self.has_era || self.meridian.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         let bytes = rest.as_bytes();
         let separator = bytes[first];
@@ -285,7 +289,7 @@ impl Parts {
             let part = &rest[start..end];
             match part.parse::<i64>() {
                 Ok(number) if part.len() < 10 => self.numbers.push((number, part.len())),
-                Ok(_) => return Err(Failure::Field),
+                Ok(_) => return Err(DatetimeFailure::Field),
                 Err(_) => self.named_month(part)?,
             }
             if bytes.get(end) != Some(&separator) {
@@ -295,12 +299,12 @@ impl Parts {
             start = end + 1;
             let is_digit = bytes.get(start).is_some_and(u8::is_ascii_digit);
             if is_second_number && !is_digit {
-                return Err(Failure::Syntax);
+                return Err(DatetimeFailure::Syntax);
             }
             let same = |byte: &&u8| if is_digit { byte.is_ascii_digit() } else { byte.is_ascii_alphabetic() };
             end = start + bytes[start..].iter().take_while(same).count();
             if end == start {
-                return Err(Failure::Syntax);
+                return Err(DatetimeFailure::Syntax);
             }
         }
         let total = self.numbers.len() + usize::from(self.month.is_some());
@@ -311,29 +315,29 @@ impl Parts {
             return Ok(end);
         }
         if total > 3 {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         Ok(end)
     }
 
-    fn named_month(&mut self, word: &str) -> Result<(), Failure> {
-        let month = month_by_name(word).ok_or(Failure::Syntax)?;
+    fn named_month(&mut self, word: &str) -> Result<(), DatetimeFailure> {
+        let month = month_by_name(word).ok_or(DatetimeFailure::Syntax)?;
         if self.month.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         self.month = Some((month, self.numbers.len()));
         Ok(())
     }
 
-    fn plain_number(&mut self, digits: &str, time_first: bool) -> Result<(), Failure> {
-        let value = || digits.parse::<i64>().map_err(|_| Failure::Field);
+    fn plain_number(&mut self, digits: &str, time_first: bool) -> Result<(), DatetimeFailure> {
+        let value = || digits.parse::<i64>().map_err(|_| DatetimeFailure::Field);
         if self.date_is_complete() || (time_first && !self.has_date() && matches!(digits.len(), 4 | 6)) {
             return self.compact_time(digits, "");
         }
         if !self.has_date() && digits.len() >= 6 {
             let (year, month_day) = digits.split_at(digits.len() - 4);
-            let part = |text: &str| text.parse::<u32>().map_err(|_| Failure::Field);
-            let year_value = year.parse::<i64>().map_err(|_| Failure::Field)?;
+            let part = |text: &str| text.parse::<u32>().map_err(|_| DatetimeFailure::Field);
+            let year_value = year.parse::<i64>().map_err(|_| DatetimeFailure::Field)?;
             self.compact = Some((year_value, part(&month_day[..2])?, part(&month_day[2..])?, year.len() == 2));
             return Ok(());
         }
@@ -346,37 +350,40 @@ impl Parts {
         Ok(())
     }
 
-    fn set_time(&mut self, micros: i64) -> Result<(), Failure> {
+    fn set_time(&mut self, micros: i64) -> Result<(), DatetimeFailure> {
         if self.time.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         self.time = Some(micros);
         Ok(())
     }
 
     /// `hhmm` or `hhmmss`, with a fraction.
-    fn compact_time(&mut self, digits: &str, fraction: &str) -> Result<(), Failure> {
-        let part = |range: std::ops::Range<usize>| digits[range].parse::<i64>().map_err(|_| Failure::Syntax);
+    fn compact_time(&mut self, digits: &str, fraction: &str) -> Result<(), DatetimeFailure> {
+        let part = |range: std::ops::Range<usize>| digits[range].parse::<i64>().map_err(|_| DatetimeFailure::Syntax);
         let (hour, minute, second) = match digits.len() {
             4 => (part(0..2)?, part(2..4)?, 0),
             6 => (part(0..2)?, part(2..4)?, part(4..6)?),
-            _ => return Err(Failure::Syntax),
+            _ => return Err(DatetimeFailure::Syntax),
         };
         let micros = clock_micros(hour, minute, second, fraction_micros(fraction)?)?;
         self.set_time(micros)
     }
 
     /// `hh:mm[:ss[.ffffff]]`
-    fn clock(&mut self, token: &str) -> Result<(), Failure> {
+    fn clock(&mut self, token: &str) -> Result<(), DatetimeFailure> {
         let mut pieces = token.split(':');
-        let number = |text: Option<&str>| -> Result<i64, Failure> {
-            text.filter(|text| !text.is_empty()).ok_or(Failure::Syntax)?.parse().map_err(|_| Failure::Field)
+        let number = |text: Option<&str>| -> Result<i64, DatetimeFailure> {
+            text.filter(|text| !text.is_empty())
+                .ok_or(DatetimeFailure::Syntax)?
+                .parse()
+                .map_err(|_| DatetimeFailure::Field)
         };
         let hour = number(pieces.next())?;
         let minute_text = pieces.next();
         let second_text = pieces.next();
         if pieces.next().is_some() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         let (minute, second, fraction) = match second_text {
             Some(second) => {
@@ -401,20 +408,20 @@ impl Parts {
     }
 
     /// A numeric zone, or -infinity.
-    fn signed(&mut self, rest: &str) -> Result<usize, Failure> {
+    fn signed(&mut self, rest: &str) -> Result<usize, DatetimeFailure> {
         let word = rest[1..].bytes().take_while(u8::is_ascii_alphabetic).count();
         if word > 0 {
             let is_infinity =
                 rest[1..=word].eq_ignore_ascii_case("infinity") || rest[1..=word].eq_ignore_ascii_case("inf");
             if !is_infinity {
-                return Err(Failure::Syntax);
+                return Err(DatetimeFailure::Syntax);
             }
             self.special = Some(if rest.starts_with('-') { Special::NegativeInfinity } else { Special::Infinity });
             return Ok(word + 1);
         }
         let length = rest[1..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
         if self.time.is_none() && !self.date_is_complete() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         let seconds = offset_seconds(&rest[1..=length])?;
         let seconds = if rest.starts_with('-') { -seconds } else { seconds };
@@ -422,7 +429,7 @@ impl Parts {
         Ok(length + 1)
     }
 
-    fn word(&mut self, rest: &str, context: &DateContext) -> Result<usize, Failure> {
+    fn word(&mut self, rest: &str, context: &DateContext) -> Result<usize, DatetimeFailure> {
         let bytes = rest.as_bytes();
         let letters = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         let word = rest[..letters].to_ascii_lowercase();
@@ -434,13 +441,13 @@ impl Parts {
         }
         if word == "j" && next.is_some_and(u8::is_ascii_digit) {
             let digits = bytes[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            self.julian_day = Some(rest[1..=digits].parse().map_err(|_| Failure::Field)?);
+            self.julian_day = Some(rest[1..=digits].parse().map_err(|_| DatetimeFailure::Field)?);
             return Ok(1 + digits);
         }
         // The T of ISO 8601.
         if word == "t" && next.is_some_and(u8::is_ascii_digit) {
             if self.has_date() && !self.date_is_complete() {
-                return Err(Failure::Syntax);
+                return Err(DatetimeFailure::Syntax);
             }
             let token = &rest[1..];
             let digits = token.bytes().take_while(u8::is_ascii_digit).count();
@@ -462,30 +469,30 @@ impl Parts {
             return self.zone_word(&rest[..letters]).map(|()| letters);
         }
         let zone = Zone::named(&rest[..length]).ok_or_else(|| match self.date_is_complete() {
-            true => Failure::Zone(rest[..length].to_ascii_lowercase()),
-            false => Failure::Syntax,
+            true => DatetimeFailure::Zone(rest[..length].to_ascii_lowercase()),
+            false => DatetimeFailure::Syntax,
         })?;
         self.set_zone(ZoneText::Zone(zone))?;
         Ok(length)
     }
 
-    fn zone_word(&mut self, name: &str) -> Result<(), Failure> {
-        let zone = abbreviation(name).or_else(|| Zone::find_full(name)).ok_or(Failure::Syntax)?;
+    fn zone_word(&mut self, name: &str) -> Result<(), DatetimeFailure> {
+        let zone = abbreviation(name).or_else(|| Zone::find_full(name)).ok_or(DatetimeFailure::Syntax)?;
         self.set_zone(ZoneText::Zone(zone))
     }
 
-    fn set_zone(&mut self, zone: ZoneText) -> Result<(), Failure> {
+    fn set_zone(&mut self, zone: ZoneText) -> Result<(), DatetimeFailure> {
         if self.zone.is_some() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         self.zone = Some(zone);
         Ok(())
     }
 
-    fn keyword(&mut self, word: &str, context: &DateContext) -> Result<bool, Failure> {
+    fn keyword(&mut self, word: &str, context: &DateContext) -> Result<bool, DatetimeFailure> {
         if let Some(month) = month_by_name(word) {
             if self.month.is_some() {
-                return Err(Failure::Syntax);
+                return Err(DatetimeFailure::Syntax);
             }
             self.month = Some((month, self.numbers.len()));
             return Ok(true);
@@ -497,10 +504,10 @@ impl Parts {
         match word {
             "infinity" | "inf" => self.special = Some(Special::Infinity),
             "epoch" => self.special = Some(Special::Epoch),
-            "now" => self.special = Some(Special::Moment(context.now.ok_or(Failure::Syntax)?)),
+            "now" => self.special = Some(Special::Moment(context.now.ok_or(DatetimeFailure::Syntax)?)),
             "today" | "tomorrow" | "yesterday" => {
-                let now = context.now.ok_or(Failure::Syntax)?;
-                let local = context.zone.to_local(now).map_err(|_| Failure::Range)?;
+                let now = context.now.ok_or(DatetimeFailure::Syntax)?;
+                let local = context.zone.to_local(now).map_err(|_| DatetimeFailure::Range)?;
                 let shift = match word {
                     "tomorrow" => 1,
                     "yesterday" => -1,
@@ -515,7 +522,7 @@ impl Parts {
             "am" | "pm" => self.meridian = Some(word == "pm"),
             "ad" | "bc" => {
                 if self.has_era {
-                    return Err(Failure::Syntax);
+                    return Err(DatetimeFailure::Syntax);
                 }
                 self.has_era = true;
                 self.is_before_christ = word == "bc";
@@ -525,15 +532,15 @@ impl Parts {
         Ok(true)
     }
 
-    fn apply_meridian(&mut self) -> Result<(), Failure> {
+    fn apply_meridian(&mut self) -> Result<(), DatetimeFailure> {
         let Some(is_afternoon) = self.meridian else { return Ok(()) };
         // "8 PM": the last number is the hour.
         if self.time.is_none() {
-            return Err(Failure::Syntax);
+            return Err(DatetimeFailure::Syntax);
         }
         let micros = self.time.unwrap_or(0);
         if micros >= 13 * HOUR_MICROS {
-            return Err(Failure::Field);
+            return Err(DatetimeFailure::Field);
         }
         let morning = micros % (12 * HOUR_MICROS);
         self.time = Some(if is_afternoon { morning + 12 * HOUR_MICROS } else { morning });
@@ -541,7 +548,7 @@ impl Parts {
     }
 
     /// Days from 2000-01-01; none if there is no date.
-    fn days(&self, context: &DateContext) -> Result<Option<i64>, Failure> {
+    fn days(&self, context: &DateContext) -> Result<Option<i64>, DatetimeFailure> {
         if let Some(day) = self.relative_day {
             return Ok(Some(day));
         }
@@ -550,7 +557,7 @@ impl Parts {
         }
         if let Some((year, day)) = self.day_of_year {
             if !(1..=366).contains(&day) {
-                return Err(Failure::Field);
+                return Err(DatetimeFailure::Field);
             }
             return Ok(Some(super::days_from_civil(year, 1, 1) + day - 1));
         }
@@ -563,7 +570,7 @@ impl Parts {
                 let begins_with_year = a.1 >= 3 || context.order == DateOrder::Ymd;
                 // A month behind two numbers finds the second taken for a month, which then was the day.
                 if before == 2 && !(begins_with_year && (1..=31).contains(&b.0)) {
-                    return Err(Failure::Syntax);
+                    return Err(DatetimeFailure::Syntax);
                 }
                 // Three digits or more are a year's all the same.
                 let is_year_first = begins_with_year && (a.1 >= 3 || b.1 < 3 || before == 2);
@@ -579,40 +586,40 @@ impl Parts {
                     (c.0, a.0, b.0, c.1)
                 }
             }
-            _ => return Err(Failure::Syntax),
+            _ => return Err(DatetimeFailure::Syntax),
         };
         self.checked_days(year, month, day, digits).map(Some)
     }
 
-    fn checked_days(&self, year: i64, month: i64, day: i64, digits: usize) -> Result<i64, Failure> {
+    fn checked_days(&self, year: i64, month: i64, day: i64, digits: usize) -> Result<i64, DatetimeFailure> {
         let year = if self.is_before_christ {
             if year <= 0 {
-                return Err(Failure::Field);
+                return Err(DatetimeFailure::Field);
             }
             1 - year
         } else if digits <= 2 {
             year + if year < 70 { 2000 } else { 1900 }
         } else if year == 0 {
-            return Err(Failure::Field);
+            return Err(DatetimeFailure::Field);
         } else {
             year
         };
         if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-            return Err(Failure::MonthOrDay);
+            return Err(DatetimeFailure::MonthOrDay);
         }
         if day > i64::from(days_in_month(year, month as u32)) {
-            return Err(Failure::Field);
+            return Err(DatetimeFailure::Field);
         }
         if year > 6_000_000 {
-            return Err(Failure::Range);
+            return Err(DatetimeFailure::Range);
         }
         Ok(super::days_from_civil(year, month as u32, day as u32))
     }
 
-    fn local(&self, context: &DateContext) -> Result<Option<i64>, Failure> {
+    fn local(&self, context: &DateContext) -> Result<Option<i64>, DatetimeFailure> {
         let Some(days) = self.days(context)? else { return Ok(None) };
         let (year, month, day) = civil_from_days(days);
         let civil = Civil { year, month, day, micros: self.time.unwrap_or(0) };
-        civil.to_timestamp().map(Some).map_err(|_| Failure::Range)
+        civil.to_timestamp().map(Some).map_err(|_| DatetimeFailure::Range)
     }
 }

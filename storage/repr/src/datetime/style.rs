@@ -125,7 +125,7 @@ impl DateStyle {
     }
 
     /// Appends a date.
-    pub fn write_date(self, out: &mut String, days: i32) {
+    pub(crate) fn write_date(self, out: &mut String, days: i32) {
         if is_infinite_date(days) {
             return out.push_str(infinity_text(days > 0));
         }
@@ -135,7 +135,7 @@ impl DateStyle {
     }
 
     /// Appends a timestamp.
-    pub fn write_timestamp(self, out: &mut String, micros: i64) {
+    pub(crate) fn write_timestamp(self, out: &mut String, micros: i64) {
         if is_infinite(micros) {
             return out.push_str(infinity_text(micros > 0));
         }
@@ -145,7 +145,7 @@ impl DateStyle {
     }
 
     /// Appends a timestamp with time zone: ISO has its offset, the others the zone's abbreviation.
-    pub fn write_timestamptz(self, out: &mut String, micros: i64, zone: &Zone) {
+    pub(crate) fn write_timestamptz(self, out: &mut String, micros: i64, zone: &Zone) {
         if is_infinite(micros) {
             return out.push_str(infinity_text(micros > 0));
         }

@@ -133,7 +133,7 @@ impl Zone {
     }
 
     /// Seconds east of UTC at a moment.
-    pub fn offset_at(&self, micros: i64) -> i32 {
+    pub(crate) fn offset_at(&self, micros: i64) -> i32 {
         match self {
             Zone::Fixed(offset) => *offset,
             Zone::Posix(zone) => zone.offset_at(micros),
@@ -145,7 +145,7 @@ impl Zone {
     }
 
     /// The abbreviation in force at a moment: `CEST`.
-    pub fn abbreviation_at(&self, micros: i64) -> String {
+    pub(crate) fn abbreviation_at(&self, micros: i64) -> String {
         match self {
             Zone::Fixed(offset) => {
                 let mut shown = String::new();
@@ -179,7 +179,7 @@ impl Zone {
     }
 
     /// The offset that a local time has here. In a gap the offset before it counts, in a repeated hour the later one.
-    pub fn offset_of_local(&self, local: i64) -> i32 {
+    pub(crate) fn offset_of_local(&self, local: i64) -> i32 {
         match self {
             Zone::Fixed(offset) => return *offset,
             Zone::Posix(zone) if zone.is_fixed() => return zone.offset_at(local),

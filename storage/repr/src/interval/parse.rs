@@ -37,7 +37,7 @@ fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-enum Failure {
+enum IntervalFailure {
     Syntax,
     Field,
     Range,
@@ -54,9 +54,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn note(&mut self, unit: Unit) -> Result<(), Failure> {
+    fn note(&mut self, unit: Unit) -> Result<(), IntervalFailure> {
         if self.seen.contains(&unit) {
-            return Err(Failure::Syntax);
+            return Err(IntervalFailure::Syntax);
         }
         self.seen.push(unit);
         Ok(())
@@ -97,14 +97,14 @@ impl Sums {
         self.micros += (fraction * DAY_MICROS as f64).round_ties_even() as i128;
     }
 
-    fn finish(self, is_ago: bool) -> Result<Interval, Failure> {
+    fn finish(self, is_ago: bool) -> Result<Interval, IntervalFailure> {
         let sign = if is_ago { -1 } else { 1 };
         let has_years = self.seen.iter().any(|unit| matches!(unit, Unit::Years(_)));
-        let months_failure = if has_years { Failure::Range } else { Failure::Field };
+        let months_failure = if has_years { IntervalFailure::Range } else { IntervalFailure::Field };
         Ok(Interval {
             months: i32::try_from(self.months * sign).map_err(|_| months_failure)?,
-            days: i32::try_from(self.days * sign).map_err(|_| Failure::Field)?,
-            micros: i64::try_from(self.micros * sign).map_err(|_| Failure::Field)?,
+            days: i32::try_from(self.days * sign).map_err(|_| IntervalFailure::Field)?,
+            micros: i64::try_from(self.micros * sign).map_err(|_| IntervalFailure::Field)?,
         })
     }
 }
@@ -121,11 +121,11 @@ impl Interval {
         };
         match parsed {
             Ok(interval) => Ok(interval.apply_modifier(modifier)),
-            Err(Failure::Syntax) => {
+            Err(IntervalFailure::Syntax) => {
                 Err(ValueError::new("22007", format!("invalid input syntax for type interval: \"{text}\"")))
             }
-            Err(Failure::Range) => Err(super::out_of_range()),
-            Err(Failure::Field) => {
+            Err(IntervalFailure::Range) => Err(super::out_of_range()),
+            Err(IntervalFailure::Field) => {
                 Err(ValueError::new("22015", format!("interval field value out of range: \"{text}\"")))
             }
         }
@@ -140,16 +140,16 @@ impl std::str::FromStr for Interval {
 }
 
 /// A number's whole part and fraction, both with its sign.
-fn split_number(text: &str) -> Result<(i64, f64), Failure> {
+fn split_number(text: &str) -> Result<(i64, f64), IntervalFailure> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
-        return Err(Failure::Syntax);
+        return Err(IntervalFailure::Syntax);
     }
-    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| Failure::Field)? };
-    let fraction: f64 = format!("0.{fraction}0").parse().map_err(|_| Failure::Syntax)?;
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| IntervalFailure::Field)? };
+    let fraction: f64 = format!("0.{fraction}0").parse().map_err(|_| IntervalFailure::Syntax)?;
     Ok(if negative { (-whole, -fraction) } else { (whole, fraction) })
 }
 
@@ -172,7 +172,7 @@ fn default_unit(modifier: i32) -> Unit {
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<String>, Failure> {
+fn tokens(text: &str) -> Result<Vec<String>, IntervalFailure> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
@@ -186,7 +186,7 @@ fn tokens(text: &str) -> Result<Vec<String>, Failure> {
             let sign = rest.len() - unsigned.len();
             let body = unsigned.bytes().take_while(|b| b.is_ascii_digit() || b".:-".contains(b)).count();
             if body == 0 {
-                return Err(Failure::Syntax);
+                return Err(IntervalFailure::Syntax);
             }
             sign + body
         };
@@ -195,7 +195,7 @@ fn tokens(text: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, Failure> {
+fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, IntervalFailure> {
     let tokens = tokens(text)?;
     let is_signed = |token: &String| token.starts_with(['+', '-']);
     let one_minus = tokens.first().is_some_and(|first| first.starts_with('-')) && !tokens[1..].iter().any(is_signed);
@@ -203,7 +203,7 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
     let mut is_ago = false;
     let mut place = 0;
     if tokens.is_empty() {
-        return Err(Failure::Syntax);
+        return Err(IntervalFailure::Syntax);
     }
     while place < tokens.len() {
         let token = tokens[place].clone();
@@ -212,7 +212,7 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
         if token.starts_with(|c: char| c.is_ascii_alphabetic()) {
             // Units are read with their numbers: a word here is "ago", at the end.
             if !token.eq_ignore_ascii_case("ago") || next.is_some() || place == 1 {
-                return Err(Failure::Syntax);
+                return Err(IntervalFailure::Syntax);
             }
             is_ago = true;
         } else if token.contains(':') {
@@ -229,12 +229,12 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
                 None => default_unit(modifier),
                 Some(word) if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                     place += 1;
-                    unit_at(place - 1).ok_or(Failure::Syntax)?
+                    unit_at(place - 1).ok_or(IntervalFailure::Syntax)?
                 }
                 // Days before a time: `3 04:05:06`, `3 4 hours`.
                 Some(time) if time.contains(':') => Unit::Days,
                 Some(_) if unit_at(place + 1) == Some(Unit::Micros(HOUR_MICROS)) => Unit::Days,
-                Some(_) => return Err(Failure::Syntax),
+                Some(_) => return Err(IntervalFailure::Syntax),
             };
             sums.note(unit)?;
             sums.add(whole, fraction, unit);
@@ -246,18 +246,18 @@ fn parse_words(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interv
     sums.finish(is_ago)
 }
 
-fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Failure> {
+fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), IntervalFailure> {
     let negative = token.starts_with('-');
     let years = token[..minus].trim_start_matches(['+', '-']);
-    let number = |text: &str| -> Result<i64, Failure> {
+    let number = |text: &str| -> Result<i64, IntervalFailure> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Failure::Syntax);
+            return Err(IntervalFailure::Syntax);
         }
-        text.parse().map_err(|_| Failure::Field)
+        text.parse().map_err(|_| IntervalFailure::Field)
     };
     let (years, months) = (number(years)?, number(&token[minus + 1..])?);
     if months >= 12 {
-        return Err(Failure::Field);
+        return Err(IntervalFailure::Field);
     }
     sums.note(Unit::Months)?;
     let total = i128::from(years) * 12 + i128::from(months);
@@ -266,11 +266,11 @@ fn years_months(token: &str, minus: usize, sums: &mut Sums) -> Result<(), Failur
 }
 
 /// `[-]hh:mm[:ss[.f]]`, or `mm:ss.f`.
-fn clock(token: &str, modifier: i32) -> Result<i64, Failure> {
+fn clock(token: &str, modifier: i32) -> Result<i64, IntervalFailure> {
     let negative = token.starts_with('-');
     let pieces: Vec<&str> = token.trim_start_matches(['+', '-']).split(':').collect();
-    let number = |text: &str| -> Result<i64, Failure> {
-        if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| Failure::Syntax) }
+    let number = |text: &str| -> Result<i64, IntervalFailure> {
+        if text.is_empty() { Ok(0) } else { text.parse().map_err(|_| IntervalFailure::Syntax) }
     };
     let (hour, minute, second) = match pieces.as_slice() {
         [hour, minute, second] => (number(hour)?, number(minute)?, *second),
@@ -278,16 +278,16 @@ fn clock(token: &str, modifier: i32) -> Result<i64, Failure> {
             (0, number(minute)?, *second)
         }
         [hour, minute] => (number(hour)?, number(minute)?, "0"),
-        _ => return Err(Failure::Syntax),
+        _ => return Err(IntervalFailure::Syntax),
     };
     let (second, fraction) = split_number(if second.is_empty() { "0" } else { second })?;
     if minute > 59 || second > 60 {
-        return Err(Failure::Field);
+        return Err(IntervalFailure::Field);
     }
-    let micros = hour.checked_mul(HOUR_MICROS).ok_or(Failure::Field)?;
+    let micros = hour.checked_mul(HOUR_MICROS).ok_or(IntervalFailure::Field)?;
     let micros = micros
         .checked_add(minute * MINUTE_MICROS + second * SECOND_MICROS + (fraction * 1e6).round_ties_even() as i64)
-        .ok_or(Failure::Field)?;
+        .ok_or(IntervalFailure::Field)?;
     Ok(if negative { -micros } else { micros })
 }
 
@@ -296,12 +296,12 @@ fn default_range_is_minute_to_second(modifier: i32) -> bool {
 }
 
 /// ISO 8601 after the `P`, with designators: `1Y2M3DT4H5M6.7S`.
-fn parse_iso(text: &str) -> Result<Interval, Failure> {
+fn parse_iso(text: &str) -> Result<Interval, IntervalFailure> {
     let mut sums = Sums::default();
     let mut rest = text;
     let mut is_time = false;
     if text.is_empty() {
-        return Err(Failure::Syntax);
+        return Err(IntervalFailure::Syntax);
     }
     while let Some(first) = rest.chars().next() {
         if first == 'T' {
@@ -325,7 +325,7 @@ fn parse_iso(text: &str) -> Result<Interval, Failure> {
             (true, Some('S')) => Unit::Micros(SECOND_MICROS),
             (true, Some(':')) => return parse_iso_alternative(text),
             (false, Some('T')) => return parse_iso_alternative(text),
-            _ => return Err(Failure::Syntax),
+            _ => return Err(IntervalFailure::Syntax),
         };
         sums.add(whole, fraction, unit);
         rest = &rest[length + 1..];
@@ -334,14 +334,14 @@ fn parse_iso(text: &str) -> Result<Interval, Failure> {
 }
 
 /// ISO 8601's other form: `0001-02-03T04:05:06`.
-fn parse_iso_alternative(text: &str) -> Result<Interval, Failure> {
+fn parse_iso_alternative(text: &str) -> Result<Interval, IntervalFailure> {
     let (date, time) = text.split_once('T').unwrap_or((text, ""));
     let mut sums = Sums::default();
     if !date.is_empty() {
         let units = [Unit::Years(1), Unit::Months, Unit::Days];
         let pieces: Vec<&str> = date.split('-').collect();
         if pieces.len() > 3 {
-            return Err(Failure::Syntax);
+            return Err(IntervalFailure::Syntax);
         }
         for (piece, unit) in pieces.iter().zip(units) {
             let (whole, fraction) = split_number(piece)?;
@@ -352,7 +352,7 @@ fn parse_iso_alternative(text: &str) -> Result<Interval, Failure> {
         let units = [Unit::Micros(HOUR_MICROS), Unit::Micros(MINUTE_MICROS), Unit::Micros(SECOND_MICROS)];
         let pieces: Vec<&str> = time.split(':').collect();
         if pieces.len() > 3 {
-            return Err(Failure::Syntax);
+            return Err(IntervalFailure::Syntax);
         }
         for (piece, unit) in pieces.iter().zip(units) {
             let (whole, fraction) = split_number(piece)?;

@@ -9,18 +9,18 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Checks that text is JSON, as `json` input does; the text itself is the value.
-pub fn validate_json(text: &str) -> Result<(), ValueError> {
-    Reader { text, place: 0, type_name: "json", keeps: false }.document().map(|_| ())
+pub(crate) fn validate_json(text: &str) -> Result<(), ValueError> {
+    JsonReader { text, place: 0, type_name: "json", keeps: false }.document().map(|_| ())
 }
 
 impl FromStr for Jsonb {
     type Err = ValueError;
     fn from_str(text: &str) -> Result<Jsonb, ValueError> {
-        Reader { text, place: 0, type_name: "jsonb", keeps: true }.document()
+        JsonReader { text, place: 0, type_name: "jsonb", keeps: true }.document()
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     place: usize,
     type_name: &'static str,
@@ -28,7 +28,7 @@ struct Reader<'a> {
     keeps: bool,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn document(&mut self) -> Result<Jsonb, ValueError> {
         let value = self.value(0)?;
         self.blanks();
@@ -70,7 +70,7 @@ impl Reader<'_> {
     }
 
     fn string_token(&self) -> &str {
-        let mut probe = Reader { text: self.text, place: self.place, type_name: self.type_name, keeps: false };
+        let mut probe = JsonReader { text: self.text, place: self.place, type_name: self.type_name, keeps: false };
         match probe.string() {
             Ok(_) => &self.text[self.place..probe.place],
             Err(_) => &self.text[self.place..],

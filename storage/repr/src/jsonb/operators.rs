@@ -56,11 +56,6 @@ impl Jsonb {
         })
     }
 
-    /// `#>>`
-    pub fn get_path_text<S: AsRef<str>>(&self, path: &[S]) -> Option<String> {
-        self.get_path(path).and_then(Jsonb::as_text)
-    }
-
     /// `@>`: whether this contains `other`.
     pub fn contains(&self, other: &Jsonb) -> bool {
         match (self, other) {
@@ -171,7 +166,7 @@ impl Jsonb {
         if self.is_empty() {
             return Ok(self.clone());
         }
-        self.change(path, 0, Change::Delete)
+        self.change(path, 0, PathChange::Delete)
     }
 
     /// `jsonb_set`
@@ -182,7 +177,7 @@ impl Jsonb {
         if self.is_empty() && !creates {
             return Ok(self.clone());
         }
-        self.change(path, 0, Change::Set { value, creates })?.check_depth()
+        self.change(path, 0, PathChange::Set { value, creates })?.check_depth()
     }
 
     /// `jsonb_insert`
@@ -190,10 +185,10 @@ impl Jsonb {
         if self.is_scalar() {
             return Err(invalid("cannot set path in scalar"));
         }
-        self.change(path, 0, Change::Insert { value, after })?.check_depth()
+        self.change(path, 0, PathChange::Insert { value, after })?.check_depth()
     }
 
-    fn change<S: AsRef<str>>(&self, path: &[S], depth: usize, change: Change<'_>) -> Result<Jsonb, ValueError> {
+    fn change<S: AsRef<str>>(&self, path: &[S], depth: usize, change: PathChange<'_>) -> Result<Jsonb, ValueError> {
         let Some(step) = path.get(depth).map(AsRef::as_ref) else { return Ok(self.clone()) };
         let is_last = depth + 1 == path.len();
         match self {
@@ -203,18 +198,18 @@ impl Jsonb {
                     (Ok(place), false) => changed[place].1 = changed[place].1.change(path, depth + 1, change)?,
                     (Err(_), false) => {}
                     (Ok(place), true) => match change {
-                        Change::Delete => drop(changed.remove(place)),
-                        Change::Set { value, .. } => changed[place].1 = value.clone(),
-                        Change::Insert { .. } => {
+                        PathChange::Delete => drop(changed.remove(place)),
+                        PathChange::Set { value, .. } => changed[place].1 = value.clone(),
+                        PathChange::Insert { .. } => {
                             let hint = "Try using the function jsonb_set to replace key value.".to_owned();
                             return Err(ValueError { hint: Some(hint), ..invalid("cannot replace existing key") });
                         }
                     },
                     (Err(place), true) => match change {
-                        Change::Set { value, creates: true } | Change::Insert { value, .. } => {
+                        PathChange::Set { value, creates: true } | PathChange::Insert { value, .. } => {
                             changed.insert(place, (Arc::from(step), value.clone()));
                         }
-                        Change::Delete | Change::Set { creates: false, .. } => {}
+                        PathChange::Delete | PathChange::Set { creates: false, .. } => {}
                     },
                 }
                 Ok(Jsonb::Object(Arc::from(changed)))
@@ -306,7 +301,7 @@ impl Jsonb {
 }
 
 #[derive(Clone, Copy)]
-enum Change<'a> {
+enum PathChange<'a> {
     Delete,
     Set { value: &'a Jsonb, creates: bool },
     Insert { value: &'a Jsonb, after: bool },
@@ -317,7 +312,7 @@ fn change_element<S: AsRef<str>>(
     index: i64,
     path: &[S],
     depth: usize,
-    change: Change<'_>,
+    change: PathChange<'_>,
 ) -> Result<Jsonb, ValueError> {
     let length = elements.len() as i64;
     let place = if index < 0 { length + index } else { index };
@@ -331,14 +326,16 @@ fn change_element<S: AsRef<str>>(
     }
     // Beyond either end, new values go to that end.
     match (change, is_inside) {
-        (Change::Delete, true) => drop(changed.remove(place as usize)),
-        (Change::Set { value, .. }, true) => changed[place as usize] = value.clone(),
-        (Change::Insert { value, after }, true) => changed.insert(place as usize + usize::from(after), value.clone()),
-        (Change::Set { value, creates: true } | Change::Insert { value, .. }, false) => {
+        (PathChange::Delete, true) => drop(changed.remove(place as usize)),
+        (PathChange::Set { value, .. }, true) => changed[place as usize] = value.clone(),
+        (PathChange::Insert { value, after }, true) => {
+            changed.insert(place as usize + usize::from(after), value.clone())
+        }
+        (PathChange::Set { value, creates: true } | PathChange::Insert { value, .. }, false) => {
             let at = if place < 0 { 0 } else { changed.len() };
             changed.insert(at, value.clone());
         }
-        (Change::Delete | Change::Set { creates: false, .. }, false) => {}
+        (PathChange::Delete | PathChange::Set { creates: false, .. }, false) => {}
     }
     Ok(Jsonb::array(changed))
 }

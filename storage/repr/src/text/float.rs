@@ -82,13 +82,13 @@ pub fn format_rounded(value: f64, digits: usize) -> String {
 }
 
 /// double precision input.
-pub fn parse_float8(text: &str) -> Result<f64, ValueError> {
+pub(crate) fn parse_float8(text: &str) -> Result<f64, ValueError> {
     let value: f64 = parse_with(text, "double precision")?;
     Ok(value)
 }
 
 /// real input.
-pub fn parse_float4(text: &str) -> Result<f32, ValueError> {
+pub(crate) fn parse_float4(text: &str) -> Result<f32, ValueError> {
     parse_with(text, "real")
 }
 

@@ -214,15 +214,15 @@ impl ArrayReader<'_> {
                 }
                 Some(_) => {
                     let character = self.character();
-                    if !(character.is_ascii() && is_blank(character as u8)) {
+                    if character.is_ascii() && is_blank(character as u8) {
+                        text.push(character);
+                    } else {
                         if is_quoted && kept > 0 && self.text.as_bytes()[self.place - character.len_utf8() - 1] == b'"'
                         {
                             return Err(self.malformed("Unexpected array element."));
                         }
                         text.push(character);
                         kept = text.len();
-                    } else {
-                        text.push(character);
                     }
                 }
             }

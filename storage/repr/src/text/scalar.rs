@@ -16,7 +16,7 @@ fn trim(text: &str) -> &str {
 }
 
 /// boolean: unique prefixes of true, false, yes, no, on, off; 1 and 0.
-pub fn parse_bool(text: &str) -> Result<bool, ValueError> {
+pub(crate) fn parse_bool(text: &str) -> Result<bool, ValueError> {
     let word = trim(text).to_ascii_lowercase();
     let is = |full: &str, least: usize| word.len() >= least && full.starts_with(&word);
     if is("true", 1) || is("yes", 1) || is("on", 2) || word == "1" {
@@ -29,7 +29,7 @@ pub fn parse_bool(text: &str) -> Result<bool, ValueError> {
 }
 
 /// Any integer type; `type_name` is SQL's name, for the messages.
-pub fn parse_int<I: FromStr>(text: &str, type_name: &str) -> Result<I, ValueError> {
+pub(crate) fn parse_int<I: FromStr>(text: &str, type_name: &str) -> Result<I, ValueError> {
     let trimmed = trim(text);
     // A sign and digits that do not parse are too large.
     trimmed.parse().map_err(|_| {
@@ -149,7 +149,7 @@ pub fn cast_length(scalar: &ScalarType, modifier: i32, text: &str) -> Datum {
 }
 
 /// bytea in hex or escape form.
-pub fn parse_bytea(text: &str) -> Result<Vec<u8>, ValueError> {
+pub(crate) fn parse_bytea(text: &str) -> Result<Vec<u8>, ValueError> {
     if let Some(digits) = text.strip_prefix("\\x") {
         return parse_hex(digits);
     }
@@ -222,7 +222,7 @@ pub(super) fn write_bytea(out: &mut String, bytes: &[u8], style: ByteaOutput) {
 }
 
 /// uuid: 32 hexadecimal digits, hyphens after any group of four, braces around.
-pub fn parse_uuid(text: &str) -> Result<[u8; 16], ValueError> {
+pub(crate) fn parse_uuid(text: &str) -> Result<[u8; 16], ValueError> {
     let invalid = || syntax("uuid", text);
     let mut rest = text.as_bytes();
     let is_braced = rest.first() == Some(&b'{');
@@ -243,7 +243,7 @@ pub fn parse_uuid(text: &str) -> Result<[u8; 16], ValueError> {
 }
 
 /// uuid as PostgreSQL prints it.
-pub fn format_uuid(bytes: &[u8; 16]) -> String {
+pub(crate) fn format_uuid(bytes: &[u8; 16]) -> String {
     let mut out = String::with_capacity(36);
     for (place, byte) in bytes.iter().enumerate() {
         if matches!(place, 4 | 6 | 8 | 10) {

@@ -34,7 +34,7 @@ const PATTERNS: [&str; 58] = [
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum DatetimePiece {
     /// Text to copy, and whether it stood in quotes.
     Literal(char, bool),
     /// A pattern, spelled as in the template.
@@ -49,7 +49,7 @@ pub(super) enum Piece {
 }
 
 /// Takes a template apart.
-pub(super) fn pieces(template: &str) -> Vec<Piece> {
+pub(super) fn pieces(template: &str) -> Vec<DatetimePiece> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(first) = rest.chars().next() {
@@ -72,7 +72,7 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
             if ordinal.is_some() {
                 after = &after[2..];
             }
-            pieces.push(Piece::Pattern { spelling, is_filled, ordinal });
+            pieces.push(DatetimePiece::Pattern { spelling, is_filled, ordinal });
             rest = after;
             continue;
         }
@@ -89,19 +89,19 @@ pub(super) fn pieces(template: &str) -> Vec<Piece> {
                         end = place + 2;
                         break;
                     }
-                    '\\' => pieces.extend(characters.next().map(|(_, escaped)| Piece::Literal(escaped, true))),
-                    other => pieces.push(Piece::Literal(other, true)),
+                    '\\' => pieces.extend(characters.next().map(|(_, escaped)| DatetimePiece::Literal(escaped, true))),
+                    other => pieces.push(DatetimePiece::Literal(other, true)),
                 }
             }
             rest = &rest[end..];
             continue;
         }
         if first == '\\' && rest[1..].starts_with('"') {
-            pieces.push(Piece::Literal('"', false));
+            pieces.push(DatetimePiece::Literal('"', false));
             rest = &rest[2..];
             continue;
         }
-        pieces.push(Piece::Literal(first, false));
+        pieces.push(DatetimePiece::Literal(first, false));
         rest = &rest[first.len_utf8()..];
     }
     pieces
@@ -163,8 +163,8 @@ fn write(moment: &Moment, template: &str) -> Result<Option<String>, ValueError> 
     let mut out = String::new();
     for piece in pieces(template) {
         match piece {
-            Piece::Literal(character, _) => out.push(character),
-            Piece::Pattern { spelling, is_filled, ordinal: ending } => {
+            DatetimePiece::Literal(character, _) => out.push(character),
+            DatetimePiece::Pattern { spelling, is_filled, ordinal: ending } => {
                 let text = moment.pattern(&spelling, is_filled)?;
                 out.push_str(&text);
                 if let (Some(is_upper), true) = (ending, text.ends_with(|c: char| c.is_ascii_digit())) {

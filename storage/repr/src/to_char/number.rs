@@ -4,7 +4,7 @@ use super::ordinal;
 use crate::{Numeric, ValueError};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Piece {
+enum NumberPiece {
     Nine,
     Zero,
     Point,
@@ -26,8 +26,8 @@ enum Anchor {
 }
 
 /// A number's template, taken apart.
-struct Template {
-    pieces: Vec<Piece>,
+struct NumberTemplate {
+    pieces: Vec<NumberPiece>,
     /// Digits before and after the point.
     whole: usize,
     decimals: usize,
@@ -53,9 +53,9 @@ fn invalid(message: &str) -> ValueError {
     ValueError::new("42601", message)
 }
 
-impl Template {
-    fn parse(text: &str) -> Result<Template, ValueError> {
-        let mut template = Template {
+impl NumberTemplate {
+    fn parse(text: &str) -> Result<NumberTemplate, ValueError> {
+        let mut template = NumberTemplate {
             pieces: Vec::new(),
             whole: 0,
             decimals: 0,
@@ -81,7 +81,7 @@ impl Template {
             if first == '"' {
                 let end = rest[1..].find('"').map_or(rest.len(), |end| end + 2);
                 let inside = &rest[1..if end == rest.len() && !rest[1..].ends_with('"') { end } else { end - 1 }];
-                template.pieces.extend(inside.chars().map(Piece::Literal));
+                template.pieces.extend(inside.chars().map(NumberPiece::Literal));
                 rest = &rest[end..];
                 continue;
             }
@@ -91,7 +91,7 @@ impl Template {
                     rest = &rest[word.len()..];
                 }
                 None => {
-                    template.pieces.push(Piece::Literal(first));
+                    template.pieces.push(NumberPiece::Literal(first));
                     rest = &rest[first.len_utf8()..];
                 }
             }
@@ -116,7 +116,7 @@ impl Template {
                 } else {
                     self.whole += 1;
                 }
-                self.pieces.push(Piece::Nine);
+                self.pieces.push(NumberPiece::Nine);
             }
             "0" => {
                 if self.is_bracketed {
@@ -131,7 +131,7 @@ impl Template {
                     self.whole += 1;
                 }
                 self.zero_end = self.whole + self.decimals;
-                self.pieces.push(Piece::Zero);
+                self.pieces.push(NumberPiece::Zero);
             }
             "." | "D" => {
                 if self.has_point {
@@ -141,10 +141,10 @@ impl Template {
                     return Err(invalid("cannot use \"V\" and decimal point together"));
                 }
                 self.has_point = true;
-                self.pieces.push(Piece::Point);
+                self.pieces.push(NumberPiece::Point);
             }
-            "," | "G" => self.pieces.push(Piece::Comma),
-            "L" => self.pieces.push(Piece::Currency),
+            "," | "G" => self.pieces.push(NumberPiece::Comma),
+            "L" => self.pieces.push(NumberPiece::Currency),
             "FM" => self.is_filled = true,
             // Blanks for zero are what PostgreSQL reads and does not do.
             "B" => {}
@@ -165,9 +165,9 @@ impl Template {
                 self.has_minus |= word != "PL";
                 self.has_plus |= word != "MI";
                 self.pieces.push(match word {
-                    "MI" => Piece::Minus,
-                    "PL" => Piece::Plus,
-                    _ => Piece::Signed,
+                    "MI" => NumberPiece::Minus,
+                    "PL" => NumberPiece::Plus,
+                    _ => NumberPiece::Signed,
                 });
             }
             "PR" => {
@@ -178,9 +178,9 @@ impl Template {
             }
             "RN" => {
                 self.is_roman = true;
-                self.pieces.push(Piece::Roman(is_upper));
+                self.pieces.push(NumberPiece::Roman(is_upper));
             }
-            "TH" => self.pieces.push(Piece::Ordinal(is_upper)),
+            "TH" => self.pieces.push(NumberPiece::Ordinal(is_upper)),
             "V" => {
                 if self.has_point {
                     return Err(invalid("cannot use \"V\" and decimal point together"));
@@ -200,12 +200,12 @@ pub fn float_to_char(value: f64, template: &str) -> Result<String, ValueError> {
 
 /// `to_char(numeric, template)`; integers come as numerics too.
 pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueError> {
-    let mut template = Template::parse(template)?;
+    let mut template = NumberTemplate::parse(template)?;
     if template.is_scientific {
         return Ok(scientific(value, template.decimals));
     }
     if template.is_roman {
-        return Writer::roman(&template, value);
+        return NumberWriter::roman(&template, value);
     }
     template.whole += template.shift;
     let shifted = if template.has_shift {
@@ -230,7 +230,7 @@ pub fn numeric_to_char(value: &Numeric, template: &str) -> Result<String, ValueE
         let spaces = template.whole - whole_length;
         (text, spaces)
     };
-    Ok(Writer::new(&mut template, &text, is_negative, spaces).finish())
+    Ok(NumberWriter::new(&mut template, &text, is_negative, spaces).finish())
 }
 
 fn scientific(value: &Numeric, decimals: usize) -> String {
@@ -251,8 +251,8 @@ fn scientific(value: &Numeric, decimals: usize) -> String {
     format!("{sign}{whole}{point}{fraction}e{exponent_sign}{:02}", exponent.abs())
 }
 
-struct Writer<'a> {
-    template: &'a Template,
+struct NumberWriter<'a> {
+    template: &'a NumberTemplate,
     out: String,
     digits: &'a [u8],
     /// The next digit to write.
@@ -270,9 +270,9 @@ struct Writer<'a> {
     digit_written: bool,
 }
 
-impl<'a> Writer<'a> {
-    fn new(template: &'a mut Template, text: &'a str, is_negative: bool, spaces: usize) -> Writer<'a> {
-        let template: &'a Template = template;
+impl<'a> NumberWriter<'a> {
+    fn new(template: &'a mut NumberTemplate, text: &'a str, is_negative: bool, spaces: usize) -> NumberWriter<'a> {
+        let template: &'a NumberTemplate = template;
         let digits = text.as_bytes();
         let mut last_relevant = None;
         if template.is_filled && template.has_point {
@@ -300,7 +300,7 @@ impl<'a> Writer<'a> {
             !is_negative && template.is_filled && template.sign == Anchor::None
         };
         let zero_start = template.zero_start.map(|start| start - 1);
-        Writer {
+        NumberWriter {
             template,
             out: String::new(),
             digits,
@@ -317,17 +317,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn roman(template: &Template, value: &Numeric) -> Result<String, ValueError> {
+    fn roman(template: &NumberTemplate, value: &Numeric) -> Result<String, ValueError> {
         let number = Some(i64::from(value.to_i32()?)).filter(|number| (1..=3999).contains(number));
         let text = number.map_or("#".repeat(15), roman_numeral);
         let mut out = String::new();
         for piece in &template.pieces {
             match piece {
-                Piece::Roman(is_upper) => {
+                NumberPiece::Roman(is_upper) => {
                     let text = if *is_upper { text.clone() } else { text.to_lowercase() };
                     out.push_str(&if template.is_filled { text } else { format!("{text:>15}") });
                 }
-                Piece::Literal(character) => out.push(*character),
+                NumberPiece::Literal(character) => out.push(*character),
                 _ => {}
             }
         }
@@ -347,24 +347,24 @@ impl<'a> Writer<'a> {
     fn finish(mut self) -> String {
         for piece in &self.template.pieces {
             match *piece {
-                Piece::Nine => self.digit(false),
-                Piece::Zero => self.digit(true),
-                Piece::Point => self.digit(false),
-                Piece::Comma if self.digit_written => self.out.push(','),
-                Piece::Comma | Piece::Currency => self.unless_filled(' '),
-                Piece::Minus if self.is_negative => self.out.push('-'),
-                Piece::Plus if !self.is_negative => self.out.push('+'),
-                Piece::Minus | Piece::Plus => self.unless_filled(' '),
-                Piece::Signed => self.out.push(self.sign_character()),
-                Piece::Ordinal(is_upper) => {
+                NumberPiece::Nine => self.digit(false),
+                NumberPiece::Zero => self.digit(true),
+                NumberPiece::Point => self.digit(false),
+                NumberPiece::Comma if self.digit_written => self.out.push(','),
+                NumberPiece::Comma | NumberPiece::Currency => self.unless_filled(' '),
+                NumberPiece::Minus if self.is_negative => self.out.push('-'),
+                NumberPiece::Plus if !self.is_negative => self.out.push('+'),
+                NumberPiece::Minus | NumberPiece::Plus => self.unless_filled(' '),
+                NumberPiece::Signed => self.out.push(self.sign_character()),
+                NumberPiece::Ordinal(is_upper) => {
                     let has_none = self.is_negative || self.template.has_point || self.digits.first() == Some(&b'#');
                     if !has_none {
                         let ending = ordinal(std::str::from_utf8(self.digits).unwrap_or(""));
                         self.out.push_str(&if is_upper { ending.to_uppercase() } else { ending.to_owned() });
                     }
                 }
-                Piece::Literal(character) => self.out.push(character),
-                Piece::Roman(_) => {}
+                NumberPiece::Literal(character) => self.out.push(character),
+                NumberPiece::Roman(_) => {}
             }
         }
         self.out
@@ -478,7 +478,7 @@ fn roman_numeral(mut number: i64) -> String {
 
 /// `to_number(text, template)`: the digits, point and sign that the text has where the template allows them.
 pub fn to_number(text: &str, template: &str) -> Result<Numeric, ValueError> {
-    let template = Template::parse(template)?;
+    let template = NumberTemplate::parse(template)?;
     if template.is_roman {
         return Err(ValueError::new("0A000", "\"RN\" not supported for input"));
     }

@@ -1,6 +1,6 @@
 //! `to_date` and `to_timestamp`: reading text by a template.
 
-use super::datetime::{DAYS, MONTHS, Piece, ROMAN_MONTHS, pieces};
+use super::datetime::{DAYS, DatetimePiece, MONTHS, ROMAN_MONTHS, pieces};
 use crate::ValueError;
 use crate::datetime::arithmetic::iso_week_start;
 use crate::datetime::{
@@ -62,7 +62,7 @@ impl Read {
         let pieces = pieces(template);
         for (place, piece) in pieces.iter().enumerate() {
             match piece {
-                Piece::Literal(character, is_quoted) => {
+                DatetimePiece::Literal(character, is_quoted) => {
                     let is_separator = !is_quoted && !character.is_alphanumeric();
                     if is_separator {
                         // Any run of blanks and one separator match a separator of the template.
@@ -79,13 +79,13 @@ impl Read {
                         rest = &rest[first..];
                     }
                 }
-                Piece::Pattern { spelling, is_filled, .. } => {
+                DatetimePiece::Pattern { spelling, is_filled, .. } => {
                     rest = rest.trim_start();
                     if rest.is_empty() {
                         break;
                     }
                     // A number that no other number follows may be longer than its pattern.
-                    let followed = matches!(pieces.get(place + 1), Some(Piece::Pattern { .. }));
+                    let followed = matches!(pieces.get(place + 1), Some(DatetimePiece::Pattern { .. }));
                     rest = read.pattern(&spelling.to_ascii_uppercase(), rest, *is_filled || !followed)?;
                 }
             }

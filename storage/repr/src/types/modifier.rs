@@ -50,7 +50,7 @@ pub fn encode_interval_modifier(fields: &str, precision: Option<i32>) -> Result<
 }
 
 /// The fields' mask and the precision of `interval`'s modifier, where given.
-pub fn decode_interval_modifier(modifier: i32) -> (Option<i32>, Option<i32>) {
+pub(crate) fn decode_interval_modifier(modifier: i32) -> (Option<i32>, Option<i32>) {
     if modifier < 0 {
         return (None, None);
     }
@@ -71,7 +71,7 @@ pub fn encode_length_modifier(length: i64, name: &str) -> Result<i32, ValueError
 }
 
 /// The length of varchar or char, where given.
-pub fn decode_length_modifier(modifier: i32) -> Option<usize> {
+pub(crate) fn decode_length_modifier(modifier: i32) -> Option<usize> {
     (modifier >= 4).then(|| (modifier - 4) as usize)
 }
 
@@ -96,7 +96,7 @@ pub fn decode_numeric_modifier(modifier: i32) -> Option<(i32, i32)> {
 }
 
 /// The modifier of time and timestamp types. More than six digits count as six (PostgreSQL warns).
-pub fn encode_time_modifier(precision: i32, name: &str, suffix: &str) -> Result<i32, ValueError> {
+pub(crate) fn encode_time_modifier(precision: i32, name: &str, suffix: &str) -> Result<i32, ValueError> {
     if precision < 0 {
         return Err(ValueError::new("22023", format!("{name}({precision}){suffix} precision must not be negative")));
     }

@@ -41,7 +41,7 @@ pub enum Modifier {
 }
 
 /// What PostgreSQL knows of one built-in type.
-pub(super) struct Known {
+pub(super) struct KnownType {
     pub(super) scalar: ScalarType,
     /// `pg_type.oid`
     pub(super) oid: Id,
@@ -102,7 +102,7 @@ const COLLATION_DEFAULT: Id = 100;
 const COLLATION_C: Id = 950;
 
 /// The catch-all row of anonymous composites, of which each has fields of its own.
-static RECORD: Known = Known {
+static RECORD: KnownType = KnownType {
     scalar: ScalarType::Bool,
     oid: 2249,
     array_oid: 2287,
@@ -136,8 +136,8 @@ macro_rules! types {
             $($scalar,)*
         }
 
-        pub(super) static KNOWN: &[Known] = &[
-            $(Known {
+        pub(super) static KNOWN: &[KnownType] = &[
+            $(KnownType {
                 scalar: ScalarType::$scalar,
                 oid: $oid,
                 array_oid: $array_oid,
@@ -151,7 +151,7 @@ macro_rules! types {
 
         impl ScalarType {
             /// Its row; enumerations are the catalog's, arrays follow from their elements.
-            pub(super) fn known(&self) -> Option<&'static Known> {
+            pub(super) fn known(&self) -> Option<&'static KnownType> {
                 match self {
                     $(ScalarType::$scalar => Some(&KNOWN[Place::$scalar as usize]),)*
                     ScalarType::Record(_) => Some(&RECORD),

@@ -111,9 +111,9 @@ impl Data {
             let count =
                 if comment == 0 { &mut story_votes[story as usize] } else { &mut comment_votes[comment as usize] };
             if up {
-                count.0 += 1
+                count.0 += 1;
             } else {
-                count.1 += 1
+                count.1 += 1;
             }
             votes.push(Vote { user, story, comment, up });
         }

@@ -260,7 +260,7 @@ impl Visitor<'_> {
         within(&taggings, stories, "taggings")?;
         let tags = column(&taggings, 1)?;
         let rows = self.session.query_list(TAGS, &[], &tags)?;
-        if rows.len() != tags.len() { Err("not every tag is there".into()) } else { Ok(()) }
+        if rows.len() == tags.len() { Ok(()) } else { Err("not every tag is there".into()) }
     }
 
     fn story(&mut self, visit: &Visit) -> Result<(), Failure> {

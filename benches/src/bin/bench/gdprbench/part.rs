@@ -204,27 +204,27 @@ impl<'a> Asking<'a> {
             Query::MetadataByPurpose => {
                 let (purpose, sharing) = (self.part.value("p", random), self.part.value("s", random));
                 let changed = self.execute(query, &[&purpose, &sharing])?;
-                changed == self.part.change(|one| one.purpose == purpose, |one| one.sharing = sharing.clone())
+                changed == self.part.change(|one| one.purpose == purpose, |one| one.sharing.clone_from(&sharing))
             }
             Query::MetadataByUser => {
                 let (user, objection) = (self.user(skewed, random), self.part.value("o", random));
                 let changed = self.execute(query, &[&user, &objection])?;
-                changed == self.part.change(|one| one.user == user, |one| one.objection = objection.clone())
+                changed == self.part.change(|one| one.user == user, |one| one.objection.clone_from(&objection))
             }
             Query::MetadataBySharing => {
                 let (sharing, decision) = (self.part.value("s", random), self.part.value("d", random));
                 let changed = self.execute(query, &[&sharing, &decision])?;
-                changed == self.part.change(|one| one.sharing == sharing, |one| one.decision = decision.clone())
+                changed == self.part.change(|one| one.sharing == sharing, |one| one.decision.clone_from(&decision))
             }
             Query::MetadataByKey => {
                 let (key, objection) = (self.key(skewed, random), self.part.value("o", random));
                 let changed = self.execute(query, &[&key, &objection])?;
-                changed == self.part.change(|one| one.key == key, |one| one.objection = objection.clone())
+                changed == self.part.change(|one| one.key == key, |one| one.objection.clone_from(&objection))
             }
             Query::UpdateByKey => {
                 let (key, data) = (self.key(skewed, random), format!("{:010}", random.below(10_000_000_000)));
                 let changed = self.execute(query, &[&key, &data])?;
-                changed == self.part.change(|one| one.key == key, |one| one.data = data.clone())
+                changed == self.part.change(|one| one.key == key, |one| one.data.clone_from(&data))
             }
             Query::ReadByKey | Query::ReadMetadataByKey => {
                 let key = self.key(skewed, random);

@@ -128,7 +128,7 @@ fn one_key(report: &mut Report, server: &Server, subscribers: &mut [Subscriber])
         }
         acknowledged.push(answered.as_secs_f64() * 1e6);
         arrived.push(came.as_secs_f64() * 1e6);
-        after.push((came - answered).as_secs_f64() * 1e6);
+        after.push(came.saturating_sub(answered).as_secs_f64() * 1e6);
     }
     let seconds = begun.elapsed().as_secs_f64();
     let total = subscribers.len();

@@ -1,7 +1,7 @@
 //! What sessions see and do: formats, limits, defaults of transactions, and settings of our own.
 
 use crate::settings::known::{
-    Kind, Known, TextKind, Words, boolean, fixed, integer, one_of, text, words, words_with_switch,
+    KnownSetting, SettingKind, TextKind, Words, boolean, fixed, integer, one_of, text, words, words_with_switch,
 };
 use crate::settings::server::{SERVER_MEMORY, SUBSCRIPTION_MEMORY, VIEW_MEMORY};
 use crate::settings::unit::Unit;
@@ -35,7 +35,7 @@ const XML_OPTIONS: Words = words(&["content", "document"]);
 
 /// Sorted by name. rustfmt would make six lines of each.
 #[rustfmt::skip]
-pub(super) static KNOWN: &[Known] = &[
+pub(super) static KNOWN: &[KnownSetting] = &[
     text("application_name", "", TextKind::Name, LOGGED, "Sets the application name to be reported in statistics and logs."),
     boolean("array_nulls", "on", PREVIOUS, "Enable input of NULL elements in arrays.").further("When turned on, unquoted NULL in an array input value means a null value; otherwise it is taken literally.").only_default(),
     one_of("backslash_quote", "safe_encoding", &BACKSLASH_QUOTES, PREVIOUS, "Sets whether \"\\'\" is allowed in string literals."),
@@ -53,7 +53,7 @@ pub(super) static KNOWN: &[Known] = &[
     boolean("default_transaction_read_only", "off", STATEMENT, "Sets the default read-only status of new transactions."),
     boolean("dogwood.auto_views", "on", DOGWOOD, "Lets queries that come again be answered by views that are kept for them."),
     integer("dogwood.forget_wait", "1000", Unit::Milliseconds, (0, i32::MAX), DOGWOOD, "Sets how long an erasure waits for others to end by themselves."),
-    fixed("dogwood.last_flushes", "", Kind::Text(TextKind::Anything), DOGWOOD, "Shows how long the last commit waited for the log and the keys.").hidden(),
+    fixed("dogwood.last_flushes", "", SettingKind::Text(TextKind::Anything), DOGWOOD, "Shows how long the last commit waited for the log and the keys.").hidden(),
     boolean("dogwood.restoring", "off", DOGWOOD, "Lets rows come before the labels that say whose they are."),
     integer(SUBSCRIPTION_MEMORY, "262144", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets what may wait for all subscribers together."),
     integer(VIEW_MEMORY, "1048576", Unit::Kilobytes, (64, i32::MAX), DOGWOOD, "Sets what automatic views may hold together, and any view alone."),
@@ -61,12 +61,12 @@ pub(super) static KNOWN: &[Known] = &[
     integer("extra_float_digits", "1", Unit::None, (-15, 3), LOCALE, "Sets the number of digits displayed for floating-point values.").further("This affects real, double precision, and geometric data types. A zero or negative parameter value is added to the standard number of digits (FLT_DIG or DBL_DIG as appropriate). Any value greater than zero selects precise output mode."),
     integer("idle_in_transaction_session_timeout", "60000", Unit::Milliseconds, (0, i32::MAX), STATEMENT, "Sets the maximum allowed idle time between queries, when in a transaction.").further("A value of 0 turns off the timeout."),
     integer("idle_session_timeout", "0", Unit::Milliseconds, (0, i32::MAX), STATEMENT, "Sets the maximum allowed idle time between queries, when not in a transaction.").further("A value of 0 turns off the timeout."),
-    fixed("in_hot_standby", "off", Kind::Bool, PRESET, "Shows whether hot standby is currently active."),
-    fixed("integer_datetimes", "on", Kind::Bool, PRESET, "Shows whether datetimes are integer based."),
+    fixed("in_hot_standby", "off", SettingKind::Bool, PRESET, "Shows whether hot standby is currently active."),
+    fixed("integer_datetimes", "on", SettingKind::Bool, PRESET, "Shows whether datetimes are integer based."),
     one_of("IntervalStyle", "postgres", &INTERVAL_STYLES, LOCALE, "Sets the display format for interval values."),
-    fixed("is_superuser", "off", Kind::Bool, PRESET, "Shows whether the current user is a superuser.").hidden(),
-    fixed("lc_collate", "C", Kind::Text(TextKind::Anything), PRESET, "Shows the collation order locale."),
-    fixed("lc_ctype", "C.UTF-8", Kind::Text(TextKind::Anything), PRESET, "Shows the character classification and case conversion locale."),
+    fixed("is_superuser", "off", SettingKind::Bool, PRESET, "Shows whether the current user is a superuser.").hidden(),
+    fixed("lc_collate", "C", SettingKind::Text(TextKind::Anything), PRESET, "Shows the collation order locale."),
+    fixed("lc_ctype", "C.UTF-8", SettingKind::Text(TextKind::Anything), PRESET, "Shows the character classification and case conversion locale."),
     text("lc_messages", "C", TextKind::Locale, LOCALE, "Sets the language in which messages are displayed."),
     text("lc_monetary", "C", TextKind::Locale, LOCALE, "Sets the locale for formatting monetary amounts."),
     text("lc_numeric", "C", TextKind::Locale, LOCALE, "Sets the locale for formatting numbers."),
@@ -75,19 +75,19 @@ pub(super) static KNOWN: &[Known] = &[
     boolean("log_connections", "off", LOGGED, "Logs each successful connection.").of_start(),
     boolean("log_disconnections", "off", LOGGED, "Logs end of a session, including duration.").of_start(),
     integer("log_min_duration_statement", "-1", Unit::Milliseconds, (-1, i32::MAX), LOGGED_WHEN, "Sets the minimum execution time above which all statements will be logged.").further("Zero prints all queries. -1 turns this feature off."),
-    fixed("max_identifier_length", "63", Kind::Integer(Unit::None, 63, 63), PRESET, "Shows the maximum identifier length."),
-    fixed("max_index_keys", "32", Kind::Integer(Unit::None, 32, 32), PRESET, "Shows the maximum number of index keys."),
+    fixed("max_identifier_length", "63", SettingKind::Integer(Unit::None, 63, 63), PRESET, "Shows the maximum identifier length."),
+    fixed("max_index_keys", "32", SettingKind::Integer(Unit::None, 32, 32), PRESET, "Shows the maximum number of index keys."),
     boolean("quote_all_identifiers", "off", PREVIOUS, "When generating SQL fragments, quote all identifiers.").only_default(),
     text("role", "none", TextKind::Role, UNGROUPED, "Sets the current role.").hidden(),
     boolean("row_security", "on", STATEMENT, "Enable row security.").further("When enabled, row security will be applied to all users."),
     text("search_path", "\"$user\", public", TextKind::SearchPath, STATEMENT, "Sets the schema search order for names that are not schema-qualified."),
-    fixed("server_encoding", "UTF8", Kind::Text(TextKind::Anything), PRESET, "Shows the server (database) character set encoding."),
+    fixed("server_encoding", "UTF8", SettingKind::Text(TextKind::Anything), PRESET, "Shows the server (database) character set encoding."),
     integer(SERVER_MEMORY, "4194304", Unit::Kilobytes, (64, i32::MAX), MEMORY, "Sets what all sessions may hold together."),
-    fixed("server_version", "15.8", Kind::Text(TextKind::Anything), PRESET, "Shows the server version."),
-    fixed("server_version_num", "150008", Kind::Integer(Unit::None, 150008, 150008), PRESET, "Shows the server version as an integer."),
+    fixed("server_version", "15.8", SettingKind::Text(TextKind::Anything), PRESET, "Shows the server version."),
+    fixed("server_version_num", "150008", SettingKind::Integer(Unit::None, 150008, 150008), PRESET, "Shows the server version as an integer."),
     text("session_authorization", "", TextKind::SessionUser, UNGROUPED, "Sets the session user name.").hidden(),
     one_of("session_replication_role", "origin", &REPLICATION_ROLES, STATEMENT, "Sets the session's behavior for triggers and rewrite rules.").only_default(),
-    fixed("ssl", "off", Kind::Bool, ENCRYPTION, "Enables SSL connections."),
+    fixed("ssl", "off", SettingKind::Bool, ENCRYPTION, "Enables SSL connections."),
     boolean("standard_conforming_strings", "on", PREVIOUS, "Causes '...' strings to treat backslashes literally.").only_default(),
     integer("statement_memory", "1048576", Unit::Kilobytes, (64, i32::MAX), MEMORY, "Sets what one statement may hold."),
     integer("statement_timeout", "30000", Unit::Milliseconds, (0, i32::MAX), STATEMENT, "Sets the maximum allowed duration of any statement.").further("A value of 0 turns off the timeout."),

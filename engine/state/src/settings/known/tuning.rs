@@ -1,6 +1,6 @@
 //! What would tune PostgreSQL's planner, its memory and its VACUUM. None has an effect here, and none changes what a statement gives.
 
-use crate::settings::known::{Known, Words, boolean, integer, one_of, real, words, words_with_switch};
+use crate::settings::known::{KnownSetting, Words, boolean, integer, one_of, real, words, words_with_switch};
 use crate::settings::unit::Unit;
 
 const ASYNCHRONOUS: &str = "Resource Usage / Asynchronous Behavior";
@@ -19,7 +19,7 @@ const PLAN_CACHE_MODES: Words = words(&["auto", "force_generic_plan", "force_cus
 
 /// Sorted by name. rustfmt would make six lines of each.
 #[rustfmt::skip]
-pub(super) static KNOWN: &[Known] = &[
+pub(super) static KNOWN: &[KnownSetting] = &[
     one_of("constraint_exclusion", "partition", &CONSTRAINT_EXCLUSIONS, PLANNER, "Enables the planner to use constraints to optimize queries.").further("Table scans will be skipped if their constraints guarantee that no rows match the query."),
     real("cpu_index_tuple_cost", "0.005", Unit::None, (0.0, f64::MAX), COST, "Sets the planner's estimate of the cost of processing each index entry during an index scan."),
     real("cpu_operator_cost", "0.0025", Unit::None, (0.0, f64::MAX), COST, "Sets the planner's estimate of the cost of processing each operator or function call."),

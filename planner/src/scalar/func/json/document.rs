@@ -6,7 +6,7 @@ use repr::{Jsonb, ValueError, poll};
 
 /// What a JSON value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Null,
     Boolean,
     Number,
@@ -15,28 +15,28 @@ pub(crate) enum Kind {
     Object,
 }
 
-impl Kind {
+impl JsonKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Null => "null",
-            Kind::Boolean => "boolean",
-            Kind::Number => "number",
-            Kind::String => "string",
-            Kind::Array => "array",
-            Kind::Object => "object",
+            JsonKind::Null => "null",
+            JsonKind::Boolean => "boolean",
+            JsonKind::Number => "number",
+            JsonKind::String => "string",
+            JsonKind::Array => "array",
+            JsonKind::Object => "object",
         }
     }
 }
 
 /// What the value is, by its first character.
-pub(crate) fn kind(source: &str) -> Kind {
+pub(crate) fn kind(source: &str) -> JsonKind {
     match source.trim_start().as_bytes().first() {
-        Some(b'{') => Kind::Object,
-        Some(b'[') => Kind::Array,
-        Some(b'"') => Kind::String,
-        Some(b't' | b'f') => Kind::Boolean,
-        Some(b'n') | None => Kind::Null,
-        Some(_) => Kind::Number,
+        Some(b'{') => JsonKind::Object,
+        Some(b'[') => JsonKind::Array,
+        Some(b'"') => JsonKind::String,
+        Some(b't' | b'f') => JsonKind::Boolean,
+        Some(b'n') | None => JsonKind::Null,
+        Some(_) => JsonKind::Number,
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn unquoted(source: &str) -> Result<String, ValueError> {
 
 /// An array's elements.
 pub(crate) fn elements(source: &str) -> Result<Vec<&str>, ValueError> {
-    let mut scanner = Scanner { source, at: 0 };
+    let mut scanner = JsonScanner { source, at: 0 };
     scanner.expect(b'[')?;
     let mut elements = Vec::new();
     if scanner.peek() == Some(b']') {
@@ -72,7 +72,7 @@ pub(crate) fn elements(source: &str) -> Result<Vec<&str>, ValueError> {
 
 /// An object's names and values, in the order written.
 pub(crate) fn entries(source: &str) -> Result<Vec<(String, &str)>, ValueError> {
-    let mut scanner = Scanner { source, at: 0 };
+    let mut scanner = JsonScanner { source, at: 0 };
     scanner.expect(b'{')?;
     let mut entries = Vec::new();
     if scanner.peek() == Some(b'}') {
@@ -90,12 +90,12 @@ pub(crate) fn entries(source: &str) -> Result<Vec<(String, &str)>, ValueError> {
     }
 }
 
-struct Scanner<'a> {
+struct JsonScanner<'a> {
     source: &'a str,
     at: usize,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> JsonScanner<'a> {
     /// The next byte that is not blank.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.source.as_bytes();

@@ -152,14 +152,14 @@ type Group = Option<(usize, usize)>;
 
 /// A match, in characters of its text.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct TextMatch {
     pub(crate) begin: usize,
     pub(crate) end: usize,
     /// The groups that capture, from the first one on.
     pub(crate) groups: Vec<Group>,
 }
 
-impl Found {
+impl TextMatch {
     /// Where to go on after this match: an empty one would be found again.
     pub(crate) fn next(&self) -> usize {
         self.end + usize::from(self.end == self.begin)
@@ -228,7 +228,7 @@ impl Regular {
     }
 
     /// The first match that begins at a character or after it.
-    pub(crate) fn find(&self, text: &Text<'_>, from: usize) -> Result<Option<Found>, ValueError> {
+    pub(crate) fn find(&self, text: &Text<'_>, from: usize) -> Result<Option<TextMatch>, ValueError> {
         let mut begin = from;
         loop {
             if let Some(quick) = &self.quick {

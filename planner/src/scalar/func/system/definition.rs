@@ -2,7 +2,7 @@
 
 use super::super::arguments::{integer, oid, string, text};
 use super::super::text::{parse_identifier, quote_identifier};
-use super::super::{Definition, strict};
+use super::super::{FunctionDefinition, strict};
 use super::spelling::spelled;
 use super::{Answer, EvalContext};
 use crate::catalog::{Catalog, ConstraintName, DefaultValue, ForeignKey, Index, ReferentialAction, Table};
@@ -153,7 +153,7 @@ fn nothing(_: &EvalContext, _: &[Datum], _: &repr::ScalarType) -> Answer {
     Ok(Datum::Null)
 }
 
-pub(in super::super) const DEFINITIONS: &[Definition] = &[
+pub(in super::super) const DEFINITIONS: &[FunctionDefinition] = &[
     strict("pg_get_expr(text, oid, bool?) text", |ctx, a, _| expression(ctx, a)).stable(),
     strict("pg_get_constraintdef(oid, bool?) text", |ctx, a, _| {
         constraint(ctx, oid(&a[0])?, is_pretty(a.get(1))).map_or(Ok(Datum::Null), string)

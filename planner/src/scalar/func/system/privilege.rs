@@ -1,7 +1,7 @@
 //! has_*_privilege. A login owns the one database and everything in it; what is asked for must exist.
 
 use super::super::arguments::{text, truth};
-use super::super::{Definition, strict};
+use super::super::{FunctionDefinition, strict};
 use super::{Answer, EvalContext};
 use repr::{Datum, ValueError};
 
@@ -29,7 +29,7 @@ fn column(ctx: &EvalContext, args: &[Datum]) -> Answer {
     on_relation(ctx, &args[args.len() - 3])
 }
 
-pub(in super::super) const PRIVILEGES: &[Definition] = &[
+pub(in super::super) const PRIVILEGES: &[FunctionDefinition] = &[
     strict("has_table_privilege(text, text) bool", |ctx, a, _| relation(ctx, a)).stable(),
     strict("has_table_privilege(oid, text) bool", |ctx, a, _| relation(ctx, a)).stable(),
     strict("has_table_privilege(name, text, text) bool", |ctx, a, _| relation(ctx, a)).stable(),

@@ -78,7 +78,7 @@ impl PosixZone {
         let (west, rest) = signed_time(rest)?;
         let standard = Time { abbreviation: abbreviation.to_owned(), offset: -west };
         let daylight = if rest.is_empty() { None } else { Some(Daylight::parse(rest, standard.offset)?) };
-        Some(PosixZone { standard, daylight, name })
+        Some(PosixZone { name, standard, daylight })
     }
 
     /// As PostgreSQL shows it.
@@ -92,12 +92,12 @@ impl PosixZone {
     }
 
     /// Seconds east of UTC at a moment in microseconds from 2000-01-01 UTC.
-    pub fn offset_at(&self, micros: i64) -> i32 {
+    pub(crate) fn offset_at(&self, micros: i64) -> i32 {
         self.time_at(micros).offset
     }
 
     /// The abbreviation in force at that moment.
-    pub fn abbreviation_at(&self, micros: i64) -> &str {
+    pub(crate) fn abbreviation_at(&self, micros: i64) -> &str {
         &self.time_at(micros).abbreviation
     }
 

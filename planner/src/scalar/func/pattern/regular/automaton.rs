@@ -80,7 +80,7 @@ impl States {
 
 /// Which end of a match is wanted.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum WantedEnd {
     Longest,
     /// The first one that is no earlier.
     From(usize),
@@ -95,7 +95,7 @@ impl Automaton {
 
     /// The end of the longest match from a place that ends at `stop` at the latest.
     pub(super) fn longest(&self, text: &Text<'_>, begin: usize, stop: usize) -> Result<Option<usize>, Stopped> {
-        self.run(text, begin, stop, Wanted::Longest)
+        self.run(text, begin, stop, WantedEnd::Longest)
     }
 
     /// The end of the shortest match from a place that ends between `from` and `stop`.
@@ -106,10 +106,10 @@ impl Automaton {
         from: usize,
         stop: usize,
     ) -> Result<Option<usize>, Stopped> {
-        self.run(text, begin, stop, Wanted::From(from))
+        self.run(text, begin, stop, WantedEnd::From(from))
     }
 
-    fn run(&self, text: &Text<'_>, begin: usize, stop: usize, wanted: Wanted) -> Result<Option<usize>, Stopped> {
+    fn run(&self, text: &Text<'_>, begin: usize, stop: usize, wanted: WantedEnd) -> Result<Option<usize>, Stopped> {
         let mut memory = self.memory.take();
         let Memory { now, then, stack } = &mut memory;
         now.clear(self.states.len());
@@ -118,12 +118,12 @@ impl Automaton {
         loop {
             let accepts = now.list.contains(&0);
             match wanted {
-                Wanted::Longest if accepts => found = Some(at),
-                Wanted::From(from) if accepts && at >= from => {
+                WantedEnd::Longest if accepts => found = Some(at),
+                WantedEnd::From(from) if accepts && at >= from => {
                     found = Some(at);
                     break;
                 }
-                Wanted::Longest | Wanted::From(_) => {}
+                WantedEnd::Longest | WantedEnd::From(_) => {}
             }
             if at >= stop || now.list.is_empty() {
                 break;

@@ -2,8 +2,8 @@
 
 use super::repetitions::{Repetitions, Takes};
 use super::syntax::{Bounds, Place};
-use super::tree::{Kind, Part};
-use super::{Found, Group, Stopped};
+use super::tree::{Part, PartKind};
+use super::{Group, Stopped, TextMatch};
 use repr::poll;
 use std::cell::{Cell, OnceCell};
 
@@ -101,7 +101,7 @@ pub(super) fn match_at(
     groups: usize,
     references: bool,
     insensitive: bool,
-) -> Result<Option<Found>, Stopped> {
+) -> Result<Option<TextMatch>, Stopped> {
     let automaton = part.automaton()?;
     let shorter = part.traits.prefers_shorter();
     let (mut from, mut stop) = (begin, text.length());
@@ -115,7 +115,7 @@ pub(super) fn match_at(
         let mut division = Division { text, groups: vec![None; groups], insensitive };
         // Without back references what the automaton has found is a match.
         if groups == 0 && !references || division.divide(part, begin, end)? {
-            return Ok(Some(Found { begin, end, groups: division.groups }));
+            return Ok(Some(TextMatch { begin, end, groups: division.groups }));
         }
         if shorter {
             from = end + 1;
@@ -136,12 +136,12 @@ impl Division<'_> {
     fn divide(&mut self, part: &Part, begin: usize, end: usize) -> Result<bool, Stopped> {
         poll::step()?;
         let matched = match &part.kind {
-            Kind::Leaf => true,
-            Kind::Reference { group, bounds } => self.repeats(*group, *bounds, begin, end)?,
-            Kind::Pair(left, right) => self.pair(left, right, begin, end)?,
-            Kind::Alternatives(branches) => self.alternatives(branches, begin, end)?,
-            Kind::Iterated { body, bounds } => self.iterate(body, *bounds, begin, end)?,
-            Kind::Around(inner) => self.divide(inner, begin, end)?,
+            PartKind::Leaf => true,
+            PartKind::Reference { group, bounds } => self.repeats(*group, *bounds, begin, end)?,
+            PartKind::Pair(left, right) => self.pair(left, right, begin, end)?,
+            PartKind::Alternatives(branches) => self.alternatives(branches, begin, end)?,
+            PartKind::Iterated { body, bounds } => self.iterate(body, *bounds, begin, end)?,
+            PartKind::Around(inner) => self.divide(inner, begin, end)?,
         };
         if let Some(group) = part.capture.filter(|_| matched) {
             self.groups[group - 1] = Some((begin, end));
@@ -155,14 +155,14 @@ impl Division<'_> {
             self.groups[group - 1] = None;
         }
         match &part.kind {
-            Kind::Leaf | Kind::Reference { .. } => {}
-            Kind::Pair(left, right) => {
+            PartKind::Leaf | PartKind::Reference { .. } => {}
+            PartKind::Pair(left, right) => {
                 self.forget(left);
                 self.forget(right);
             }
-            Kind::Alternatives(branches) => branches.iter().for_each(|branch| self.forget(branch)),
-            Kind::Iterated { body, .. } => self.forget(body),
-            Kind::Around(inner) => self.forget(inner),
+            PartKind::Alternatives(branches) => branches.iter().for_each(|branch| self.forget(branch)),
+            PartKind::Iterated { body, .. } => self.forget(body),
+            PartKind::Around(inner) => self.forget(inner),
         }
     }
 

@@ -52,11 +52,11 @@ impl Traits {
 
     /// As seen from above: preferences do not count there, only that they differ.
     fn up(self) -> Traits {
-        Traits { mixed: self.mixed | (self.longer & self.shorter), longer: false, shorter: false, ..self }
+        Traits { mixed: self.mixed || (self.longer && self.shorter), longer: false, shorter: false, ..self }
     }
 
     fn has_preference(self) -> bool {
-        self.longer | self.shorter
+        self.longer || self.shorter
     }
 
     fn preference(self) -> Traits {
@@ -76,7 +76,7 @@ impl Traits {
 
 /// A part of an expression, as a match is divided.
 pub(super) struct Part {
-    pub(super) kind: Kind,
+    pub(super) kind: PartKind,
     pub(super) traits: Traits,
     /// The group that captures what this part matches.
     pub(super) capture: Option<usize>,
@@ -85,7 +85,7 @@ pub(super) struct Part {
 }
 
 /// How a part is divided.
-pub(super) enum Kind {
+pub(super) enum PartKind {
     /// Not at all.
     Leaf,
     /// What a group has matched, again.
@@ -109,12 +109,12 @@ impl Part {
         Planter { divisions: 0 }.alternatives(node)
     }
 
-    fn made(kind: Kind, traits: Traits, pattern: Rc<Node>) -> Part {
+    fn made(kind: PartKind, traits: Traits, pattern: Rc<Node>) -> Part {
         Part { kind, traits, capture: None, pattern, automaton: OnceCell::new() }
     }
 
     fn leaf(traits: Traits, pattern: Rc<Node>) -> Part {
-        Part::made(Kind::Leaf, traits, pattern)
+        Part::made(PartKind::Leaf, traits, pattern)
     }
 
     /// What recognises this part's matches, made when it is first asked for.
@@ -137,7 +137,7 @@ impl Planter {
         let branches: Vec<Part> = branches.iter().map(|branch| self.branch(branch)).collect::<Result<_, _>>()?;
         let traits = branches.iter().fold(Traits::LONGER, |all, branch| all.or(Traits::LONGER.or(branch.traits).up()));
         Ok(if traits.needs_division() {
-            Part::made(Kind::Alternatives(branches), traits, node.clone())
+            Part::made(PartKind::Alternatives(branches), traits, node.clone())
         } else {
             Part::leaf(traits, node.clone())
         })
@@ -170,7 +170,7 @@ impl Planter {
             let preferred = Traits::preferring(prefers);
             let (atom, captured) = self.atom(body)?;
             let all = traits.or(preferred).or(atom.traits);
-            let reference = matches!(atom.kind, Kind::Reference { .. });
+            let reference = matches!(atom.kind, PartKind::Reference { .. });
             if !captured && !reference && !all.up().needs_division() {
                 traits = all;
                 continue;
@@ -185,12 +185,12 @@ impl Planter {
             };
             let traits_of_rest = own.or(own.then(after.traits));
             let rest = Part::made(
-                Kind::Pair(Box::new(repeated), Box::new(after)),
+                PartKind::Pair(Box::new(repeated), Box::new(after)),
                 traits_of_rest,
                 slice(parts, at, parts.len()),
             );
             let traits = traits.or(traits.then(traits_of_rest));
-            return Ok(Part::made(Kind::Pair(Box::new(before), Box::new(rest)), traits, whole.clone()));
+            return Ok(Part::made(PartKind::Pair(Box::new(before), Box::new(rest)), traits, whole.clone()));
         }
         Ok(Part::leaf(traits, whole.clone()))
     }
@@ -205,13 +205,13 @@ impl Planter {
                 let part = if inner.capture.is_none() {
                     Part { traits, ..inner }
                 } else {
-                    Part::made(Kind::Around(Box::new(inner)), traits, node.clone())
+                    Part::made(PartKind::Around(Box::new(inner)), traits, node.clone())
                 };
                 (Part { capture: Some(*group), ..part }, true)
             }
             Node::Reference { group, .. } => {
                 let traits = Traits { references: true, ..Traits::default() };
-                (Part::made(Kind::Reference { group: *group, bounds: Bounds::ONCE }, traits, node.clone()), false)
+                (Part::made(PartKind::Reference { group: *group, bounds: Bounds::ONCE }, traits, node.clone()), false)
             }
             _ => (Part::leaf(Traits::default(), node.clone()), false),
         })
@@ -228,8 +228,8 @@ impl Planter {
     ) -> Result<Part, Invalid> {
         let preferred = Traits::preferring(prefers);
         let traits = preferred.then(atom.traits);
-        if let Kind::Reference { group, .. } = atom.kind {
-            return Ok(Part::made(Kind::Reference { group, bounds }, atom.traits.or(traits), whole.clone()));
+        if let PartKind::Reference { group, .. } = atom.kind {
+            return Ok(Part::made(PartKind::Reference { group, bounds }, atom.traits.or(traits), whole.clone()));
         }
         let agrees = prefers.is_none()
             || !(atom.traits.has_preference() || atom.traits.mixed)
@@ -247,9 +247,9 @@ impl Planter {
             let fewer = Bounds { min: bounds.min - 1, max: bounds.max.map(|max| max - 1) };
             let before = Node::Repeat { body: body.clone(), bounds: fewer, prefers };
             let before = Part::leaf(traits.preference(), Rc::new(before));
-            return Ok(Part::made(Kind::Pair(Box::new(before), Box::new(atom)), traits, whole.clone()));
+            return Ok(Part::made(PartKind::Pair(Box::new(before), Box::new(atom)), traits, whole.clone()));
         }
-        Ok(Part::made(Kind::Iterated { body: Box::new(atom), bounds }, traits, whole.clone()))
+        Ok(Part::made(PartKind::Iterated { body: Box::new(atom), bounds }, traits, whole.clone()))
     }
 }
 
