@@ -314,6 +314,7 @@ impl<'a> Text<'a> {
             node: line.node,
             alias: line.item.and_then(|item| voice.item(item)).map(str::to_owned),
             relation: line.relation.clone(),
+            way: None,
             actual: None,
             held: Vec::new(),
         };

@@ -4,7 +4,9 @@
 //! where constants and parameters enter. Never changes what rows come out.
 
 mod access;
+mod besides;
 mod chain;
+pub mod costs;
 mod estimate;
 mod finish;
 mod join;
@@ -191,7 +193,7 @@ impl Planner<'_> {
             }
             Mir::LetRec { id, base, step, distinct, body } => {
                 let base_rows = self.estimate(base).rows;
-                self.locals.insert(*id, base_rows * estimate::RECURSION_GROWTH);
+                self.locals.insert(*id, base_rows * costs::RECURSION_GROWTH);
                 let base = Box::new(self.plan(base)?);
                 self.recursions += 1;
                 let step = self.plan(step);

@@ -1,4 +1,4 @@
-//! The last rung: physical plans, in which rendering has no decision left.
+//! The last rung: physical plans, in which rendering has no decision left but those that `Way` names.
 //!
 //! The same plan renders once (a one-shot over a snapshot) or for ever (a maintained view). Lookups name
 //! the index they read; joins name the side that is looked up in the leaves or arranged.
@@ -6,7 +6,7 @@
 use crate::hir::{OutputColumn, RowLock};
 use crate::names::Names;
 use crate::scalar::{AggregateCall, Mfp, Order, ScalarExpr, TableFunction, WindowCall};
-use repr::{ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
+use repr::{Array, ColumnIndex, ColumnType, IndexId, RelationId, Row, ScalarType};
 use std::sync::Arc;
 
 /// A relation to be computed.
@@ -205,6 +205,13 @@ pub struct LocalId(pub usize);
 pub enum Access {
     /// All of them.
     Scan,
+    /// All of them, or of a large table those with one of a long list of values, which `mfp` asks for, too.
+    Listed {
+        /// Primary key or index, of that one column.
+        lookup: Lookup,
+        /// The values.
+        values: Arc<Array>,
+    },
     /// Those whose key equals one of several (IN lists); duplicates in the list count once.
     Lookup {
         /// Primary key or index.
@@ -212,6 +219,8 @@ pub enum Access {
         /// The keys: constants and parameters only, cast to the columns' types. A literal NULL stands for IS NULL, and a
         /// key may be of an index's first columns only, where `KeyForm::Ordered`. A parameter that is NULL finds nothing.
         keys: Vec<Vec<ScalarExpr>>,
+        /// What else could find them, by sizes that are known late.
+        besides: Besides,
     },
     /// A range of a key or index in its order. Of relations with `KeyForm::Hashed` it is read where the order is in memory,
     /// and all rows where it is not: nothing above may rely on it, but for what `in_order` says.
@@ -229,6 +238,68 @@ pub enum Access {
         /// How far the range is in the order that is asked for. Whoever reads all rows instead has to put them in order.
         in_order: InOrder,
     },
+}
+
+impl Access {
+    /// The key or index that it names.
+    pub fn lookup(&self) -> Option<Lookup> {
+        match self {
+            Access::Scan => None,
+            Access::Listed { lookup, .. } | Access::Lookup { lookup, .. } | Access::Range { lookup, .. } => {
+                Some(*lookup)
+            }
+        }
+    }
+}
+
+/// What could find the rows of a lookup besides its own key: of hashed indexes, whose entries are read before the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Besides {
+    /// Nothing.
+    None,
+    /// Of one key: other indexes, with the value that its rows have there. Those that do not stand there need not be read.
+    Narrowing(Vec<(IndexId, ScalarExpr)>),
+    /// Of many whole keys: the index of a column of which all have the same value.
+    InCommon {
+        /// Where it is in the keys.
+        place: usize,
+        /// The index of this column alone.
+        index: IndexId,
+    },
+}
+
+/// The way that was chosen late, where an access leaves one to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Each key by itself.
+    KeyByKey,
+    /// The rows that all indexes lead to.
+    WhereIndexesAgree,
+    /// The rows of the value that all keys have in common.
+    ByValueInCommon,
+    /// All rows.
+    AllRows,
+    /// All rows were more than it is worth: then key by key.
+    AllRowsThenKeys,
+    /// In the order in memory.
+    InOrder,
+    /// In the order in memory were not enough rows as far as it is worth: then all rows.
+    InOrderThenAllRows,
+}
+
+impl Way {
+    /// As EXPLAIN says it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Way::KeyByKey => "key by key",
+            Way::WhereIndexesAgree => "where indexes agree",
+            Way::ByValueInCommon => "by the value in common",
+            Way::AllRows => "all rows",
+            Way::AllRowsThenKeys => "all rows, then key by key",
+            Way::InOrder => "in order",
+            Way::InOrderThenAllRows => "in order, then all rows",
+        }
+    }
 }
 
 /// How far a range is in the order that a query asks for.

@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// EXPLAIN's own: operators, notes, names that it makes up, and functions that planning puts in.
 const WORDS: &str = "query finish filter get map project join inner left right full lateral on by to of with row key keys
     recursive union all except intersect distinct window order limit offset output compute keep where lookup lookupjoin
-    range orderedscan scan read let letrec using primary index backwards each constant rows columns reduce topk atmostone
+    range orderedscan scan beside read let letrec using primary index backwards each constant rows columns reduce topk atmostone
     negate threshold tablefunction ordinality semi anti subquery desc nulls first last in any if is pairs then lock for
     update view v and or as same found computed branch column ctid true false exists null
     coalesce count row_number rank sum min max avg array_agg unnest string_agg generate_series numeric integer bigint

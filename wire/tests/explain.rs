@@ -34,7 +34,7 @@ macro_rules! scripts {
     };
 }
 
-scripts! { paths analyze inside memory filling subject }
+scripts! { paths ways analyze inside memory filling subject }
 
 /// What is wrong with a step's outcome, if anything is.
 fn run_step(database: &TestDatabase, session: &mut Session, step: &Step<'_>) -> Option<String> {

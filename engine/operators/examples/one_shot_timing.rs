@@ -8,7 +8,7 @@ mod memory;
 use memory::{COUNT, Memory, SUM, aggregate, column, context, index_id, limits, query};
 use operators::query::run;
 use planner::names::Names;
-use planner::plan::{Access, Finishing, Lookup, MatchKind, Plan, Query};
+use planner::plan::{Access, Besides, Finishing, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::{Datum, RelationId, ScalarType};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn get(relation: u32, access: Access) -> Plan {
 }
 
 fn by_param(lookup: Lookup) -> Access {
-    Access::Lookup { lookup, keys: vec![vec![ScalarExpr::Param(0, ScalarType::Int4)]] }
+    Access::Lookup { lookup, keys: vec![vec![ScalarExpr::Param(0, ScalarType::Int4)]], besides: Besides::None }
 }
 
 fn main() {

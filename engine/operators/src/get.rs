@@ -1,83 +1,81 @@
 //! The leaves, once: a table's rows by scan, lookup or range; a catalog relation's rows.
 
-use crate::mfp::through;
-use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag};
-use crate::sweep::Sweep;
-
+use crate::access::{Chosen, Places, choose, tell};
 use crate::leaf::{Leaf, key_datum};
+use crate::mfp::through;
+use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag, nothing};
+use crate::plan::children;
+use crate::sweep::Sweep;
 use crate::top_k::{limit, offset};
 use arrangements::ordered_row::encode_order;
-use planner::plan::{Access, InOrder, Plan, Query};
-use planner::scalar::{EvalContext, Mfp, Order, ScalarExpr};
-use planner::transform::shape;
+use planner::plan::{Access, InOrder, Plan, Query, Way};
+use planner::scalar::{EvalContext, Order, ScalarExpr};
 use repr::hash::HashSet;
-use repr::{Datum, IndexId, RelationId, Row, RowKey, ValueError, key, poll};
+use repr::{Datum, Row, RowKey, ValueError, key, poll};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::{Ticker, Watch};
-use state::reader::{KeyRange, RangeRows, RowIterator};
+use state::reader::{KeyRange, RowIterator};
 use state::view_states::KeyRows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// All columns of the relation's rows (and the row key), read as they are asked for; of rows that `mfp` will not let pass
+/// All columns of the rows of a `Get` (and the row key), read as they are asked for; of rows that its `mfp` will not let pass
 /// maybe not all, and NULL for columns that it does not look at.
-pub fn stream<'p>(
-    relation: RelationId,
-    access: &'p Access,
-    with_key: bool,
-    mfp: &Mfp,
-    shot: &OneShot,
-) -> Result<Box<dyn Pull + 'p>, SqlError> {
-    if let Some(rows) = shot.system.rows(relation, &numbers(access, shot)?) {
+pub fn stream<'p>(plan: &'p Plan, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
+    let Plan::Get { relation, access, with_key, mfp, .. } = plan else {
+        return Err(SqlError::new("XX000", "what reads a table is no leaf"));
+    };
+    if let Some(rows) = shot.system.rows(*relation, &numbers(access, shot)?) {
         let (watch, mut ticker) = (shot.watch.clone(), Ticker::default());
         let rows = rows?.map(move |row| ticker.tick(&watch).and(row));
         return Ok(Box::new(Whole::new(rows)));
     }
-    let reader = shot.reader.as_ref();
-    match access {
-        Access::Scan => {
-            if let Some(sweep) = Sweep::of(relation, with_key, mfp, shot)? {
-                return Ok(Box::new(sweep));
-            }
-            let leaf = Leaf::open(reader.catalog(), relation, None)?.read_by(mfp);
-            let rows = reader.scan(leaf.table())?;
-            Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
+    let leaf = Leaf::open(shot.reader.catalog(), *relation, access.lookup())?.read_by(mfp);
+    let keys =
+        |keys: &'p [Vec<ScalarExpr>]| Keys { keys: keys.iter(), several: keys.len() > 1, seen: HashSet::default() };
+    let own: &[_] = if let Access::Lookup { keys, .. } = access { keys } else { &[] };
+    Ok(match choose(plan, &leaf, None, shot)? {
+        Chosen::AllRows => all_rows(leaf, *with_key, shot)?,
+        Chosen::AllRowsUpTo(rows_max) => Box::new(Sweep::new(plan, leaf, rows_max, shot)?),
+        Chosen::KeyByKey => Box::new(LookupStream::new(leaf, keys(own), None, *with_key, shot)),
+        Chosen::FromPlaces(places) => Box::new(LookupStream::new(leaf, keys(&[]), Some(places), *with_key, shot)),
+        Chosen::Standing(arrangement) => {
+            let rows = KeyRows::of(arrangement);
+            Box::new(ArrangedStream { leaf, keys: keys(own), rows, shot: shot.clone() })
         }
-        Access::Lookup { lookup, keys } => {
-            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
-            let beside = if keys.len() == 1 { indexed_beside(&leaf, mfp, shot) } else { Vec::new() };
-            let few = few_of_all(&leaf, keys, shot)?;
-            let keys: &[_] = if few.is_some() { &[] } else { keys };
-            let keys = Keys { keys: keys.iter(), several: keys.len() > 1, seen: HashSet::default() };
-            if !with_key && let Some(arrangement) = reader.arranged(leaf.table(), leaf.index())? {
-                return Ok(Box::new(ArrangedStream { leaf, keys, rows: KeyRows::of(arrangement), shot: shot.clone() }));
-            }
-            Ok(Box::new(LookupStream {
-                leaf,
-                beside,
-                keys,
-                wanted: Vec::new(),
-                at_once: KEYS_AT_ONCE_FIRST,
-                failed: None,
-                found: few.unwrap_or_default().into_iter(),
-                standing: (RowKey::new(&[]), Row::default()),
-                with_key,
-                shot: shot.clone(),
-            }))
-        }
-        Access::Range { lookup, prefix, lower, upper, reverse, in_order } => {
-            let columns = in_order.columns();
-            let leaf = Leaf::open(reader.catalog(), relation, Some(*lookup))?.read_by(mfp);
-            let rows = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
-                Some(range) => match reader.range(leaf.table(), leaf.index(), &KeyRange { columns, ..range })? {
-                    Some(range) => range.rows,
-                    None => reader.scan(leaf.table())?,
-                },
-                None => Box::new(std::iter::empty()),
-            };
-            Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
-        }
+        Chosen::InOrder(rows, _) => Box::new(LeafStream::new(leaf, rows, *with_key, shot)),
+        Chosen::NoRow => nothing(),
+    })
+}
+
+fn all_rows<'p>(leaf: Leaf, with_key: bool, shot: &OneShot) -> Result<Box<dyn Pull + 'p>, SqlError> {
+    let rows = shot.reader.scan(leaf.table())?;
+    Ok(Box::new(LeafStream::new(leaf, rows, with_key, shot)))
+}
+
+/// Tells the profile which way the rows of each table of a query would be found now, as far as that is known before one is
+/// read: not where its values are missing.
+pub fn foresee(query: &Query, shot: &OneShot) {
+    if let Some(Ok(wanted)) = ordered(query).map(|_| rows_wanted(query, shot)) {
+        foresee_leaf(&query.plan, wanted, shot);
+    } else {
+        foresee_below(&query.plan, shot);
+    }
+}
+
+fn foresee_below(plan: &Plan, shot: &OneShot) {
+    foresee_leaf(plan, None, shot);
+    children(plan).into_iter().for_each(|child| foresee_below(child, shot));
+}
+
+fn foresee_leaf(plan: &Plan, wanted: Option<usize>, shot: &OneShot) {
+    if let Plan::Get { relation, access, .. } = plan
+        && planner::system::find_by_id(*relation).is_none()
+        && let Ok(leaf) = Leaf::open(shot.reader.catalog(), *relation, access.lookup())
+    {
+        // What fails here fails again when it runs.
+        let _known_now = choose(plan, &leaf, wanted, shot);
     }
 }
 
@@ -85,50 +83,70 @@ pub fn stream<'p>(
 pub enum RangeFirst<'p> {
     /// In its order.
     InOrder(Box<dyn Pull + 'p>),
-    /// All that it can show and few others, in any order.
-    Few(Box<dyn Pull + 'p>),
+    /// All that it can show, in any order.
+    Unordered(Box<dyn Pull + 'p>),
 }
 
-/// The rows of a query whose range is in the order that it asks for, if they can be read so now and it is worth it: for
-/// that counts how many are wanted by OFFSET and LIMIT.
-pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<RangeFirst<'p>>, SqlError> {
-    let Plan::Get { relation, access, with_key, mfp, .. } = &query.plan else { return Ok(None) };
-    let Access::Range { lookup, prefix, lower, upper, reverse, in_order } = access else { return Ok(None) };
-    if *in_order == InOrder::No || planner::system::find_by_id(*relation).is_some() {
+/// How far the range of a query that is nothing else is in the order that it asks for, if it is in any.
+fn ordered(query: &Query) -> Option<InOrder> {
+    match &query.plan {
         // Catalog relations are in order as they are.
-        return Ok(None);
+        Plan::Get { relation, access: Access::Range { in_order, .. }, .. } => Some(*in_order)
+            .filter(|in_order| *in_order != InOrder::No && planner::system::find_by_id(*relation).is_none()),
+        _ => None,
     }
-    let columns = in_order.columns();
-    let leaf = Leaf::open(shot.reader.catalog(), *relation, Some(*lookup))?.read_by(mfp);
+}
+
+/// How many rows OFFSET and LIMIT ask for.
+fn rows_wanted(query: &Query, shot: &OneShot) -> Result<Option<usize>, SqlError> {
     let skipped = offset(query.finishing.offset.as_ref(), &shot.eval)?;
-    let wanted = limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped));
-    let range = match range(prefix, lower.as_ref(), upper.as_ref(), *reverse, shot)? {
-        Some(range) => shot.reader.range(leaf.table(), leaf.index(), &KeyRange { wanted, columns, ..range })?,
-        None => Some(RangeRows { rows: Box::new(std::iter::empty()), worth_rows: usize::MAX }),
-    };
-    let Some(RangeRows { rows, worth_rows }) = range else { return Ok(None) };
+    Ok(limit(query.finishing.limit.as_ref(), &shot.eval)?.map(|limit| limit.saturating_add(skipped)))
+}
+
+/// The rows of a query whose range is in the order that it asks for. How they are found depends on how many are wanted.
+pub fn in_order<'p>(query: &'p Query, shot: &OneShot) -> Result<Option<RangeFirst<'p>>, SqlError> {
+    let (plan, Some(in_order)) = (&query.plan, ordered(query)) else { return Ok(None) };
+    let Plan::Get { relation, access, with_key, mfp, .. } = plan else { return Ok(None) };
+    let open = || Ok::<_, SqlError>(Leaf::open(shot.reader.catalog(), *relation, access.lookup())?.read_by(mfp));
+    let leaf = open()?;
+    let wanted = rows_wanted(query, shot)?;
     let counted = |rows: Box<dyn Pull + 'p>| match &shot.profile {
-        Some(profile) => profile.counted(&query.plan, rows),
+        Some(profile) => profile.counted(plan, rows),
         None => rows,
     };
-    let filtered = |rows| through(Box::new(LeafStream::new(leaf, rows, *with_key, shot)), mfp, shot);
-    let wholly = columns.is_some();
-    let Some(wanted) = wanted.filter(|_| !wholly || (worth_rows < usize::MAX && !mfp.filter.is_empty())) else {
-        return Ok(wholly.then(|| RangeFirst::InOrder(counted(filtered(rows)))));
+    let wholly = in_order.columns().is_some();
+    let given = |rows: Box<dyn Pull + 'p>| {
+        if wholly { RangeFirst::InOrder(counted(rows)) } else { RangeFirst::Unordered(counted(rows)) }
+    };
+    let filtered =
+        |leaf: Leaf, rows: RowIterator| through(Box::new(LeafStream::new(leaf, rows, *with_key, shot)), mfp, shot);
+    let unordered = |leaf: Leaf| {
+        Ok::<_, SqlError>(Some(RangeFirst::Unordered(counted(through(all_rows(leaf, *with_key, shot)?, mfp, shot)))))
+    };
+    let (rows, rows_max) = match choose(plan, &leaf, wanted, shot)? {
+        Chosen::InOrder(rows, rows_max) => (rows, rows_max),
+        Chosen::NoRow => return Ok(Some(given(nothing()))),
+        Chosen::AllRows | Chosen::AllRowsUpTo(_) | Chosen::KeyByKey | Chosen::FromPlaces(_) | Chosen::Standing(_) => {
+            return unordered(leaf);
+        }
+    };
+    let Some(wanted) = wanted.filter(|_| !wholly || (rows_max.is_some() && !mfp.filter.is_empty())) else {
+        return Ok(Some(given(filtered(leaf, rows))));
     };
     // Predicates that few rows pass, or rows that are all equal, could have the whole range read for them.
+    let rows_max = rows_max.unwrap_or(usize::MAX);
     let read = Arc::new(AtomicUsize::new(0));
     let reading = read.clone();
-    let rows = rows.take(worth_rows).inspect(move |_| {
+    let rows = rows.take(rows_max).inspect(move |_| {
         reading.fetch_add(1, Ordering::Relaxed);
     });
     let ties: &[Order] = if wholly { &[] } else { Order::written(&query.finishing.order_by) };
-    let (kept, enough) = first(&mut *filtered(Box::new(rows)), wanted, ties)?;
-    if !enough && read.load(Ordering::Relaxed) == worth_rows {
-        return Ok(None);
+    let (kept, enough) = first(&mut *filtered(leaf, Box::new(rows)), wanted, ties)?;
+    if !enough && read.load(Ordering::Relaxed) == rows_max {
+        tell(plan, Way::InOrderThenAllRows, shot);
+        return unordered(open()?);
     }
-    let kept = counted(bag(kept));
-    Ok(Some(if wholly { RangeFirst::InOrder(kept) } else { RangeFirst::Few(kept) }))
+    Ok(Some(given(bag(kept))))
 }
 
 /// So many rows, and if there is an order by which they come those that are equal to the last. Whether there were enough.
@@ -155,7 +173,7 @@ fn first(input: &mut dyn Pull, wanted: usize, order: &[Order]) -> Result<(Vec<Ro
 }
 
 /// The range's values; none if one is NULL, which no row compares with.
-fn range(
+pub(crate) fn range(
     prefix: &[ScalarExpr],
     lower: Option<&(ScalarExpr, bool)>,
     upper: Option<&(ScalarExpr, bool)>,
@@ -174,7 +192,7 @@ fn range(
     if prefix.iter().any(Datum::is_null) || is_null(&lower) || is_null(&upper) {
         return Ok(None);
     }
-    Ok(Some(KeyRange { prefix, lower, upper, reverse, wanted: None, columns: None }))
+    Ok(Some(KeyRange { prefix, lower, upper, reverse, columns: None }))
 }
 
 /// The rows of a numbered catalog relation that a range leaves; bounds that are no integers leave all.
@@ -241,74 +259,8 @@ impl PackedPull for LeafStream {
     }
 }
 
-/// Columns that must equal an integer, with an index of their own beside the one that is looked up.
-fn indexed_beside(leaf: &Leaf, mfp: &Mfp, shot: &OneShot) -> Vec<(IndexId, Datum)> {
-    let Some(own) = leaf.index() else { return Vec::new() };
-    let beside = |(_, predicate): &(usize, ScalarExpr)| {
-        let (column, value) = match shape::equality(predicate)? {
-            (ScalarExpr::Column(column), value) | (value, ScalarExpr::Column(column)) => (*column, value),
-            _ => return None,
-        };
-        let (ScalarExpr::Literal(..) | ScalarExpr::Param(..)) = value else { return None };
-        let value = value.eval(&[], &shot.eval).ok()?;
-        value.as_i64()?;
-        let mut indexes = leaf.table().indexes.iter();
-        let index = indexes.find(|index| index.columns == [column] && index.id != own.id)?;
-        (leaf.table().primary_key != Some(index.id)).then_some((index.id, value))
-    };
-    mfp.filter.iter().filter_map(beside).collect()
-}
-
-/// Fewer keys are looked up one by one.
-const KEYS_OF_ONE_MIN: usize = 8;
-/// A row that is read takes as long as so many keys that are looked up and not found.
-const KEYS_A_ROW: usize = 2;
-
-/// The rows of all keys, if all have one value in common, and the rows with that value are few: they are read instead.
-fn few_of_all(leaf: &Leaf, keys: &[Vec<ScalarExpr>], shot: &OneShot) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
-    let own = leaf.index().filter(|own| own.columns.len() > 1 && keys.len() >= KEYS_OF_ONE_MIN);
-    // A key may give a first part of the columns only, where keys have an order.
-    let Some(own) = own.filter(|own| keys[0].len() == own.columns.len()) else { return Ok(None) };
-    let alone = |column| leaf.table().indexes.iter().find(|index| index.columns == [column]);
-    let in_common = |place: &usize| keys.iter().all(|key| key[*place] == keys[0][*place]);
-    let Some((place, index)) =
-        (0..own.columns.len()).filter(in_common).find_map(|place| Some((place, alone(own.columns[place])?)))
-    else {
-        return Ok(None);
-    };
-    if leaf.table().primary_key == Some(index.id) {
-        return Ok(None);
-    }
-    let mut wanted = HashSet::default();
-    let mut value = None;
-    for key in keys {
-        // A key that cannot be computed may never be come to.
-        match key_values(key, &shot.eval) {
-            Ok(Some(values)) => {
-                wanted.insert(key::encode_all(&values));
-                value = values.into_iter().nth(place);
-            }
-            Ok(None) => {}
-            Err(_) => return Ok(None),
-        }
-    }
-    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
-    let found = shot.reader.index_few(leaf.table(), index, &value, wanted.len() / KEYS_A_ROW)?;
-    let column = |row: &Row, column: usize| {
-        let missing = || leaf.table().columns[column].missing.clone().unwrap_or(Datum::Null);
-        row.get(column).unwrap_or_else(missing)
-    };
-    Ok(found.map(|mut rows| {
-        rows.retain(|(_, row)| {
-            let values: Vec<Datum> = own.columns.iter().map(|at| column(row, *at)).collect();
-            wanted.contains(&key::encode_all(&values))
-        });
-        rows
-    }))
-}
-
 /// A key's values, unless it finds nothing: nothing equals NULL but by IS NULL, which is a literal.
-fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
+pub(crate) fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Option<Vec<Datum>>, ValueError> {
     let (mut values, mut compares) = (Vec::with_capacity(key.len()), true);
     for value in key {
         let datum = value.eval(&[], eval)?;
@@ -325,9 +277,9 @@ pub(crate) const KEYS_AT_ONCE_MAX: usize = 64;
 /// Rows of one key after another.
 struct LookupStream<'p> {
     leaf: Leaf,
-    /// What rows must equal besides: an index and its value.
-    beside: Vec<(IndexId, Datum)>,
     keys: Keys<'p>,
+    /// Where rows are that are read first.
+    places: Option<Places>,
     /// Keys whose rows come next.
     wanted: Vec<Vec<Datum>>,
     at_once: usize,
@@ -360,21 +312,18 @@ impl PackedPull for LookupStream<'_> {
                 self.standing = found;
                 return Ok(true);
             }
+            if let Some(places) = self.places.take() {
+                self.found = places.read(&self.leaf, &self.shot)?.into_iter();
+                continue;
+            }
             if self.wanted.is_empty() {
                 self.gather();
             }
             if self.wanted.is_empty() {
                 return self.failed.take().map_or(Ok(false), Err);
             }
-            let reader = self.shot.reader.as_ref();
             let mut keys = 0;
-            let found = match self.wanted.as_slice() {
-                [key] if !self.beside.is_empty() => {
-                    keys = 1;
-                    self.leaf.find_narrowed(reader, key, &self.beside)?
-                }
-                wanted => self.leaf.find_first(reader, wanted, &mut |_| keys += 1)?,
-            };
+            let found = self.leaf.find_first(self.shot.reader.as_ref(), &self.wanted, &mut |_| keys += 1)?;
             self.found = found.into_iter();
             self.wanted.drain(..keys);
         }
@@ -385,7 +334,22 @@ impl PackedPull for LookupStream<'_> {
     }
 }
 
-impl LookupStream<'_> {
+impl<'p> LookupStream<'p> {
+    fn new(leaf: Leaf, keys: Keys<'p>, places: Option<Places>, with_key: bool, shot: &OneShot) -> Self {
+        LookupStream {
+            leaf,
+            keys,
+            places,
+            wanted: Vec::new(),
+            at_once: KEYS_AT_ONCE_FIRST,
+            failed: None,
+            found: Vec::new().into_iter(),
+            standing: (RowKey::new(&[]), Row::default()),
+            with_key,
+            shot: shot.clone(),
+        }
+    }
+
     /// The next keys, up to one that cannot be computed.
     fn gather(&mut self) {
         while self.failed.is_none() && self.wanted.len() < self.at_once {

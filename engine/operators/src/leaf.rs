@@ -6,7 +6,7 @@ use planner::catalog::{Catalog, Index, Table};
 use planner::plan::Lookup;
 use planner::scalar::{Mfp, ScalarExpr};
 use repr::row::RowIter;
-use repr::{Datum, IndexId, RelationId, Row, RowKey};
+use repr::{Datum, RelationId, Row, RowKey};
 use state::SqlError;
 use state::reader::Reader;
 use std::sync::Arc;
@@ -94,19 +94,6 @@ impl Leaf {
         tell: &mut dyn FnMut(usize),
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
         reader.find_first(&self.table, self.index(), keys, tell)
-    }
-
-    /// As `find_same`, of rows that differ from these values of other indexes maybe not all.
-    pub(crate) fn find_narrowed(
-        &self,
-        reader: &dyn Reader,
-        values: &[Datum],
-        beside: &[(IndexId, Datum)],
-    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        match self.index() {
-            Some(index) => reader.index_narrowed(&self.table, index, values, beside),
-            None => self.find_same(reader, values),
-        }
     }
 
     /// Whether there is a row whose key equals `values`.

@@ -6,7 +6,7 @@
 //! drivers   query ─▶ open ─▶ … ─▶ finish                                   render, over what delta feeds
 //! given     once (rows, what a query shares)                              context (rows and errors, what a dataflow shares)
 //!
-//! leaves    get sweep leaf                                                    delta
+//! leaves    access ─▶ get sweep leaf                                          delta
 //! rows      mfp members table_function lookup_join                        the same, delta::derived
 //! bags      bags join                                                      the same
 //! groups    reduce top_k window                                           the same, over groups and ordered_groups
@@ -16,6 +16,7 @@
 //! Both forms give the same rows; kernels that both need stand in the operator's file. Nothing here reads but through
 //! `state::reader`, writes, or knows a session.
 
+mod access;
 pub mod bags;
 pub mod context;
 pub mod delta;
@@ -37,7 +38,7 @@ pub mod recursion;
 pub mod reduce;
 pub mod render;
 pub mod rendered;
-pub mod sweep;
+mod sweep;
 pub mod table_function;
 pub mod top_k;
 pub mod window;

@@ -37,10 +37,7 @@ pub fn open<'p>(plan: &'p Plan, shot: &OneShot, scope: &Arc<Scope<'p>>) -> Resul
 fn operator<'p>(plan: &'p Plan, shot: &OneShot, scope: &Arc<Scope<'p>>) -> Result<Box<dyn Pull + 'p>, SqlError> {
     match plan {
         Plan::Constant { rows, .. } => Ok(Box::new(ConstantRows::new(rows))),
-        Plan::Get { relation, access, with_key, mfp, .. } => {
-            let rows = get::stream(*relation, access, *with_key, mfp, shot)?;
-            Ok(through(rows, mfp, shot))
-        }
+        Plan::Get { mfp, .. } => Ok(through(get::stream(plan, shot)?, mfp, shot)),
         Plan::GetLocal { id, .. } => match scope.local(*id) {
             Some(Local::Bag(rows)) => Ok(Box::new(LocalRows::new(rows))),
             Some(Local::Plan(value, scope)) => open(value, shot, scope),

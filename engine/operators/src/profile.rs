@@ -1,4 +1,4 @@
-//! What each operator of one statement did: rows, calls and time, for EXPLAIN ANALYZE.
+//! What each operator of one statement did: rows, calls, time and the way that was chosen, for EXPLAIN.
 //!
 //! Every operator that is pulled is wrapped: a call, its time, its row. An ordinary statement has no profile, and asks once for
 //! each operator whether there is one. A statement that is computed anew, or a copy of its plan, counts on for the same operators.
@@ -7,7 +7,7 @@ use crate::once::Pull;
 use crate::plan::children;
 use parking_lot::Mutex;
 use planner::explain::report::Actual;
-use planner::plan::Plan;
+use planner::plan::{Plan, Way};
 use repr::Datum;
 use state::SqlError;
 use std::collections::HashMap;
@@ -32,6 +32,7 @@ pub struct Counter {
     rows: AtomicU64,
     first_ns: AtomicU64,
     all_ns: AtomicU64,
+    way: Mutex<Option<Way>>,
 }
 
 impl Profile {
@@ -80,6 +81,18 @@ impl Profile {
             rows: read(&counter.rows),
             times: self.timing.then(|| (first, time(&counter.all_ns))),
         })
+    }
+
+    /// Notes the way in which a plan's rows are found; of several runs the last one's stays.
+    pub fn chose(&self, plan: &Plan, way: Way) {
+        if let Some(counter) = self.counter(std::ptr::from_ref(plan).addr()) {
+            *counter.way.lock() = Some(way);
+        }
+    }
+
+    /// That way, where there was one to choose, by the plan's place in memory.
+    pub fn way(&self, node: usize) -> Option<Way> {
+        *self.counter(node)?.way.lock()
     }
 
     fn counter(&self, node: usize) -> Option<Arc<Counter>> {

@@ -54,12 +54,25 @@ pub fn run_with_system(
             Some(RangeFirst::InOrder(input)) => {
                 return Finish::in_order(input, &query.finishing, &shot.eval, shot.watch.clone());
             }
-            Some(RangeFirst::Few(input)) => input,
+            Some(RangeFirst::Unordered(input)) => input,
             None => open(&query.plan, &shot, &Arc::default())?,
         };
         Finish::new(input, &query.finishing, &shot.eval, shot.watch.clone())
     })?;
     Ok(QueryRows::of(HeldQuery { rows, ended, _held: held }))
+}
+
+/// Tells the profile which way a query's rows would be found now, and reads none.
+pub fn foresee(
+    query: &Query,
+    reader: Arc<dyn Reader>,
+    context: EvalContext,
+    limits: QueryLimits,
+    profile: Arc<Profile>,
+) {
+    let watch = Arc::new(Watch::new(limits));
+    let shot = OneShot { reader, system: Arc::new(NoSystemRows), eval: context, watch, profile: Some(profile) };
+    get::foresee(query, &shot);
 }
 
 self_cell::self_cell!(

@@ -1,31 +1,27 @@
 //! A table's rows that have one of a long list of values: all rows are read, or those of each value, whichever are fewer.
 //!
-//! How many rows a table has nobody knows beforehand. They are read up to as many as the list's values take to be looked up;
-//! of a table that has more the values are looked up then, and what was given is not given again.
+//! How many rows a table has nobody knows beforehand. They are read up to as many as `access` says; of a table that has more
+//! the values are looked up then, and what was given is not given again.
 
+use crate::access::tell;
 use crate::get::{fill, stored};
 use crate::leaf::Leaf;
 use crate::once::{OneShot, PackedPull, Pull};
-use planner::plan::Lookup;
-use planner::scalar::{Mfp, ScalarExpr};
-use planner::transform::shape;
+use planner::plan::{Access, Plan, Way};
 use repr::hash::HashSet;
-use repr::{Array, Datum, RelationId, Row, RowKey, key};
+use repr::{Array, Datum, Row, RowKey, key};
 use state::SqlError;
 use state::answer::Stored;
 use state::interrupt::Ticker;
 use state::reader::RowIterator;
 use std::sync::Arc;
 
-/// Lists that are not longer are looked up, by their plans.
-const VALUES_MIN: usize = 65_536;
-/// A row that is read takes as long as so many values that are looked up and not found.
-const VALUES_A_ROW: usize = 2;
 /// Values that are looked up together.
 const AT_ONCE: usize = 64;
 
 /// See the module.
-pub struct Sweep {
+pub(crate) struct Sweep<'p> {
+    plan: &'p Plan,
     leaf: Leaf,
     column: usize,
     values: Arc<Array>,
@@ -44,45 +40,31 @@ pub struct Sweep {
     ticker: Ticker,
 }
 
-impl Sweep {
-    /// Of a table that is scanned for a list of that kind, and has an index for it.
-    pub fn of(relation: RelationId, with_key: bool, mfp: &Mfp, shot: &OneShot) -> Result<Option<Sweep>, SqlError> {
-        let catalog = shot.reader.catalog();
-        let Some(table) = catalog.table(relation) else { return Ok(None) };
-        let listed = |(_, predicate): &(usize, ScalarExpr)| {
-            let (left, array) = shape::equal_to_any(predicate)?;
-            let (ScalarExpr::Column(column), ScalarExpr::Literal(Datum::Array(values), array_type)) =
-                (shape::relabelled(left), array)
-            else {
-                return None;
-            };
-            let class = shape::key_class(&table.columns.get(*column)?.column_type.scalar)?;
-            let agrees = shape::key_class(&array_type.scalar.element()?)? == class;
-            let lookup = if table.primary_key_columns() == Some(&[*column][..]) {
-                Lookup::PrimaryKey
-            } else {
-                Lookup::Index(table.indexes.iter().find(|index| index.columns == [*column])?.id)
-            };
-            (agrees && values.elements.len() > VALUES_MIN).then(|| (lookup, *column, values.clone()))
+impl<'p> Sweep<'p> {
+    /// Of a `Get` that lists values.
+    pub(crate) fn new(plan: &'p Plan, leaf: Leaf, rows_max: usize, shot: &OneShot) -> Result<Self, SqlError> {
+        let columns =
+            leaf.index().map_or_else(|| leaf.table().primary_key_columns(), |index| Some(index.columns.as_slice()));
+        let (Plan::Get { access: Access::Listed { values, .. }, with_key, .. }, Some([column])) = (plan, columns)
+        else {
+            return Err(SqlError::new("XX000", "a sweep without a list of one column"));
         };
-        let Some((lookup, column, values)) = mfp.filter.iter().find_map(listed) else { return Ok(None) };
-        let leaf = Leaf::open(catalog, relation, Some(lookup))?.read_by(mfp);
-        let rows = shot.reader.scan(leaf.table())?;
-        Ok(Some(Sweep {
-            rows: Some((rows, values.elements.len() / VALUES_A_ROW)),
+        Ok(Sweep {
+            plan,
+            rows: Some((shot.reader.scan(leaf.table())?, rows_max)),
+            column: *column,
             leaf,
-            column,
-            values,
+            values: values.clone(),
             given: HashSet::default(),
             next: 0,
             seen: HashSet::default(),
             wanted: Vec::new(),
             found: Vec::new().into_iter(),
             standing: (RowKey::new(&[]), Row::default()),
-            with_key,
+            with_key: *with_key,
             shot: shot.clone(),
             ticker: Ticker::default(),
-        }))
+        })
     }
 
     /// The next of the rows that are read first.
@@ -92,6 +74,7 @@ impl Sweep {
             let Some(next) = rows.next() else { return Ok(false) };
             if *left == 0 {
                 self.rows = None;
+                tell(self.plan, Way::AllRowsThenKeys, &self.shot);
                 break;
             }
             *left -= 1;
@@ -124,7 +107,7 @@ impl Sweep {
     }
 }
 
-impl Pull for Sweep {
+impl Pull for Sweep<'_> {
     fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool, SqlError> {
         let found = self.advance()?;
         if found {
@@ -138,7 +121,7 @@ impl Pull for Sweep {
     }
 }
 
-impl PackedPull for Sweep {
+impl PackedPull for Sweep<'_> {
     fn advance(&mut self) -> Result<bool, SqlError> {
         if self.rows.is_some() {
             let found = self.read()?;

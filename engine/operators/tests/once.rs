@@ -14,7 +14,7 @@ use memory::{
 use naive::{Naive, bag};
 use operators::query::{QueryLimits, run};
 use planner::names::Names;
-use planner::plan::{Access, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
+use planner::plan::{Access, Besides, Finishing, InOrder, LocalId, Lookup, MatchKind, Plan, Query};
 use planner::scalar::{Mfp, Order, ScalarExpr};
 use repr::poll::{self, Overseer};
 use repr::{ColumnType, Datum, Numeric, RelationId, Row, ScalarType};
@@ -555,7 +555,11 @@ fn lookups_take_keys_once_and_no_nulls() {
     let null = ScalarExpr::Literal(Datum::Null, ColumnType::nullable(ScalarType::Int4));
     let get = |lookup, keys: Vec<ScalarExpr>| Plan::Get {
         relation: RelationId(1),
-        access: Access::Lookup { lookup, keys: keys.into_iter().map(|key| vec![key]).collect() },
+        access: Access::Lookup {
+            lookup,
+            keys: keys.into_iter().map(|key| vec![key]).collect(),
+            besides: Besides::None,
+        },
         with_key: false,
         names: Names::default(),
         mfp: Mfp::identity(3),

@@ -5,7 +5,7 @@ use operators::plan::children;
 use planner::catalog::{Catalog, Table};
 use planner::explain::plan_operators;
 use planner::explain::report::Operator as Line;
-use planner::plan::{Access, LocalId, Lookup, Plan};
+use planner::plan::{LocalId, Lookup, Plan};
 use repr::RelationId;
 use state::view_states::{Arrangement, Stage, ViewState, Views};
 use std::collections::{BTreeMap, HashMap};
@@ -149,11 +149,7 @@ impl<'a> Walk<'a> {
     fn walk(&mut self, plan: &Plan) -> Vec<String> {
         let inputs = match plan {
             Plan::Get { relation, access, .. } => {
-                let lookup = match access {
-                    Access::Scan => None,
-                    Access::Lookup { lookup, .. } | Access::Range { lookup, .. } => Some(*lookup),
-                };
-                vec![self.stored(*relation, lookup)]
+                vec![self.stored(*relation, access.lookup())]
             }
             Plan::LookupJoin { input, relation, lookup, .. } => {
                 let mut inputs = self.walk(input);

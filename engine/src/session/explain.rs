@@ -9,11 +9,14 @@ mod subject;
 
 use crate::response::{Response, RowStream, RowTag, text_rows};
 use crate::session::Session;
+use crate::session::ordered_indexes::source;
 use crate::session::plan::{self, CachedPlan};
 use crate::session::plan::{Prepared, is_lookup, reads_rows};
 use crate::session::result_columns::explain_columns;
 use crate::session::view_choice::{Asking, OwnView};
 use operators::plan::children;
+use operators::profile::Profile;
+use operators::query;
 use planner::catalog::Catalog;
 use planner::explain::report::{Operator, Path, Report};
 use planner::explain::{ViewRead, query_operators, view_read, write_operators};
@@ -24,6 +27,7 @@ use planner::{Explained, Planned};
 use repr::Datum;
 use state::SqlError;
 use state::answer::QueryRows;
+use state::reader::Reader;
 use std::sync::Arc;
 use std::time::Instant;
 use views::automatic;
@@ -58,6 +62,8 @@ impl Session {
             }
             let execution = self.analyze(&mut report, own, &cached, &params, options.timing)?;
             report.execution = options.summary.then_some(execution);
+        } else if own.is_none() {
+            self.foresee(&mut report, &cached, &params)?;
         }
         report.ordered_indexes = ordered_indexes;
         report.planning = options.summary.then_some(planning);
@@ -85,6 +91,20 @@ impl Session {
         let parsed = ParsedStatement { statement: Statement::clone(statement), ..prepared.parsed.clone() };
         let inner = plan::prepare(parsed, &self.catalog(), &known)?;
         Ok((Arc::new(inner), params.clone()))
+    }
+
+    /// Says which way each table's rows would be found now, where that depends on sizes and on what is in memory.
+    fn foresee(&mut self, report: &mut Report, cached: &CachedPlan, params: &Arc<[Datum]>) -> Result<(), SqlError> {
+        let Some(query) = source(&cached.planned) else { return Ok(()) };
+        let view = self.snapshot()?;
+        let context = self.eval_context(params.clone(), view.catalog());
+        let profile = Profile::new(&query.plan, false);
+        let limits = self.limits(view.time());
+        query::foresee(query, self.readable(view), context, limits, profile.clone());
+        for operator in &mut report.operators {
+            operator.way = operator.node.and_then(|node| profile.way(node));
+        }
+        Ok(())
     }
 
     /// Which way a statement goes, and the view of its own that it reads. `unread`: why its plan computes the views

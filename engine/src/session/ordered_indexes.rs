@@ -67,7 +67,7 @@ impl Session {
 }
 
 /// The query in a statement.
-fn source(planned: &Planned) -> Option<&Query> {
+pub(super) fn source(planned: &Planned) -> Option<&Query> {
     match planned {
         Planned::Query(query) | Planned::CreateTableAs(_, query) | Planned::Cursor(_, query) => Some(query),
         Planned::Write(plan) => Some(plan.source()),

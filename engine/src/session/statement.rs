@@ -173,10 +173,15 @@ impl Session {
         view: LayeredSnapshot,
         context: EvalContext,
     ) -> Result<QueryRows, SqlError> {
-        let view = if self.auto_views() { view } else { view.without_orders() };
+        let view = self.readable(view);
         let limits = self.limits(view.time());
         let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        query::run_with_system(query.clone(), Arc::new(view), context, limits, system, self.profile.clone())
+        query::run_with_system(query.clone(), view, context, limits, system, self.profile.clone())
+    }
+
+    /// A snapshot with the orders in memory that the session may read.
+    pub(super) fn readable(&self, view: LayeredSnapshot) -> Arc<LayeredSnapshot> {
+        Arc::new(if self.auto_views() { view } else { view.without_orders() })
     }
 
     fn write(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Response, SqlError> {

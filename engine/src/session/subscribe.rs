@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::session::subscribed::{KeptView, Looked, Subscribed, fails_below, gone, is_readable, may_be_personal};
 use planner::SubscribePlan;
 use planner::lift::Lifted;
+use planner::physical::costs::KEYS_MAX;
 use repr::{CommitTime, Datum, RelationId, Row, poll};
 use state::SqlError;
 use state::view_states::{Stage, ViewState};
@@ -164,7 +165,7 @@ fn in_the_future(time: CommitTime, now: CommitTime) -> SqlError {
 }
 
 fn too_many_keys() -> SqlError {
-    let detail = format!("The values of several columns make more than {} keys.", read::KEYS_MAX);
+    let detail = format!("The values of several columns make more than {KEYS_MAX} keys.");
     SqlError::new("54000", "too many keys are subscribed to").detail(detail)
 }
 

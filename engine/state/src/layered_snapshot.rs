@@ -1,7 +1,7 @@
 //! The reader over the leaves: a published snapshot, with nothing or with overlays on top.
 //!
 //! The topmost layer that knows a row decides. An earlier transaction's layer in the commit group, then
-//! this transaction's own: the order is the order of `layers`.
+//! this transaction's own: the order is the order of `layers`. Tells sizes, and what is in memory; never chooses a way.
 
 mod batch;
 mod range;
@@ -13,6 +13,7 @@ use crate::overlay::{Overlay, Owners};
 use crate::ownership_hints::{ObservedOwners, OwnershipHints};
 use crate::published::Published;
 use crate::read_memo::ReadMemo;
+pub use crate::reader::Located;
 use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
@@ -28,14 +29,6 @@ use storage::{OwnerProbe, Snapshot, Store};
 
 /// No further key is asked for once so many rows are found.
 const ROWS_AT_ONCE: usize = 256;
-
-/// Fewer rows are read rather than looked for in another index.
-const NARROWED_ROWS_MIN: usize = 4;
-/// So many entries of another index are worth reading for a row that is not read.
-const ENTRIES_A_ROW: usize = 4;
-
-/// A row's key, and the µDB of the copy to read if it is known.
-pub type Located = (RowKey, Option<MicroDbId>);
 
 /// A snapshot under overlays.
 #[derive(Clone)]
@@ -297,7 +290,7 @@ impl LayeredSnapshot {
                 if !self.layers.is_empty() {
                     located.retain(|(row_key, _)| self.layered(relation, row_key).is_none());
                 }
-                self.read_located(shape, located, found)?;
+                self.read_located_into(shape, located, found)?;
             }
             KeyForm::Ordered => {
                 let end = prefix_end(value);
@@ -310,14 +303,14 @@ impl LayeredSnapshot {
                         located.push((row_key, None));
                     }
                 }
-                self.read_located(shape, located, found)?;
+                self.read_located_into(shape, located, found)?;
             }
         }
         Ok(())
     }
 
     /// Reads rows from below the layers, from where an index says that they are.
-    fn read_located(
+    fn read_located_into(
         &self,
         shape: &TableShape,
         located: Vec<Located>,
@@ -358,7 +351,7 @@ impl LayeredSnapshot {
                 }
             }
             let mut found = Vec::with_capacity(located.len());
-            self.read_located(shape, located, &mut found)?;
+            self.read_located_into(shape, located, &mut found)?;
             return Ok(found);
         }
         let row_keys: Vec<RowKey> = keys.iter().map(|key| shape.key_of(&self.store, key)).collect();
@@ -555,54 +548,28 @@ impl Reader for LayeredSnapshot {
         Ok(found)
     }
 
-    fn index_narrowed(
+    fn locate(
         &self,
         table: &Table,
         index: &Index,
         values: &[Datum],
-        beside: &[(IndexId, Datum)],
-    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        at_most: usize,
+    ) -> Result<Option<Vec<Located>>, SqlError> {
         let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
-        let is_entries = |shape: &&Arc<TableShape>| {
-            shape.key_form == KeyForm::Hashed
-                && table.primary_key != Some(index.id)
-                && values.len() == index.columns.len()
-        };
-        let Some(shape) = shape.filter(is_entries) else { return self.index(table, index, values) };
-        let value = |index, values: &[Datum]| self.store.hash_index(index, &key::encode_all(values));
-        let mut located = self.base.index_rows_again(self.snapshot(), index.id, &value(index.id, values))?;
-        for (other, datum) in beside {
-            // An entry takes less than a tenth of what a row takes.
-            if located.len() < NARROWED_ROWS_MIN {
-                break;
-            }
-            let at_most = located.len() * ENTRIES_A_ROW;
-            let entries = self.base.index_rows_up_to(*other, &value(*other, std::slice::from_ref(datum)), at_most)?;
-            if let Some(entries) = entries {
-                let entries: HashSet<RowKey> = entries.into_iter().map(|(row_key, _)| row_key).collect();
-                located.retain(|(row_key, _)| entries.contains(row_key));
-            }
+        let has_entries = shape.is_some_and(|shape| shape.key_form == KeyForm::Hashed)
+            && table.primary_key != Some(index.id)
+            && values.len() == index.columns.len();
+        if !has_entries {
+            return Ok(None);
         }
-        let mut found = Vec::new();
-        self.read_located(shape, located, &mut found)?;
-        Ok(found)
+        let hash = self.store.hash_index(index.id, &key::encode_all(values));
+        Ok(self.base.index_rows_again_up_to(self.snapshot(), index.id, &hash, at_most)?)
     }
 
-    fn index_few(
-        &self,
-        table: &Table,
-        index: &Index,
-        value: &Datum,
-        at_most: usize,
-    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
-        let shape = self.schema.shape(table.id).filter(|_| table.is_stored() && self.layers.is_empty());
-        let Some(shape) = shape.filter(|shape| shape.key_form == KeyForm::Hashed) else { return Ok(None) };
-        let hash = self.store.hash_index(index.id, &key::encode_all(std::slice::from_ref(value)));
-        let located = self.base.index_rows_again_up_to(self.snapshot(), index.id, &hash, at_most)?;
-        let Some(located) = located else { return Ok(None) };
+    fn read_located(&self, table: &Table, located: Vec<Located>) -> Result<Vec<(RowKey, Row)>, SqlError> {
         let mut found = Vec::new();
-        self.read_located(shape, located, &mut found)?;
-        Ok(Some(found))
+        self.read_located_into(self.shape(table.id)?, located, &mut found)?;
+        Ok(found)
     }
 
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
@@ -619,9 +586,9 @@ impl Reader for LayeredSnapshot {
         match shape.key_form {
             KeyForm::Ordered => {
                 let rows = self.stored_range(shape, index, range)?;
-                Ok(Some(RangeRows { rows, worth_rows: usize::MAX }))
+                Ok(Some(RangeRows { rows, in_memory: None }))
             }
-            KeyForm::Hashed => self.range_in_memory(shape, index, range),
+            KeyForm::Hashed => Ok(self.range_in_memory(shape, index, range)),
         }
     }
 

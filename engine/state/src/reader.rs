@@ -6,18 +6,30 @@
 use crate::SqlError;
 use crate::view_states::Arrangement;
 use planner::catalog::{Catalog, Index, Table};
-use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey};
+use repr::{CommitTime, Datum, MicroDbId, Row, RowKey};
 use std::sync::Arc;
 
 /// Rows with their keys, read as they are asked for.
 pub type RowIterator = Box<dyn Iterator<Item = Result<(RowKey, Row), SqlError>> + Send>;
 
-/// Rows of a range, in its order.
+/// A row's key, and the µDB of the copy to read if it is known.
+pub type Located = (RowKey, Option<MicroDbId>);
+
+/// Rows of a range, in its order: none is read before it is asked for.
 pub struct RangeRows {
     /// The rows.
     pub rows: RowIterator,
-    /// Whoever reads more than so many would have read all rows of the table in less time.
-    pub worth_rows: usize,
+    /// Where the order is in memory, how many rows there are; none where they stand in it on disk.
+    pub in_memory: Option<OrderSizes>,
+}
+
+/// How many rows an order in memory has.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderSizes {
+    /// Those of the table.
+    pub table_rows: usize,
+    /// Those of the range.
+    pub range_rows: usize,
 }
 
 /// Bounds of an ordered read: equality on the first columns, then a range on the next.
@@ -31,8 +43,6 @@ pub struct KeyRange {
     pub upper: Option<(Datum, bool)>,
     /// High to low.
     pub reverse: bool,
-    /// As far as it is known, no more rows are wanted.
-    pub wanted: Option<usize>,
     /// Rows are wanted by so many first columns of an index, then by the primary key; none says by all of its columns.
     pub columns: Option<usize>,
 }
@@ -49,25 +59,21 @@ pub trait Reader: Send + Sync {
     fn get(&self, table: &Table, key: &RowKey) -> Result<Option<Row>, SqlError>;
     /// The rows whose indexed columns equal `values` (all of them, none NULL; for ordered tables a prefix and NULLs will do).
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError>;
-    /// As `index`, of rows that differ from these values of other indexes maybe not all.
-    fn index_narrowed(
-        &self,
-        table: &Table,
-        index: &Index,
-        values: &[Datum],
-        _beside: &[(IndexId, Datum)],
-    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        self.index(table, index, values)
-    }
-    /// The rows whose one indexed column equals `value`, if that is known to be quick: they are no more than `at_most`.
-    fn index_few(
+    /// Where the rows are whose indexed columns equal `values`; none if that is not known before they are read, or if they
+    /// are more than `at_most`.
+    fn locate(
         &self,
         _table: &Table,
         _index: &Index,
-        _value: &Datum,
+        _values: &[Datum],
         _at_most: usize,
-    ) -> Result<Option<Vec<(RowKey, Row)>>, SqlError> {
+    ) -> Result<Option<Vec<Located>>, SqlError> {
         Ok(None)
+    }
+    /// The rows of places that `locate` has told.
+    fn read_located(&self, table: &Table, located: Vec<Located>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        let read = |(key, _): Located| Ok(self.get(table, &key)?.map(|row| (key, row)));
+        located.into_iter().filter_map(|located| read(located).transpose()).collect()
     }
     /// A maintained view's rows by an index of it, where they stand; none if the relation is no such view.
     fn arranged(&self, _table: &Table, _index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
@@ -102,7 +108,7 @@ pub trait Reader: Send + Sync {
         Ok(!self.index(table, index, values)?.is_empty())
     }
     /// A range of the primary key (`index` None) or of an index, in order. None if keys on disk have no order and the
-    /// index is not in memory, or if reading all rows is the faster way.
+    /// index is not in memory.
     fn range(&self, table: &Table, index: Option<&Index>, range: &KeyRange) -> Result<Option<RangeRows>, SqlError>;
     /// All rows, each logical row once.
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError>;

@@ -68,7 +68,16 @@ impl Shown<'_> {
     fn line(&mut self, depth: usize, text: String, relation: Option<RelationId>, counted: Option<Counted>) {
         let relation = relation.map(|relation| self.name(relation));
         let actual = counted.and_then(|counted| self.profile.actual(counted));
-        self.operators.push(Operator { depth, text, node: None, relation, alias: None, actual, held: Vec::new() });
+        self.operators.push(Operator {
+            depth,
+            text,
+            node: None,
+            relation,
+            alias: None,
+            way: None,
+            actual,
+            held: Vec::new(),
+        });
     }
 
     fn table(&self, relation: RelationId) -> Option<&Table> {

@@ -5,9 +5,9 @@
 
 use parking_lot::Mutex;
 use planner::catalog::{Catalog, Index, Table};
-use repr::{CommitTime, Datum, IndexId, MicroDbId, Row, RowKey, key};
+use repr::{CommitTime, Datum, MicroDbId, Row, RowKey, key};
 use state::SqlError;
-use state::reader::{KeyRange, RangeRows, Reader, RowIterator};
+use state::reader::{KeyRange, Located, RangeRows, Reader, RowIterator};
 use state::view_states::Arrangement;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,14 +82,17 @@ impl Reader for Remembered {
     fn index(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<Vec<(RowKey, Row)>, SqlError> {
         self.reader.index(table, index, values)
     }
-    fn index_narrowed(
+    fn locate(
         &self,
         table: &Table,
         index: &Index,
         values: &[Datum],
-        beside: &[(IndexId, Datum)],
-    ) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        self.reader.index_narrowed(table, index, values, beside)
+        at_most: usize,
+    ) -> Result<Option<Vec<Located>>, SqlError> {
+        self.reader.locate(table, index, values, at_most)
+    }
+    fn read_located(&self, table: &Table, located: Vec<Located>) -> Result<Vec<(RowKey, Row)>, SqlError> {
+        self.reader.read_located(table, located)
     }
     fn arranged(&self, table: &Table, index: Option<&Index>) -> Result<Option<Arrangement>, SqlError> {
         self.reader.arranged(table, index)

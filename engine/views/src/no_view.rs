@@ -4,8 +4,8 @@
 //! together only when somebody asks.
 
 use crate::automatic::RUNS_MIN;
-use crate::read::KEYS_MAX;
 use planner::catalog::Catalog;
+use planner::physical::costs::KEYS_MAX;
 use repr::RelationId;
 use state::view_states::{Stage, Views};
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use arrangements::ordered_row::encode_order;
 use operators::top_k::{limit, offset};
 use planner::lift::{Absent, KeyValues, Lifted};
+use planner::physical::costs::KEYS_MAX;
 use planner::scalar::EvalContext;
 use repr::row::RowIter;
 use repr::{Datum, Row, ValueError, key, poll};
@@ -14,11 +15,8 @@ use state::view_states::{Arrangement, KeyRows, ViewState};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Keys that the values of several columns may make together. Those of one column are as many as were given.
-pub const KEYS_MAX: usize = 1 << 16;
-
 /// The keys that an execution asks for, each once; NULL equals nothing. None if values of several columns make too many:
-/// three lists of a thousand values each are a billion keys.
+/// three lists of a thousand values each are a billion keys. Those of one column are as many as were given.
 pub fn keys(lifted: &Lifted, eval: &EvalContext) -> Result<Option<Vec<Vec<u8>>>, ValueError> {
     if let [asked] = lifted.asked.as_slice() {
         return keys_of(asked, eval);

@@ -6,7 +6,7 @@ use super::mir::{bounds, kind_name};
 use super::voice::{Phrase, Piece};
 use crate::names::Names;
 use crate::physical::KeyForms;
-use crate::plan::{Access, JoinRange, Lookup, MatchKind, Plan};
+use crate::plan::{Access, Besides, JoinRange, Lookup, MatchKind, Plan};
 use crate::scalar::{Mfp, ScalarExpr};
 use repr::{ColumnIndex, RelationId, ScalarType};
 
@@ -169,13 +169,25 @@ impl Text<'_> {
         let (id, _) = relation;
         match access {
             Access::Scan => self.relation(relation, Phrase::of("Scan ")),
-            Access::Lookup { lookup, keys } => {
+            Access::Listed { lookup, values } => {
+                let or = format!(" or {} keys using {}", values.elements.len(), self.lookup(id, *lookup));
+                self.relation(relation, Phrase::of("Scan ")).text(or)
+            }
+            Access::Lookup { lookup, keys, besides } => {
                 let phrase = self.relation(relation, Phrase::of("Lookup "));
                 let phrase = phrase.text(format!(" using {} ", self.lookup(id, *lookup)));
                 let indexed = self.indexed(id, *lookup, columns);
-                match self.listed(&indexed, keys) {
+                let phrase = match self.listed(&indexed, keys) {
                     Some(equal) => phrase.piece(Piece::Equal(equal, Vec::new())),
                     None => phrase.columns(&indexed).text(format!(", {} keys", keys.len())),
+                };
+                match besides {
+                    Besides::None => phrase,
+                    Besides::Narrowing(others) => {
+                        let others: Vec<String> = others.iter().map(|(index, _)| self.index(id, *index)).collect();
+                        phrase.text(format!(" beside {}", others.join(", ")))
+                    }
+                    Besides::InCommon { index, .. } => phrase.text(format!(" or using {}", self.index(id, *index))),
                 }
             }
             Access::Range { lookup, prefix, lower, upper, reverse, .. } => {

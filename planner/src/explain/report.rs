@@ -3,6 +3,7 @@
 //! As text, in PostgreSQL's manner, one operator a line; or as JSON with PostgreSQL's field names, so that tools
 //! which draw plans draw these. Knows nothing of how the numbers were found.
 
+use crate::plan::Way;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct Operator {
     pub relation: Option<String>,
     /// What the statement calls this relation.
     pub alias: Option<String>,
+    /// How it finds its rows, where its plan leaves a choice and it is known.
+    pub way: Option<Way>,
     /// What it did, under ANALYZE.
     pub actual: Option<Actual>,
     /// What is held for it, under ANALYZE, such as the batches of a view.
@@ -190,7 +193,8 @@ impl Report {
                 let actual = operator.actual.as_ref().map_or_else(String::new, Actual::text);
                 let held: Vec<String> = operator.held.iter().map(|(name, count)| format!("{name}={count}")).collect();
                 let held = if held.is_empty() { String::new() } else { format!(" (held {})", held.join(" ")) };
-                format!("{}{}{actual}{held}", "  ".repeat(operator.depth), operator.text)
+                let way = operator.way.map_or_else(String::new, |way| format!(" (read {})", way.words()));
+                format!("{}{}{way}{actual}{held}", "  ".repeat(operator.depth), operator.text)
             })
             .collect();
         lines.push(format!("Path: {}", self.path.text()));
@@ -239,6 +243,7 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
         fields.extend(operator.relation.iter().map(|relation| ("Relation Name".to_string(), json!(relation))));
         fields.extend(operator.alias.iter().map(|alias| ("Alias".to_string(), json!(alias))));
         fields.insert("Description".into(), json!(operator.text));
+        fields.extend(operator.way.map(|way| ("Read".to_string(), json!(way.words()))));
         if let Some(actual) = &operator.actual {
             actual.fields(&mut fields);
         }
@@ -254,12 +259,13 @@ fn tree<'o>(operators: &mut std::iter::Peekable<impl Iterator<Item = &'o Operato
 
 #[cfg(test)]
 mod tests {
-    use super::{Actual, Operator, OrderedIndex, Path, Report};
+    use super::{Actual, Operator, OrderedIndex, Path, Report, Way};
     use std::time::Duration;
 
     fn operator(depth: usize, text: &str, actual: Option<Actual>) -> Operator {
         let held = if actual.is_some() { vec![("batches", 2)] } else { Vec::new() };
-        Operator { depth, text: text.into(), node: None, relation: None, alias: None, actual, held }
+        let way = actual.as_ref().map(|_| Way::AllRows);
+        Operator { depth, text: text.into(), node: None, relation: None, alias: None, way, actual, held }
     }
 
     #[test]
@@ -284,8 +290,8 @@ mod tests {
         };
         let expected = [
             "Finish output (id)",
-            "  Join inner (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
-            "    Scan a (never executed) (held batches=2)",
+            "  Join inner (read all rows) (actual time=0.005..1.500 rows=3 loops=1) (held batches=2)",
+            "    Scan a (read all rows) (never executed) (held batches=2)",
             "    Scan b",
             "Path: one-shot over maintained view \"v\"",
             "Why not a view: it is young",
@@ -298,6 +304,7 @@ mod tests {
         let plan = &json[0]["Plan"];
         assert_eq!(plan["Plans"][0]["Actual Total Time"], 1.5);
         assert_eq!(plan["Plans"][0]["Held Batches"], 2);
+        assert_eq!(plan["Plans"][0]["Read"], "all rows");
         assert_eq!(plan["Plans"][0]["Plans"][1]["Node Type"], "Scan");
         assert_eq!(json[0]["Views"][0], "v");
         assert_eq!(json[0]["Ordered Indexes"][1]["Why Not"], "it is seldom");

@@ -3,26 +3,18 @@
 //! A lookup needs a value for every column of the primary key or of an index, by the column's own equality:
 //! key bytes of equal values agree within a `KeyClass`, so a comparison across classes is never a lookup.
 
-use super::estimate::{INDEX_ROWS, KEY_ROWS, TABLE_ROWS};
+use super::costs::{ARRAY_KEYS, INDEX_ROWS, KEY_ROWS, KEYS_MAX, RANGE_SHARE, SMALL_KEY_REACH, TABLE_ROWS};
 use super::{Planner, through};
 use crate::catalog::Table;
 use crate::error::PlanError;
 use crate::mir::expr;
 use crate::names::Names;
-use crate::plan::{Access, InOrder, Lookup, MatchKind, Plan};
+use crate::plan::{Access, Besides, InOrder, Lookup, MatchKind, Plan};
 use crate::scalar::func::Comparison;
 use crate::scalar::{Mfp, ScalarExpr};
 use crate::system::{self, SystemRelation};
 use crate::transform::shape;
 use repr::{ColumnIndex, ColumnType, Datum, RelationId, Row, ScalarType};
-
-/// More keys than this are not listed in a plan.
-const KEYS_MAX: usize = 65_536;
-
-/// As how many rows a key counts that finds few: it is looked up, found or not.
-const SMALL_KEY_REACH: f64 = 0.1;
-/// As how many keys an array counts that is not known yet.
-const ARRAY_KEYS: usize = 20;
 
 /// An access path, and what is left to check.
 pub(super) struct Found {
@@ -64,7 +56,8 @@ impl Planner<'_> {
             return Ok(plan);
         }
         let mfp = with_filters(mfp, found.residual);
-        Ok(Plan::Get { relation, access: found.access, with_key, names: names.clone(), mfp })
+        let access = if self.maintained { found.access } else { self.with_besides(relation, found.access, &mfp) };
+        Ok(Plan::Get { relation, access, with_key, names: names.clone(), mfp })
     }
 
     /// The best access path for a table under `mfp`'s predicates.
@@ -96,7 +89,7 @@ impl Planner<'_> {
             let rows = if nulls { rows.max(KEY_ROWS) } else { rows };
             let merit = Merit::lookup(lookup, rows, used.len(), keys.len());
             if best.as_ref().is_none_or(|(most, ..)| merit.beats(most)) {
-                best = Some((merit, Access::Lookup { lookup, keys }, used));
+                best = Some((merit, Access::Lookup { lookup, keys, besides: Besides::None }, used));
             }
         }
         // Of hashed keys a range is read in memory or not at all: any lookup is better.
@@ -119,7 +112,7 @@ impl Planner<'_> {
     /// Whether all rows are read, or may be: a range of hashed keys needs its order in memory.
     pub(super) fn reads_all(&self, relation: RelationId, access: &Access) -> bool {
         match access {
-            Access::Scan => true,
+            Access::Scan | Access::Listed { .. } => true,
             Access::Lookup { .. } => false,
             Access::Range { .. } => !self.forms.ordered(relation),
         }
@@ -213,14 +206,14 @@ impl Planner<'_> {
         let Some(ArrayKeys { merit, lookup, key, used, array, element }) = best else { return Ok(None) };
         match instead_of {
             access if self.reads_all(relation, access) => {}
-            Access::Lookup { lookup, keys } => {
+            Access::Lookup { lookup, keys, .. } => {
                 let bound = keys.first().map_or(0, Vec::len);
                 let rows = self.lookup_rows(table, *lookup, bound);
                 if !merit.beats(&Merit::lookup(*lookup, rows, bound, keys.len())) {
                     return Ok(None);
                 }
             }
-            Access::Scan | Access::Range { .. } => return Ok(None),
+            Access::Scan | Access::Listed { .. } | Access::Range { .. } => return Ok(None),
         }
         let unit = Plan::Constant { rows: vec![Row::pack([])], arity: 0, names: Names::default() };
         let array_type = array.scalar_type(&|_| ScalarType::Unknown);
@@ -294,7 +287,7 @@ impl Merit {
             1 => INDEX_ROWS,
             _ => SMALL_KEY_REACH,
         };
-        let reach = within * 0.3_f64.powi(bounds as i32);
+        let reach = within * RANGE_SHARE.powi(bounds as i32);
         Merit { reach, direct: false, unique: false, columns: prefix, keys: 1 }
     }
 
@@ -394,7 +387,6 @@ fn array_column<'e>(table: &Table, predicate: &'e ScalarExpr) -> Option<(ColumnI
     let ScalarExpr::Column(column) = shape::relabelled(left) else { return None };
     let element = array.scalar_type(&|_| ScalarType::Unknown).element()?;
     let agrees = same_class(&table.columns.get(*column)?.column_type.scalar, &element);
-    // All rows and a set of so many values take less than so many lookups.
     let agrees = agrees && array_length(array).is_none_or(|length| length <= KEYS_MAX);
     (agrees && expr::is_constant(array) && !expr::is_volatile(array)).then_some((*column, array, element))
 }

@@ -2,25 +2,16 @@
 
 use super::Planner;
 use super::chain::Chain;
+use super::costs::{
+    CATALOG_ROWS, EQUAL_SHARE, FUNCTION_ROWS, GROUP_SHARE, INDEX_ROWS, LIMIT_ROWS, LISTED_SHARE, LOOKUP_COST,
+    OTHER_SHARE, PREFIX_SHARE, RANGE_SHARE, RECURSION_GROWTH, ROWS_MIN, TABLE_ROWS, UNEQUAL_SHARE,
+};
 use crate::mir::Mir;
 use crate::plan::{Access, MatchKind};
 use crate::scalar::ScalarExpr;
 use crate::scalar::func::Comparison;
 use crate::transform::shape;
 use repr::Datum;
-
-/// Rows of a table of which nothing is known.
-pub(super) const TABLE_ROWS: f64 = 10_000.0;
-/// Rows of a catalog relation.
-const CATALOG_ROWS: f64 = 500.0;
-/// Rows that share a value of an index that is not unique.
-pub(super) const INDEX_ROWS: f64 = 10.0;
-/// Rows that share the values of several columns.
-pub(super) const KEY_ROWS: f64 = 2.0;
-/// One lookup costs as much as scanning so many rows.
-pub(super) const LOOKUP_COST: f64 = 4.0;
-/// How much larger a recursion is than its start.
-pub(super) const RECURSION_GROWTH: f64 = 10.0;
 
 /// How many rows come out, and how many are touched for them.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +44,7 @@ impl Planner<'_> {
         for predicate in &filtered {
             estimate.rows *= selectivity(predicate);
         }
-        estimate.rows = estimate.rows.max(0.1);
+        estimate.rows = estimate.rows.max(ROWS_MIN);
         estimate
     }
 
@@ -61,14 +52,14 @@ impl Planner<'_> {
     pub(super) fn access_rows(&self, relation: repr::RelationId, access: &Access) -> f64 {
         let Some(table) = self.catalog.table(relation) else { return CATALOG_ROWS };
         match access {
-            Access::Scan => TABLE_ROWS,
-            Access::Lookup { lookup, keys } => {
+            Access::Scan | Access::Listed { .. } => TABLE_ROWS,
+            Access::Lookup { lookup, keys, .. } => {
                 let bound = keys.first().map_or(0, Vec::len);
                 keys.len() as f64 * self.lookup_rows(table, *lookup, bound)
             }
             Access::Range { prefix, lower, upper, .. } => {
                 let bounds = [lower.is_some(), upper.is_some()].into_iter().filter(|bound| *bound).count();
-                TABLE_ROWS * 0.01_f64.powi(prefix.len() as i32) * 0.3_f64.powi(bounds as i32)
+                TABLE_ROWS * PREFIX_SHARE.powi(prefix.len() as i32) * RANGE_SHARE.powi(bounds as i32)
             }
         }
     }
@@ -85,20 +76,21 @@ impl Planner<'_> {
                 let (left, right) = (self.estimate(left), self.estimate(right));
                 let rows = match kind {
                     MatchKind::Inner | MatchKind::Left => left.rows,
-                    MatchKind::Semi | MatchKind::Anti => left.rows * 0.5,
+                    MatchKind::Semi | MatchKind::Anti => left.rows * OTHER_SHARE,
                 };
                 Estimate { rows, cost: left.cost + right.cost.min(left.rows * LOOKUP_COST) }
             }
             Mir::TableFunction { input, .. } => {
                 let input = self.estimate(input);
-                Estimate { rows: input.rows * 10.0, cost: input.cost + input.rows * 10.0 }
+                let rows = input.rows * FUNCTION_ROWS;
+                Estimate { rows, cost: input.cost + rows }
             }
             Mir::Reduce { input, keys, aggregates, .. } => {
                 let input = self.estimate(input);
                 let rows = match (keys.is_empty(), aggregates.is_empty()) {
                     (true, _) => 1.0,
                     (false, true) => input.rows,
-                    (false, false) => input.rows * 0.3,
+                    (false, false) => input.rows * GROUP_SHARE,
                 };
                 Estimate { rows, cost: input.cost + input.rows }
             }
@@ -106,7 +98,7 @@ impl Planner<'_> {
                 let input = self.estimate(input);
                 let limit = match limit {
                     Some(ScalarExpr::Literal(Datum::Int8(limit), _)) => *limit as f64,
-                    Some(_) => 10.0,
+                    Some(_) => LIMIT_ROWS,
                     None => input.rows,
                 };
                 let rows = if keys.is_empty() { input.rows.min(limit) } else { input.rows };
@@ -144,7 +136,7 @@ impl Planner<'_> {
             if index > 0 && linked > 0 {
                 linked -= 1;
                 total.cost += input.cost.min(total.rows * LOOKUP_COST);
-                total.rows *= (input.rows / TABLE_ROWS).clamp(0.1, 1.0) * INDEX_ROWS.min(input.rows.max(1.0));
+                total.rows *= (input.rows / TABLE_ROWS).clamp(ROWS_MIN, 1.0) * INDEX_ROWS.min(input.rows.max(1.0));
             } else {
                 total.cost += input.cost;
                 total.rows *= input.rows;
@@ -157,12 +149,12 @@ impl Planner<'_> {
 /// The share of rows that pass a predicate.
 pub(super) fn selectivity(predicate: &ScalarExpr) -> f64 {
     match shape::compared(predicate) {
-        Some((Comparison::Equal | Comparison::NotDistinct, ..)) => 0.05,
-        Some((Comparison::NotEqual | Comparison::Distinct, ..)) => 0.9,
+        Some((Comparison::Equal | Comparison::NotDistinct, ..)) => EQUAL_SHARE,
+        Some((Comparison::NotEqual | Comparison::Distinct, ..)) => UNEQUAL_SHARE,
         Some((Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual, ..)) => {
-            0.3
+            RANGE_SHARE
         }
-        None if shape::equal_to_any(predicate).is_some() => 0.1,
-        None => 0.5,
+        None if shape::equal_to_any(predicate).is_some() => LISTED_SHARE,
+        None => OTHER_SHARE,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::KeyForms;
 use super::access::lookups;
-use super::estimate::{LOOKUP_COST, TABLE_ROWS, selectivity};
+use super::costs::{LIMIT_ROWS, LOOKUP_COST, TABLE_ROWS};
+use super::estimate::selectivity;
 use crate::catalog::{Catalog, Table};
 use crate::mir::Mir;
 use crate::plan::{Access, Finishing, InOrder, Lookup, Plan, Query};
@@ -114,7 +115,7 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
         };
         wanted / passing * LOOKUP_COST < TABLE_ROWS
     };
-    if matches!(access, Access::Scan) && !few(finishing) {
+    if matches!(access, Access::Scan | Access::Listed { .. }) && !few(finishing) {
         return None;
     }
     let primary_key = table.primary_key_columns();
@@ -143,18 +144,18 @@ fn in_memory_order(access: &Access, table: &Table, finishing: &Finishing, mfp: &
     })
 }
 
-/// LIMIT or OFFSET; ten where it is not known yet.
+/// LIMIT or OFFSET.
 fn literal(expr: &ScalarExpr) -> f64 {
     match expr {
         ScalarExpr::Literal(Datum::Int8(value), _) => *value as f64,
-        _ => 10.0,
+        _ => LIMIT_ROWS,
     }
 }
 
 /// The access as a range of this key or index, if it is one or reads all rows.
 fn from_all(access: &Access, wanted: Lookup) -> Option<Access> {
     match access {
-        Access::Scan => Some(Access::Range {
+        Access::Scan | Access::Listed { .. } => Some(Access::Range {
             lookup: wanted,
             prefix: Vec::new(),
             lower: None,
@@ -186,7 +187,7 @@ impl<'k> Key<'k> {
 fn bound_columns(access: &Access) -> usize {
     match access {
         Access::Range { prefix, lower, upper, .. } => prefix.len() + usize::from(lower.is_some() || upper.is_some()),
-        Access::Scan | Access::Lookup { .. } => 0,
+        Access::Scan | Access::Listed { .. } | Access::Lookup { .. } => 0,
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::access::{lookups, same_class, with_filters};
 use super::chain::Chain;
-use super::estimate::{Estimate, LOOKUP_COST, TABLE_ROWS};
+use super::costs::{JOINED_ROWS, LOOKUP_COST, RANGE_SHARE, TABLE_ROWS};
+use super::estimate::Estimate;
 use super::order::Links;
-use super::range::{Between, RANGE_SHARE};
+use super::range::Between;
 use super::{Planner, through};
 use crate::delta;
 use crate::error::PlanError;
@@ -250,7 +251,8 @@ impl Planner<'_> {
                     pending.same = rest;
                 }
                 let null_safe = !same.is_empty();
-                let rows = stream.rows.max(estimate.rows) * (stream.rows.min(estimate.rows) / 100.0).clamp(0.1, 10.0);
+                let (least, most) = (stream.rows.min(estimate.rows), stream.rows.max(estimate.rows));
+                let rows = most * (least / JOINED_ROWS).clamp(0.1, 10.0);
                 let plan = Plan::Join {
                     left: Box::new(stream.plan),
                     right: Box::new(self.plan(&pending.inputs[next])?),

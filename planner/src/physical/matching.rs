@@ -2,7 +2,7 @@
 //! are no equalities, by first joining the distinct left values with the right side.
 
 use super::chain::Chain;
-use super::estimate::LOOKUP_COST;
+use super::costs::LOOKUP_COST;
 use super::join::LookedUp;
 use super::order::Links;
 use super::{Planner, gives_right, through};

@@ -11,7 +11,7 @@
 
 use super::access::same_class;
 use super::chain::Chain;
-use super::estimate::LOOKUP_COST;
+use super::costs::LOOKUP_COST;
 use super::order::Links;
 use super::{Planner, through};
 use crate::error::PlanError;
@@ -23,9 +23,6 @@ use crate::transform::shape;
 use repr::{ColumnType, Datum, ScalarType};
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// The share of rows that one bound leaves.
-pub(super) const RANGE_SHARE: f64 = 0.3;
 
 /// Bounds of a value of one relation by what others give.
 pub(super) struct Between {

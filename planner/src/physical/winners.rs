@@ -7,6 +7,7 @@
 //! The chain must have one row at most for each row of its table. Rows that the order leaves equal are chosen by their
 //! primary keys.
 
+use super::costs::LEFT_OUT_MIN;
 use super::{Planner, through};
 use crate::catalog::Catalog;
 use crate::mir::expr;
@@ -15,9 +16,6 @@ use crate::scalar::{Mfp, Order, ScalarExpr};
 use repr::ColumnIndex;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// So many columns at least must be left out, or looking up is not worth while.
-const LEFT_OUT_MIN: usize = 2;
 
 impl Planner<'_> {
     /// The first rows of each group of `input`.

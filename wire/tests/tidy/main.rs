@@ -383,6 +383,27 @@ fn functions_fit_a_screen() {
     assert!(short.is_empty(), "these fit a screen, and leave the list of those that do not: {short:#?}");
 }
 
+/// Numbers by which one way of finding rows is weighed against another; only those who choose read them. `KEYS_MAX` is a limit, too.
+#[test]
+fn what_ways_are_worth_stands_in_one_file() {
+    let chooses = |path: &Path| {
+        path.ends_with("engine/operators/src/access.rs")
+            || path.parent().is_some_and(|folder| folder.ends_with("physical"))
+    };
+    let is_number =
+        |line: &str| line.contains("const ") && [": f64 =", ": usize ="].iter().any(|kind| line.contains(kind));
+    let beside = those(|path, text| {
+        // How many candidates a step of a join looks at weighs none of them.
+        let numbers = || text.lines().filter(|line| is_number(line) && !line.contains("CANDIDATES_MAX")).count();
+        chooses(path) && !path.ends_with("physical/costs.rs") && numbers() > 0
+    });
+    assert!(beside.is_empty(), "what a way is worth stands outside physical/costs.rs: {beside:#?}");
+    let named = ["physical", "costs"].join("::");
+    let limit = [named.as_str(), "KEYS_MAX"].join("::");
+    let read = those(|path, text| !chooses(path) && text.matches(&named).count() > text.matches(&limit).count());
+    assert!(read.is_empty(), "ways are weighed below those who choose: {read:#?}");
+}
+
 #[test]
 fn the_readme_is_short() {
     let words = read(&root().join("README.md")).split_whitespace().count();

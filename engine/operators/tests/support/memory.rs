@@ -143,7 +143,7 @@ impl Reader for Memory {
         if range.reverse {
             rows.reverse();
         }
-        Ok(Some(RangeRows { rows: Box::new(rows.into_iter()), worth_rows: usize::MAX }))
+        Ok(Some(RangeRows { rows: Box::new(rows.into_iter()), in_memory: None }))
     }
     fn scan(&self, table: &Table) -> Result<RowIterator, SqlError> {
         let rows: Vec<_> = self.tables[&table.id].iter().map(|(key, row)| Ok((key.clone(), row.clone()))).collect();

@@ -101,7 +101,7 @@ impl Naive<'_> {
             Plan::Constant { rows, .. } => rows.iter().map(Row::unpack).collect(),
             Plan::Get { relation, access, mfp, .. } => {
                 let mut rows = self.table(*relation);
-                if let Access::Lookup { lookup, keys } = access {
+                if let Access::Lookup { lookup, keys, .. } = access {
                     let column = lookup_column(*lookup);
                     rows.retain(|row| {
                         keys.iter().any(|key| {

@@ -4,7 +4,7 @@ use super::memory::{
     COUNT, EQUAL, LESS, LIST, MAX, PLUS, Random, SERIES, SUM, aggregate, call, column, index_id, literal,
 };
 use planner::names::{Label, Names};
-use planner::plan::{Access, LocalId, Lookup, MatchKind, Plan};
+use planner::plan::{Access, Besides, LocalId, Lookup, MatchKind, Plan};
 use planner::scalar::window::WindowFunctionKind;
 use planner::scalar::{
     AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnit, Mfp, Order, ScalarExpr, WindowCall, WindowFunction,
@@ -119,6 +119,7 @@ fn leaf(random: &mut Random, locals: &[(LocalId, usize)]) -> (Plan, usize) {
         lookup => Access::Lookup {
             lookup: if lookup == 1 { Lookup::PrimaryKey } else { Lookup::Index(index_id(relation, 1)) },
             keys: (0..=random.below(3)).map(|_| vec![literal(random.below(5) as i32)]).collect(),
+            besides: Besides::None,
         },
     };
     let mfp = if random.chance(2) { Mfp::identity(3) } else { mfp(random, 3) };

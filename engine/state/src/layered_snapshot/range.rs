@@ -3,7 +3,7 @@
 use crate::SqlError;
 use crate::layered_snapshot::{LayeredSnapshot, damaged, prefix_end};
 use crate::order_entries::parts;
-use crate::reader::{KeyRange, RangeRows, RowIterator};
+use crate::reader::{KeyRange, OrderSizes, RangeRows, RowIterator};
 use crate::shape::TableShape;
 use crate::view_states::OrderId;
 use planner::catalog::Index;
@@ -11,11 +11,6 @@ use repr::{Datum, Row, RowKey, key};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// A row that is found through an index in memory takes as long as so many rows of a scan.
-const LOOKUP_ROWS: usize = 4;
-/// Smaller tables are read by range whatever it takes.
-const SMALL_TABLE_ROWS: usize = 256;
 
 impl LayeredSnapshot {
     /// A range of a table with ordered keys, from the leaves.
@@ -81,28 +76,24 @@ impl LayeredSnapshot {
         Ok(Box::new(merge(stored, changed.into_iter(), range.reverse)))
     }
 
-    /// A range of a table with hashed keys, from its ordered index in memory, if there is one and it is worth it.
+    /// A range of a table with hashed keys, from its ordered index in memory, if there is one.
     pub(super) fn range_in_memory(
         &self,
         shape: &Arc<TableShape>,
         index: Option<&Index>,
         range: &KeyRange,
-    ) -> Result<Option<RangeRows>, SqlError> {
+    ) -> Option<RangeRows> {
         let table = shape.table();
-        let Some(id) = index.map(|index| index.id).or(table.primary_key) else { return Ok(None) };
+        let id = index.map(|index| index.id).or(table.primary_key)?;
         // DDL in an overlay may have made another table of it.
         let as_published = self.orders && Arc::ptr_eq(&self.schema, &self.base.schema);
-        let of_index = shape.index(id);
-        let columns = range.columns.unwrap_or(of_index.columns.len()).min(of_index.columns.len());
-        let wanted = OrderId { index: id, columns };
-        let Some(entries) = self.base.views.order(wanted).filter(|_| as_published) else { return Ok(None) };
+        let columns = shape.index(id).columns.len();
+        let columns = range.columns.unwrap_or(columns).min(columns);
+        let order = OrderId { index: id, columns };
+        let entries = self.base.views.order(order).filter(|_| as_published)?;
         let (lower, upper) = range_bounds(range);
         let ranks = entries.ranks(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-        let wanted = ranks.len().min(range.wanted.unwrap_or(usize::MAX));
-        let worth_rows = entries.len().max(SMALL_TABLE_ROWS) / LOOKUP_ROWS;
-        if wanted > worth_rows {
-            return Ok(None);
-        }
+        let in_memory = Some(OrderSizes { table_rows: entries.len(), range_rows: ranks.len() });
         let ranks = if self.base_hidden(table.id) { 0..0 } else { ranks };
         let (this, of) = (self.clone(), shape.clone());
         let stored = entries.iter(ranks, range.reverse).filter_map(move |entry| {
@@ -118,26 +109,40 @@ impl LayeredSnapshot {
                 Err(error) => Err(error),
             })
         });
-        if self.layers.is_empty() {
-            let rows = Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))));
-            return Ok(Some(RangeRows { rows, worth_rows }));
-        }
+        let rows: RowIterator = if self.layers.is_empty() {
+            Box::new(stored.map(|item| item.map(|(_, row_key, row)| (row_key, row))))
+        } else {
+            let (this, shape, reverse) = (self.clone(), shape.clone(), range.reverse);
+            // Not before a row is asked for: all rows may be read instead.
+            let rows = move || merge(stored, this.changed_within(&shape, order, (lower, upper), reverse), reverse);
+            Box::new(std::iter::once_with(rows).flatten())
+        };
+        Some(RangeRows { rows, in_memory })
+    }
+
+    /// The rows that the layers decide, within bounds of an order and in it.
+    fn changed_within(
+        &self,
+        shape: &TableShape,
+        OrderId { index, columns }: OrderId,
+        (lower, upper): (ByteBound, ByteBound),
+        reverse: bool,
+    ) -> impl Iterator<Item = ((Vec<u8>, RowKey), Row)> + use<> {
         let mut changed: BTreeMap<(Vec<u8>, RowKey), Row> = BTreeMap::new();
-        for changes in self.layers.iter().filter_map(|layer| layer.table(table.id)) {
+        for changes in self.layers.iter().filter_map(|layer| layer.table(shape.id())) {
             for row_key in changes.rows.keys() {
-                let Some(Some(row)) = self.layered(table.id, row_key) else { continue };
-                let (value, _) = shape.order_value(of_index, columns, row);
+                let Some(Some(row)) = self.layered(shape.id(), row_key) else { continue };
+                let (value, _) = shape.order_value(shape.index(index), columns, row);
                 if within(&value, &lower, &upper) {
                     changed.insert((value, row_key.clone()), row.clone());
                 }
             }
         }
         let mut changed: Vec<((Vec<u8>, RowKey), Row)> = changed.into_iter().collect();
-        if range.reverse {
+        if reverse {
             changed.reverse();
         }
-        let rows = Box::new(merge(stored, changed.into_iter(), range.reverse));
-        Ok(Some(RangeRows { rows, worth_rows }))
+        changed.into_iter()
     }
 }
 
