@@ -83,51 +83,85 @@ pub struct Session {
     /// Statements by their shape, of all sessions.
     templates: Arc<Templates>,
     state: Arc<Mutex<SessionState>>,
+    client: Client,
+    control: Control,
+    statement: CurrentStatement,
+    transaction: CurrentTransaction,
+    cursors: Cursors,
+}
+
+/// Who is served, and what it was told and will be.
+struct Client {
     user: Arc<str>,
-    database_name: Arc<str>,
+    database: Arc<str>,
     backend: i32,
-    holder: Arc<Holder>,
-    /// What was forgotten when this session last let go of what had ended.
-    released_at: CommitTime,
+    notices: Vec<Notice>,
+    /// Settings that it knows.
+    reported: BTreeMap<String, String>,
+    /// The version of the settings that `reported` is of.
+    reported_version: u64,
+}
+
+/// By what others end what the session does.
+struct Control {
     cancel: Arc<CancelFlag>,
     /// What ends its statements.
     account: Arc<Account>,
     /// The same, for threads that join.
     overseer: Arc<dyn Overseer>,
-    /// Whether a statement has begun and was not executed yet.
+    /// What takes its snapshots away.
+    holder: Arc<Holder>,
+    /// What was forgotten when this session last let go of what had ended.
+    released_at: CommitTime,
+}
+
+/// The statement that has begun, and the last one until then.
+struct CurrentStatement {
+    /// Whether it has begun and was not executed yet.
     begun: bool,
     /// Whether it began with a message that another goes on with.
     goes_on: bool,
-    active: Option<Active>,
-    notices: Vec<Notice>,
-    reported: BTreeMap<String, String>,
-    /// The version of the settings that `reported` is of.
-    reported_version: u64,
-    cursors: HashMap<String, Cursor>,
-    /// What cursors have given and is not on the client's line yet.
-    in_hand: Option<Arc<Hold>>,
-    /// Cursors of subscriptions.
-    subscribed: HashMap<String, Subscribed>,
-    statement_started: i64,
+    started: i64,
     deadline: Option<Instant>,
-    /// What the last commit gave.
-    committed: Committed,
-    /// The statement has been committed before its rows are read.
+    /// It has been committed before its rows are read.
     stands: bool,
-    /// What counts the statement's operators, while EXPLAIN ANALYZE runs it.
+    /// What counts its operators, while EXPLAIN ANALYZE runs it.
     profile: Option<Arc<Profile>>,
-    /// Materialized views that the transaction has made WITH DATA: whoever commits waits until they are filled.
+    /// How many EXECUTEs run within each other.
+    nested: usize,
+    log: StatementLog,
+}
+
+/// What is logged of a statement.
+struct StatementLog {
+    /// From how long on.
+    min_duration: Option<Duration>,
+    /// The way that it went.
+    path: Path,
+}
+
+/// The transaction, and what its end leaves to be done.
+#[derive(Default)]
+struct CurrentTransaction {
+    active: Option<Active>,
+    /// Statements that have been run in it, if it is an implicit one.
+    company: Option<Company>,
+    /// Materialized views that it has made WITH DATA: whoever commits waits until they are filled.
     unfilled: Vec<RelationId>,
     /// A commit that was left to the pipeline.
     under_way: Option<UnderWay>,
-    /// Statements that have been run in this implicit transaction.
-    company: Option<Company>,
-    /// How many EXECUTEs run within each other.
-    nested: usize,
-    /// From how long on the statement that has begun is logged.
-    log_min_duration: Option<Duration>,
-    /// The way that the last statement went.
-    path: Path,
+    /// What the last commit gave.
+    committed: Committed,
+}
+
+/// Cursors by their names.
+#[derive(Default)]
+struct Cursors {
+    open: HashMap<String, Cursor>,
+    /// Of subscriptions.
+    subscribed: HashMap<String, Subscribed>,
+    /// What they have given and is not on the client's line yet.
+    in_hand: Option<Arc<Hold>>,
 }
 
 /// What shares an implicit transaction: a statement that must be alone says so.
@@ -166,38 +200,40 @@ impl Session {
         let account = Account::of_session(&database.accounts, cancel.clone());
         let name = if options.database.is_empty() { options.user.clone() } else { options.database };
         let backend = database.next_backend();
-        Ok(Session {
+        let client = Client {
+            user: options.user.into(),
+            database: name.into(),
             backend,
-            holder: database.holders.register(backend),
-            released_at: database.forgotten_at(),
-            database: database.clone(),
-            templates: templates.clone(),
+            notices: Vec::new(),
             reported: state.settings.reported().into_iter().collect(),
             reported_version: state.settings.version(),
-            state: Arc::new(Mutex::new(state)),
-            user: options.user.into(),
-            database_name: name.into(),
+        };
+        let control = Control {
             cancel,
             overseer: account.clone(),
             account,
+            holder: database.holders.register(backend),
+            released_at: database.forgotten_at(),
+        };
+        let statement = CurrentStatement {
             begun: false,
             goes_on: false,
-            active: None,
-            notices: Vec::new(),
-            cursors: HashMap::new(),
-            in_hand: None,
-            subscribed: HashMap::new(),
-            statement_started: clock::now_micros(),
+            started: clock::now_micros(),
             deadline: None,
-            committed: Committed::default(),
             stands: false,
             profile: None,
-            unfilled: Vec::new(),
-            under_way: None,
-            company: None,
             nested: 0,
-            log_min_duration: None,
-            path: Path::Other,
+            log: StatementLog { min_duration: None, path: Path::Other },
+        };
+        Ok(Session {
+            database: database.clone(),
+            templates: templates.clone(),
+            state: Arc::new(Mutex::new(state)),
+            client,
+            control,
+            statement,
+            transaction: CurrentTransaction::default(),
+            cursors: Cursors::default(),
         })
     }
 
@@ -210,41 +246,43 @@ impl Session {
     pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
         let now = {
             let state = self.state.lock();
-            if state.settings.version() == self.reported_version {
+            if state.settings.version() == self.client.reported_version {
                 return Vec::new();
             }
-            self.reported_version = state.settings.version();
+            self.client.reported_version = state.settings.version();
             state.settings.reported()
         };
-        let changed: Vec<_> = now.into_iter().filter(|(name, value)| self.reported.get(name) != Some(value)).collect();
-        self.reported.extend(changed.iter().cloned());
+        let changed: Vec<_> =
+            now.into_iter().filter(|(name, value)| self.client.reported.get(name) != Some(value)).collect();
+        self.client.reported.extend(changed.iter().cloned());
         changed
     }
 
     /// Notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        std::mem::take(&mut self.client.notices)
     }
 
     /// Raised by a CancelRequest.
     pub fn cancel_flag(&self) -> Arc<CancelFlag> {
-        self.cancel.clone()
+        self.control.cancel.clone()
     }
 
     /// Says how this session's connection is closed when it holds on to a snapshot that a FORGET has ended.
     pub fn set_closer(&self, closer: Closer) {
-        self.holder.set_closer(closer);
+        self.control.holder.set_closer(closer);
     }
 
     /// PostgreSQL's backend pid.
     pub fn backend_id(&self) -> i32 {
-        self.backend
+        self.client.backend
     }
 
     /// How values are written as text.
     pub fn text_context(&self) -> TextContext {
         let catalog = self.catalog();
-        let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
+        let started =
+            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.started_at);
         let version = {
             let state = self.state.lock();
             let version = state.settings.version();
@@ -264,13 +302,13 @@ impl Session {
 
     /// All that statements gave is on the client's line.
     pub fn sent(&mut self) {
-        self.in_hand = None;
-        self.subscribed.values_mut().for_each(Subscribed::sent);
+        self.cursors.in_hand = None;
+        self.cursors.subscribed.values_mut().for_each(Subscribed::sent);
     }
 
     /// Whether the session is in a transaction block.
     pub fn status(&self) -> TransactionStatus {
-        match &self.active {
+        match &self.transaction.active {
             Some(Active { failed: true, .. }) => TransactionStatus::Failed,
             Some(Active { block: true, .. }) => TransactionStatus::InTransaction,
             Some(_) | None => TransactionStatus::Idle,
@@ -281,7 +319,7 @@ impl Session {
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>, SqlError> {
         if long_text::is_long(sql) {
             let sql = sql.to_owned();
-            return long_text::run(&self.account, move || Ok(planner::parse::parse(&sql)?));
+            return long_text::run(&self.control.account, move || Ok(planner::parse::parse(&sql)?));
         }
         let _overseen = self.oversee();
         poll::unwinds_to(|| Ok(planner::parse::parse(sql)?))
@@ -300,14 +338,14 @@ impl Session {
         self.refuse_failed(&parsed.statement)?;
         if long_text::is_long(&parsed.text) {
             let (catalog, param_types) = (self.catalog(), param_types.to_vec());
-            return long_text::run(&self.account, move || plan::prepare(parsed, &catalog, &param_types));
+            return long_text::run(&self.control.account, move || plan::prepare(parsed, &catalog, &param_types));
         }
         let _overseen = self.oversee();
         poll::unwinds_to(|| plan::prepare(parsed, &self.catalog(), param_types))
     }
 
     fn is_failed(&self) -> bool {
-        self.active.as_ref().is_some_and(|active| active.failed)
+        self.transaction.active.as_ref().is_some_and(|active| active.failed)
     }
 
     /// 25P02 in a block that has failed, but for what ends it.
@@ -323,13 +361,13 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        if !std::mem::take(&mut self.begun) {
-            if self.company.is_none() {
-                self.cancel.clear();
+        if !std::mem::take(&mut self.statement.begun) {
+            if self.transaction.company.is_none() {
+                self.control.cancel.clear();
             }
             self.begin_on_account();
         }
-        self.statement_started = clock::now_micros();
+        self.statement.started = clock::now_micros();
         self.execute_again(prepared, params, in_script)
     }
 
@@ -337,29 +375,29 @@ impl Session {
     /// a statement has.
     pub fn begin_statement(&mut self) {
         self.begin_on_account();
-        (self.begun, self.goes_on) = (true, false);
+        (self.statement.begun, self.statement.goes_on) = (true, false);
     }
 
     /// The same for a statement that comes in several messages, up to the one that executes it: it begins with the first of them.
     pub fn begin_or_go_on(&mut self) {
-        if !(self.begun && self.goes_on) {
+        if !(self.statement.begun && self.statement.goes_on) {
             self.begin_statement();
-            self.goes_on = true;
+            self.statement.goes_on = true;
         }
     }
 
     /// What comes next begins another statement.
     pub fn goes_on_no_more(&mut self) {
-        self.goes_on = false;
+        self.statement.goes_on = false;
     }
 
     /// The end of implicit transactions is asked for: as a statement, if there is one.
     pub fn begin_completion(&mut self) {
-        match self.active {
+        match self.transaction.active {
             Some(_) => self.begin_statement(),
             None => {
-                (self.begun, self.goes_on) = (false, false);
-                self.account.end();
+                (self.statement.begun, self.statement.goes_on) = (false, false);
+                self.control.account.end();
             }
         }
     }
@@ -367,11 +405,11 @@ impl Session {
     fn begin_on_account(&mut self) {
         let Everyday { statement_timeout, transaction_timeout, statement_memory_bytes, log_min_duration, .. } =
             self.state.lock().everyday();
-        self.log_min_duration = log_min_duration;
+        self.statement.log.min_duration = log_min_duration;
         let statement = statement_timeout.map(|timeout| Instant::now() + timeout);
         let transaction = transaction_timeout.map(|timeout| self.transaction_began() + timeout);
-        self.deadline = statement.into_iter().chain(transaction).min();
-        self.account.begin(self.deadline, statement_memory_bytes);
+        self.statement.deadline = statement.into_iter().chain(transaction).min();
+        self.control.account.begin(self.statement.deadline, statement_memory_bytes);
     }
 
     /// Before something is kept for later statements: 53200 if all sessions together hold too much already.
@@ -381,13 +419,13 @@ impl Session {
 
     /// As long as this is held the calling thread works for the statement that has begun.
     pub fn oversee(&self) -> Overseen {
-        poll::resume(&self.overseer)
+        poll::resume(&self.control.overseer)
     }
 
     /// Whether a statement, run now, would be a transaction by itself of which nothing stays when it fails, so that
     /// it can be run again.
     pub fn stands_alone(&self, prepared: &Prepared) -> bool {
-        self.active.is_none() && plan::is_repeatable(prepared)
+        self.transaction.active.is_none() && plan::is_repeatable(prepared)
     }
 
     /// What runs next stands alone, and no erasure is carried out beside it: those wait, and end it only when it takes too long.
@@ -399,7 +437,7 @@ impl Session {
     /// Takes a statement back that stood alone. Its notices go with it.
     pub fn take_back(&mut self, error: &SqlError) {
         self.fail(error);
-        self.notices.clear();
+        self.client.notices.clear();
     }
 
     /// As `execute`, for one that was taken back: what it was given to begin with, a cancel and its deadline among it, holds on.
@@ -411,56 +449,56 @@ impl Session {
     ) -> Result<Response, SqlError> {
         let _overseen = self.oversee();
         self.release_ended();
-        self.stands = false;
+        self.statement.stands = false;
         self.refuse_failed(&prepared.statement)?;
         if !ends_failed_block(&prepared.statement) {
             self.check_not_ended()?;
         }
         let response = poll::unwinds_to(|| self.run(prepared, params, in_script))?;
         if in_script {
-            self.company = Some(Company::Script);
+            self.transaction.company = Some(Company::Script);
         } else if !prepared.statement.ends_or_begins_transaction() {
-            self.company.get_or_insert(Company::Pipeline);
+            self.transaction.company.get_or_insert(Company::Pipeline);
         }
         Ok(response)
     }
 
     /// 40001 if an erasure has ended the transaction: nothing of it is answered any more.
     pub fn check_not_ended(&self) -> Result<(), SqlError> {
-        self.active.as_ref().map_or(Ok(()), |active| active.transaction.check_not_ended())
+        self.transaction.active.as_ref().map_or(Ok(()), |active| active.transaction.check_not_ended())
     }
 
     /// Whether what the last statement did was committed before its rows are read, as an erasure is: it is too late to cancel it.
     pub fn stands(&self) -> bool {
-        self.stands
+        self.statement.stands
     }
 
     /// No statement runs any more, though its transaction may not have ended: `statement_timeout` is not for the time between.
     pub fn ends_statement(&mut self) {
-        self.deadline = None;
+        self.statement.deadline = None;
     }
 
     /// Lets go of the snapshots that a FORGET has ended, so that it need not wait for a session that goes on. Who asks
     /// for them is told later.
     fn release_ended(&mut self) {
         let forgotten_at = self.database.forgotten_at();
-        if forgotten_at == self.released_at {
+        if forgotten_at == self.control.released_at {
             return;
         }
-        self.released_at = forgotten_at;
-        if let Some(active) = &mut self.active {
+        self.control.released_at = forgotten_at;
+        if let Some(active) = &mut self.transaction.active {
             active.transaction.release_ended();
         }
-        self.cursors.values_mut().filter(|cursor| cursor.opened_at < forgotten_at).for_each(Cursor::release);
+        self.cursors.open.values_mut().filter(|cursor| cursor.opened_at < forgotten_at).for_each(Cursor::release);
     }
 
     /// Ends the implicit transaction, if there is one: commits it, durably, before the client hears of it.
     pub fn complete(&mut self) -> Result<(), SqlError> {
         let _overseen = self.oversee();
-        self.company = None;
-        match self.active.take() {
+        self.transaction.company = None;
+        match self.transaction.active.take() {
             Some(active) if active.block => {
-                self.active = Some(active);
+                self.transaction.active = Some(active);
                 Ok(())
             }
             Some(active) => poll::unwinds_to(|| self.end(active, true)).map(|_| ()),
@@ -475,15 +513,15 @@ impl Session {
     /// After an error: the implicit transaction is rolled back, the block has failed.
     pub fn fail(&mut self, _error: &SqlError) {
         let _alone = poll::alone();
-        self.company = None;
-        match self.active.take() {
+        self.transaction.company = None;
+        match self.transaction.active.take() {
             Some(mut active) if active.block => {
                 if !active.failed {
                     active.transaction.fail();
                 }
                 active.failed = true;
                 active.transaction.release_ended();
-                self.active = Some(active);
+                self.transaction.active = Some(active);
             }
             Some(active) => {
                 let _nothing_written = self.end(active, false);
@@ -494,8 +532,8 @@ impl Session {
 
     /// Commits or rolls back. True if it committed.
     fn end(&mut self, active: Active, commit: bool) -> Result<bool, SqlError> {
-        self.company = None;
-        let unfilled = std::mem::take(&mut self.unfilled);
+        self.transaction.company = None;
+        let unfilled = std::mem::take(&mut self.transaction.unfilled);
         if !commit || active.failed {
             let _alone = poll::alone();
             let changed_schema = active.transaction.overlay().changes_schema();
@@ -512,15 +550,15 @@ impl Session {
         let outcome = self.hold_cursors().and_then(|()| active.transaction.commit(&patience));
         self.close_cursors(outcome.is_ok());
         self.state.lock().settings.end_transaction(outcome.is_ok());
-        self.committed = outcome?;
+        self.transaction.committed = outcome?;
         unfilled.into_iter().for_each(|view| self.await_created(view));
-        self.account.stand();
-        if !self.committed.erasures.is_empty() {
+        self.control.account.stand();
+        if !self.transaction.committed.erasures.is_empty() {
             let wait = self.state.lock().everyday().forget_wait;
-            self.database.end_older(&self.holder, wait);
+            self.database.end_older(&self.control.holder, wait);
         }
-        for Erasure { receipt, .. } in &self.committed.erasures {
-            self.notices.push(Notice {
+        for Erasure { receipt, .. } in &self.transaction.committed.erasures {
+            self.client.notices.push(Notice {
                 severity: "NOTICE",
                 code: "00000",
                 message: format!("receipt {}", receipt.id_text()),
@@ -533,18 +571,18 @@ impl Session {
 
     /// At COMMIT, holdable cursors take their rows with them.
     fn hold_cursors(&mut self) -> Result<(), SqlError> {
-        self.cursors.values_mut().filter(|cursor| cursor.hold).try_for_each(Cursor::hold_rows)
+        self.cursors.open.values_mut().filter(|cursor| cursor.hold).try_for_each(Cursor::hold_rows)
     }
 
     /// The end of a transaction closes its cursors, but those held over a commit.
     fn close_cursors(&mut self, committed: bool) {
-        self.cursors.retain(|_, cursor| committed && cursor.hold);
-        self.subscribed.clear();
+        self.cursors.open.retain(|_, cursor| committed && cursor.hold);
+        self.cursors.subscribed.clear();
     }
 
     /// The catalog as this session sees it: published, or with its own transaction's DDL.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
-        match &self.active {
+        match &self.transaction.active {
             Some(active) if active.transaction.overlay().changes_schema() => {
                 active.transaction.overlay().catalog().clone()
             }
@@ -554,13 +592,13 @@ impl Session {
 
     /// The transaction, begun for this statement if there is none.
     pub(super) fn transaction(&mut self) -> &mut Transaction {
-        let (modes, started) = (self.default_modes(), self.statement_started);
+        let (modes, started) = (self.default_modes(), self.statement.started);
         let begin = || Active {
-            transaction: Transaction::begin(&self.database, &self.holder, modes, started),
+            transaction: Transaction::begin(&self.database, &self.control.holder, modes, started),
             block: false,
             failed: false,
         };
-        &mut self.active.get_or_insert_with(begin).transaction
+        &mut self.transaction.active.get_or_insert_with(begin).transaction
     }
 
     fn default_modes(&self) -> Modes {
@@ -570,22 +608,23 @@ impl Session {
     pub(super) fn patience(&self) -> Patience {
         Patience {
             timeout: self.state.lock().everyday().lock_timeout,
-            deadline: self.deadline,
-            cancel: self.cancel.clone(),
+            deadline: self.statement.deadline,
+            cancel: self.control.cancel.clone(),
             insists_from: None,
         }
     }
 
     fn limits(&self, time: CommitTime) -> QueryLimits {
-        let ended = match &self.active {
+        let ended = match &self.transaction.active {
             Some(active) => active.transaction.ended_since(time),
             None => self.database.ended_since(time),
         };
-        QueryLimits { account: self.account.clone(), ended }
+        QueryLimits { account: self.control.account.clone(), ended }
     }
 
     pub(super) fn eval_context(&self, params: Arc<[Datum]>, catalog: &Arc<Catalog>) -> EvalContext {
-        let started = self.active.as_ref().map_or(self.statement_started, |active| active.transaction.started_at);
+        let started =
+            self.transaction.active.as_ref().map_or(self.statement.started, |active| active.transaction.started_at);
         EvalContext {
             params,
             given: GivenRows::default(),
@@ -595,18 +634,18 @@ impl Session {
                 state: self.state.clone(),
                 catalog: catalog.clone(),
                 transaction_started: started,
-                statement_started: self.statement_started,
-                user: self.user.clone(),
-                database_name: self.database_name.clone(),
-                backend: self.backend,
-                account: self.account.clone(),
+                statement_started: self.statement.started,
+                user: self.client.user.clone(),
+                database_name: self.client.database.clone(),
+                backend: self.client.backend,
+                account: self.control.account.clone(),
                 modes: self.modes(),
             }),
         }
     }
 
     fn notice(&mut self, severity: &'static str, code: &'static str, message: impl Into<String>) {
-        self.notices.push(Notice { severity, code, message: message.into(), detail: None, hint: None });
+        self.client.notices.push(Notice { severity, code, message: message.into(), detail: None, hint: None });
     }
 }
 

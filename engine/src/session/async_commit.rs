@@ -58,34 +58,34 @@ impl Session {
     /// happened then.
     pub fn complete_apart(&mut self) -> Result<Option<Apart<'_>>, SqlError> {
         let _overseen = self.oversee();
-        let quiet = self.notices.is_empty()
-            && self.cursors.is_empty()
-            && self.subscribed.is_empty()
-            && self.unfilled.is_empty()
+        let quiet = self.client.notices.is_empty()
+            && self.cursors.open.is_empty()
+            && self.cursors.subscribed.is_empty()
+            && self.transaction.unfilled.is_empty()
             && {
                 let state = self.state.lock();
-                !state.settings.awaits_end() && state.settings.version() == self.reported_version
+                !state.settings.awaits_end() && state.settings.version() == self.client.reported_version
             };
         let patience = self.patience();
-        match self.active.take() {
+        match self.transaction.active.take() {
             Some(Active { mut transaction, block: false, failed: false }) if quiet => {
                 if let Some(prepared) = poll::unwinds_to(|| transaction.prepare_apart(&patience))? {
-                    self.company = None;
-                    return Ok(Some(Apart { transaction, prepared, under_way: &mut self.under_way }));
+                    self.transaction.company = None;
+                    return Ok(Some(Apart { transaction, prepared, under_way: &mut self.transaction.under_way }));
                 }
-                self.active = Some(Active { transaction, block: false, failed: false });
+                self.transaction.active = Some(Active { transaction, block: false, failed: false });
             }
-            active => self.active = active,
+            active => self.transaction.active = active,
         }
         Ok(None)
     }
 
     /// Waits for a commit that was left to the pipeline. Nothing else may be asked of the session before.
     pub fn settle(&mut self) {
-        let Some(under_way) = self.under_way.take() else { return };
+        let Some(under_way) = self.transaction.under_way.take() else { return };
         // The client has been told; nothing of a transaction that failed is left here. No outcome: the server stops.
         if let Ok(Ok(committed)) = under_way.recv() {
-            self.committed = committed;
+            self.transaction.committed = committed;
         }
     }
 }

@@ -19,12 +19,12 @@ fn too_long() -> SqlError {
 impl Session {
     /// The columns of an open SQL cursor: on the wire it is a portal, and drivers describe it as one.
     pub fn cursor_columns(&self, name: &str) -> Option<Arc<[OutputColumn]>> {
-        self.cursors.get(name).map(|cursor| cursor.columns().clone())
+        self.cursors.open.get(name).map(|cursor| cursor.columns().clone())
     }
 
     /// Closes an SQL cursor, which on the wire is a portal.
     pub fn close_cursor(&mut self, name: &str) -> bool {
-        self.cursors.remove(name).is_some() || self.subscribed.remove(name).is_some()
+        self.cursors.open.remove(name).is_some() || self.cursors.subscribed.remove(name).is_some()
     }
 
     /// 25P02 if the transaction block has failed.
@@ -49,7 +49,7 @@ impl Session {
 
     /// How long it may take nothing of what it is sent, while its transaction may hold what others wait for.
     pub fn patience_with_reader(&self) -> Option<Duration> {
-        self.active.as_ref().and_then(|_| self.state.lock().everyday().idle_in_transaction_timeout)
+        self.transaction.active.as_ref().and_then(|_| self.state.lock().everyday().idle_in_transaction_timeout)
     }
 
     /// How long it may be silent inside one, and what ends it then.
@@ -69,11 +69,11 @@ impl Session {
             let timeout = self.state.lock().everyday().transaction_timeout;
             timeout.is_some_and(|timeout| Instant::now() >= self.transaction_began() + timeout)
         };
-        if error.code == "57014" && self.active.is_some() && over() { too_long() } else { error }
+        if error.code == "57014" && self.transaction.active.is_some() && over() { too_long() } else { error }
     }
 
     /// When the transaction began; now if there is none.
     pub(super) fn transaction_began(&self) -> Instant {
-        self.active.as_ref().map_or_else(Instant::now, |active| active.transaction.began)
+        self.transaction.active.as_ref().map_or_else(Instant::now, |active| active.transaction.began)
     }
 }

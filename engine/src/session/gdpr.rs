@@ -111,13 +111,13 @@ impl Session {
         profile: &mut Profile,
     ) -> Result<Counts, SqlError> {
         self.refuse_restoring()?;
-        if self.active.as_ref().is_some_and(|active| active.block) {
+        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
             return Err(SqlError::new("25001", "GDPR FORGET cannot run inside a transaction block"));
         }
         self.refuse_read_only("GDPR FORGET")?;
         let insists_from = Instant::now() + self.state.lock().everyday().forget_wait;
         // What stands before it in the same string or pipeline goes with a failed attempt, and is not the request's to repeat.
-        let alone = self.active.is_none();
+        let alone = self.transaction.active.is_none();
         for _ in 1..FORGET_ATTEMPTS_MAX {
             match self.try_forget(table, key, params, insists_from, profile) {
                 // What it was planned from changed under it: rows lost their last other owner, or went themselves.
@@ -161,8 +161,8 @@ impl Session {
         let started = profile.start();
         self.complete()?;
         profile.stop(Counted::Commit, started, 1);
-        self.stands = true;
-        let erasure = self.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
+        self.statement.stands = true;
+        let erasure = self.transaction.committed.erasures.iter().find(|erasure| erasure.microdb == microdb);
         let erasure = erasure.ok_or_else(|| SqlError::new("XX000", "an erasure was committed without its receipt"))?;
         Ok(erasure.counts.clone())
     }

@@ -103,9 +103,9 @@ impl Session {
         let mut context = self.eval_context(params.clone(), attempt.view.catalog());
         for (number, locking) in &query.locking {
             // EXPLAIN ANALYZE counts the operators of the query around it.
-            let profile = self.profile.take();
+            let profile = self.statement.profile.take();
             let rows = self.lock_rows(locking, &context, attempt);
-            self.profile = profile;
+            self.statement.profile = profile;
             let rows = rows?;
             if attempt.taken.is_some() {
                 return Ok((context, None));

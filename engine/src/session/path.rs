@@ -85,12 +85,12 @@ impl Shape {
 impl Session {
     /// From how long on the statement that has begun is logged; none is not.
     pub fn log_min_duration(&self) -> Option<Duration> {
-        self.log_min_duration
+        self.statement.log.min_duration
     }
 
     /// The way that the last statement went.
     pub fn path(&self) -> Path {
-        self.path
+        self.statement.log.path
     }
 
     /// A statement without its literals and without words of the client's own, to be written when that is wanted.

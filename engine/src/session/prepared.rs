@@ -91,9 +91,9 @@ impl Session {
                     false => prepared.columns.clone(),
                 }
             }
-            Statement::Fetch(fetch) if !fetch.is_move => match self.subscribed.get(&fetch.cursor) {
+            Statement::Fetch(fetch) if !fetch.is_move => match self.cursors.subscribed.get(&fetch.cursor) {
                 Some(subscribed) => Some(subscribed.columns().clone()),
-                None => Some(self.cursors.get(&fetch.cursor)?.columns().clone()),
+                None => Some(self.cursors.open.get(&fetch.cursor)?.columns().clone()),
             },
             _ => None,
         }
@@ -139,13 +139,13 @@ impl Session {
 
     /// Goes one EXECUTE deeper. 54001 where statements execute each other without an end.
     pub(super) fn nested<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, SqlError>) -> Result<T, SqlError> {
-        if self.nested >= NESTED_MAX {
+        if self.statement.nested >= NESTED_MAX {
             return Err(SqlError::new("54001", "stack depth limit exceeded")
                 .hint("A prepared statement executes one that executes it."));
         }
-        self.nested += 1;
+        self.statement.nested += 1;
         let outcome = run(self);
-        self.nested -= 1;
+        self.statement.nested -= 1;
         outcome
     }
 }

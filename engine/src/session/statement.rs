@@ -34,12 +34,12 @@ impl Session {
         params: Arc<[Datum]>,
         in_script: bool,
     ) -> Result<Response, SqlError> {
-        self.path = Path::Other;
+        self.statement.log.path = Path::Other;
         let cached = self.current_plan(prepared)?;
         let cached = self.readable_plan(prepared, cached)?;
         let cached = self.plan_under_locks(prepared, cached)?;
-        if self.log_min_duration.is_some() {
-            self.path = Path::of(&cached);
+        if self.statement.log.min_duration.is_some() {
+            self.statement.log.path = Path::of(&cached);
         }
         match &cached.planned {
             Planned::Query(query) => {
@@ -49,7 +49,7 @@ impl Session {
                 }
                 let rows = match self.rows_by_view(prepared, &cached, query, &params)? {
                     Some(rows) => {
-                        self.path = Path::AutomaticView;
+                        self.statement.log.path = Path::AutomaticView;
                         rows
                     }
                     None => {
@@ -138,10 +138,10 @@ impl Session {
 
     /// What a read sees: the published state, or the transaction's view.
     pub(super) fn snapshot(&mut self) -> Result<LayeredSnapshot, SqlError> {
-        match &mut self.active {
+        match &mut self.transaction.active {
             Some(active) => active.transaction.statement_snapshot(),
             None => {
-                let (base, hold) = self.database.held(&self.holder);
+                let (base, hold) = self.database.held(&self.control.holder);
                 Ok(LayeredSnapshot::new(self.database.store.clone(), base).held(Arc::new(hold)).keeping())
             }
         }
@@ -176,7 +176,7 @@ impl Session {
         let view = self.readable(view);
         let limits = self.limits(view.time());
         let system = Arc::new(Catalogs::new(&self.database, view.catalog(), &context));
-        query::run_with_system(query.clone(), view, context, limits, system, self.profile.clone())
+        query::run_with_system(query.clone(), view, context, limits, system, self.statement.profile.clone())
     }
 
     /// A snapshot with the orders in memory that the session may read.
@@ -202,7 +202,7 @@ impl Session {
 
     pub(super) fn written(&mut self, plan: &Arc<WritePlan>, params: Arc<[Datum]>) -> Result<Written, SqlError> {
         self.refuse_read_only(verb(plan))?;
-        if self.active.as_ref().is_some_and(|active| active.block) {
+        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
             // Its changes stay in memory until the transaction ends.
             self.may_keep()?;
         }
@@ -211,7 +211,7 @@ impl Session {
         let given = self.locked_for(plan.source(), &params)?;
         let context = EvalContext { given, ..self.eval_context(params, &self.catalog()) };
         let limits = self.limits(self.database.published.load().time);
-        let profile = self.profile.clone();
+        let profile = self.statement.profile.clone();
         let database = self.database.clone();
         let system = |catalog: &Arc<Catalog>, context: &EvalContext| -> Arc<dyn SystemRows> {
             Arc::new(Catalogs::new(&database, catalog, context))
@@ -233,11 +233,11 @@ impl Session {
         query: &Arc<Query>,
         params: Arc<[Datum]>,
     ) -> Result<Response, SqlError> {
-        let in_block = self.active.as_ref().is_some_and(|active| active.block);
+        let in_block = self.transaction.active.as_ref().is_some_and(|active| active.block);
         if !in_block && !declare.hold {
             return Err(SqlError::new("25P01", "DECLARE CURSOR can only be used in transaction blocks"));
         }
-        if self.cursors.contains_key(&declare.name) || self.subscribed.contains_key(&declare.name) {
+        if self.cursors.open.contains_key(&declare.name) || self.cursors.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         if query.locks_rows() && (declare.hold || declare.scroll == Some(true)) {
@@ -254,7 +254,7 @@ impl Session {
         let columns = query.columns.as_slice().into();
         let cursor = Cursor::new(columns, rows, declare.scroll == Some(true), declare.hold, opened_at);
         self.transaction().cursors.push(declare.name.clone());
-        self.cursors.insert(declare.name.clone(), cursor);
+        self.cursors.open.insert(declare.name.clone(), cursor);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
 
@@ -264,18 +264,18 @@ impl Session {
         plan: &SubscribePlan,
         params: Arc<[Datum]>,
     ) -> Result<Response, SqlError> {
-        if !self.active.as_ref().is_some_and(|active| active.block) {
+        if !self.transaction.active.as_ref().is_some_and(|active| active.block) {
             return Err(SqlError::new("25P01", "DECLARE CURSOR can only be used in transaction blocks"));
         }
         if declare.hold || declare.scroll == Some(true) {
             return Err(SqlError::unsupported("a subscription's cursor WITH HOLD or SCROLL"));
         }
-        if self.cursors.contains_key(&declare.name) || self.subscribed.contains_key(&declare.name) {
+        if self.cursors.open.contains_key(&declare.name) || self.cursors.subscribed.contains_key(&declare.name) {
             return Err(SqlError::new("42P03", format!("cursor \"{}\" already exists", declare.name)));
         }
         let subscribed = self.subscribe(plan, params)?;
         self.transaction().cursors.push(declare.name.clone());
-        self.subscribed.insert(declare.name.clone(), subscribed);
+        self.cursors.subscribed.insert(declare.name.clone(), subscribed);
         Ok(Response::Complete("DECLARE CURSOR".into()))
     }
 
@@ -316,7 +316,11 @@ impl Session {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes).read_only
+        self.transaction
+            .active
+            .as_ref()
+            .map_or_else(|| self.default_modes(), |active| active.transaction.modes)
+            .read_only
     }
 
     pub(super) fn refuse_read_only(&self, what: &str) -> Result<(), SqlError> {

@@ -39,7 +39,8 @@ pub struct Unlearned {
 impl Session {
     /// Whether a query string is a statement that is known.
     pub fn known(&self, text: &str) -> KnownText {
-        let own_schema = self.active.as_ref().is_some_and(|active| active.transaction.overlay().changes_schema());
+        let own_schema =
+            self.transaction.active.as_ref().is_some_and(|active| active.transaction.overlay().changes_schema());
         if own_schema || self.status() == TransactionStatus::Failed {
             return KnownText::Nothing;
         }

@@ -79,7 +79,7 @@ impl Session {
                 }
             };
             // Held until its rows stand in the queue: an erasure finds them there, or waits.
-            let (published, _hold) = database.held(&self.holder);
+            let (published, _hold) = database.held(&self.control.holder);
             let Some(state) = published.views.get(view).filter(|state| matches!(state.stage, Stage::Ready)) else {
                 continue;
             };
@@ -98,8 +98,8 @@ impl Session {
             if plan.progress {
                 subscription.follow();
             }
-            let begun = Begun { backend: self.backend, since };
-            subscription.begin(begun, &self.holder, plan.as_of.is_none().then_some(opening));
+            let begun = Begun { backend: self.client.backend, since };
+            subscription.begin(begun, &self.control.holder, plan.as_of.is_none().then_some(opening));
             return Ok(Subscribed {
                 columns: plan.columns.as_slice().into(),
                 project: project.clone(),
@@ -112,7 +112,7 @@ impl Session {
                 told: since,
                 closed: since,
                 said: Instant::now(),
-                cancel: self.cancel.clone(),
+                cancel: self.control.cancel.clone(),
                 _held: held,
             });
         }
@@ -153,7 +153,7 @@ impl Session {
             if fails_below(&published, &lifted.reads) {
                 return Ok(None);
             }
-            self.account.check()?;
+            self.control.account.check()?;
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -12,7 +12,7 @@ use transactions::modes::Modes;
 impl Session {
     /// The transaction's modes, or those that the next one begins with.
     pub(super) fn modes(&self) -> Modes {
-        self.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes)
+        self.transaction.active.as_ref().map_or_else(|| self.default_modes(), |active| active.transaction.modes)
     }
 
     pub(super) fn set_transaction(&mut self, said: TransactionModes, session: bool) -> Result<Response, SqlError> {
@@ -70,7 +70,7 @@ impl Session {
             None => Modes { read_only: self.default_modes().read_only, ..self.modes() },
         };
         let modes = base.with(said)?;
-        if self.active.is_some() {
+        if self.transaction.active.is_some() {
             self.change_modes(modes)?;
         }
         // Else it is of the statement's own transaction, which ends with it.

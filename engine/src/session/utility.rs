@@ -55,11 +55,11 @@ impl Session {
             Statement::RollbackToSavepoint(name) => {
                 let (position, cursors) = self.block("ROLLBACK TO SAVEPOINT")?.roll_back_to_savepoint(name)?;
                 for cursor in cursors {
-                    self.cursors.remove(&cursor);
-                    self.subscribed.remove(&cursor);
+                    self.cursors.open.remove(&cursor);
+                    self.cursors.subscribed.remove(&cursor);
                 }
                 self.state.lock().settings.roll_back_to_savepoint(position);
-                if let Some(active) = &mut self.active {
+                if let Some(active) = &mut self.transaction.active {
                     active.failed = false;
                 }
                 complete("ROLLBACK")
@@ -70,7 +70,7 @@ impl Session {
                 if let Some(names) = names {
                     check_constraint_names(&self.catalog(), names, *deferred)?;
                 }
-                if !in_script && self.company.is_none() && !self.in_block() {
+                if !in_script && self.transaction.company.is_none() && !self.in_block() {
                     self.notice("WARNING", "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
                 let names: Option<Vec<String>> =
@@ -86,7 +86,7 @@ impl Session {
             Statement::Set(set) => {
                 let value_of = |values: &Vec<_>| self.state.lock().settings.value_of(&set.name, values);
                 let value = set.values.as_ref().map(value_of).transpose()?;
-                if set.local && !in_script && self.company.is_none() && !self.in_block() {
+                if set.local && !in_script && self.transaction.company.is_none() && !self.in_block() {
                     self.notice("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
                 }
                 if set.local && set.name.eq_ignore_ascii_case(RESTORING) {
@@ -129,8 +129,8 @@ impl Session {
             }
             Statement::Fetch(fetch) => self.fetch(fetch),
             Statement::Close(None) => {
-                self.cursors.clear();
-                self.subscribed.clear();
+                self.cursors.open.clear();
+                self.cursors.subscribed.clear();
                 complete("CLOSE CURSOR ALL")
             }
             Statement::Close(Some(name)) => {
@@ -187,7 +187,7 @@ impl Session {
         };
         // At once: SET is answered when every row has its owner.
         self.complete()?;
-        if self.active.is_none() {
+        if self.transaction.active.is_none() {
             // What was loaded stood under the database's own key; it leaves the files before anyone is forgotten.
             let ranges: Vec<_> = laid_anew.into_iter().map(storage::Reclaim::Relation).collect();
             self.database.store.reclaim(&ranges)?;
@@ -212,13 +212,13 @@ impl Session {
         }
         match outcome {
             Ok(done) => {
-                self.notices.extend(done.notices);
+                self.client.notices.extend(done.notices);
                 if let Statement::CreateView(create) = statement
                     && create.materialized
                     && create.with_data
                 {
                     let made = self.catalog().table_by_name(&create.name.name).map(|view| view.id);
-                    self.unfilled.extend(made);
+                    self.transaction.unfilled.extend(made);
                 }
                 Ok(Response::Complete(done.tag))
             }
@@ -230,7 +230,7 @@ impl Session {
     }
 
     fn begin(&mut self, tag: &str, said: TransactionModes) -> Result<Response, SqlError> {
-        if self.active.as_ref().is_some_and(|active| active.block) {
+        if self.transaction.active.as_ref().is_some_and(|active| active.block) {
             self.notice("WARNING", "25001", "there is already a transaction in progress");
             return complete(tag);
         }
@@ -238,48 +238,48 @@ impl Session {
         let transaction = self.transaction();
         // Statements of the same query string before BEGIN belong to the block.
         transaction.modes = modes;
-        if let Some(active) = &mut self.active {
+        if let Some(active) = &mut self.transaction.active {
             active.block = true;
         }
         complete(tag)
     }
 
     fn finish_block(&mut self, commit: bool, chain: bool, tag: &str) -> Result<Response, SqlError> {
-        if !self.active.as_ref().is_some_and(|active| active.block) {
+        if !self.transaction.active.as_ref().is_some_and(|active| active.block) {
             if chain {
                 return Err(SqlError::new("25P01", format!("{tag} AND CHAIN can only be used in transaction blocks")));
             }
             self.notice("WARNING", "25P01", "there is no transaction in progress");
         }
         // Without a block, what statements before it in the same string or before the next Sync have done is ended all the same.
-        let Some(active) = self.active.take() else { return complete(tag) };
+        let Some(active) = self.transaction.active.take() else { return complete(tag) };
         let modes = active.transaction.modes;
         let committed = self.end(active, commit)?;
         if chain {
-            let transaction = Transaction::begin(&self.database, &self.holder, modes, self.statement_started);
-            self.active = Some(Active { transaction, block: true, failed: false });
+            let transaction = Transaction::begin(&self.database, &self.control.holder, modes, self.statement.started);
+            self.transaction.active = Some(Active { transaction, block: true, failed: false });
         }
         // COMMIT of a failed block is a rollback, and says so.
         complete(if commit && !committed { "ROLLBACK" } else { tag })
     }
 
     fn block(&mut self, what: &str) -> Result<&mut Transaction, SqlError> {
-        match &mut self.active {
+        match &mut self.transaction.active {
             Some(active) if active.block => Ok(&mut active.transaction),
             Some(_) | None => Err(SqlError::new("25P01", format!("{what} can only be used in transaction blocks"))),
         }
     }
 
     pub(super) fn in_block(&self) -> bool {
-        self.active.as_ref().is_some_and(|active| active.block)
+        self.transaction.active.as_ref().is_some_and(|active| active.block)
     }
 
     /// 25001 where the statement would share its transaction with others.
     fn refuse_company(&self, command: &str, in_script: bool) -> Result<(), SqlError> {
-        if in_script || self.in_block() || self.company == Some(Company::Script) {
+        if in_script || self.in_block() || self.transaction.company == Some(Company::Script) {
             return Err(SqlError::new("25001", format!("{command} cannot run inside a transaction block")));
         }
-        if self.company == Some(Company::Pipeline) {
+        if self.transaction.company == Some(Company::Pipeline) {
             return Err(SqlError::new("25001", format!("{command} cannot be executed within a pipeline")));
         }
         Ok(())
@@ -329,7 +329,7 @@ impl Session {
                 Ok(text_rows(text_columns(&[spelled(name)]), vec![vec![value]], "SHOW"))
             }
             Show::Setting(name) if name == "dogwood.last_flushes" => {
-                let flushes = self.committed.flushes;
+                let flushes = self.transaction.committed.flushes;
                 let value = format!("log {} us, keys {} us", flushes.log.as_micros(), flushes.keys.as_micros());
                 Ok(text_rows(text_columns(&[name]), vec![vec![value]], "SHOW"))
             }
@@ -343,8 +343,8 @@ impl Session {
     fn discard(&mut self, target: DiscardTarget) -> Result<Response, SqlError> {
         match target {
             DiscardTarget::All => {
-                self.cursors.clear();
-                self.subscribed.clear();
+                self.cursors.open.clear();
+                self.cursors.subscribed.clear();
                 {
                     let mut state = self.state.lock();
                     state.statements.remove_all();
@@ -367,14 +367,14 @@ impl Session {
     }
 
     fn fetch(&mut self, fetch: &Fetch) -> Result<Response, SqlError> {
-        if let Some(subscribed) = self.subscribed.get_mut(&fetch.cursor) {
+        if let Some(subscribed) = self.cursors.subscribed.get_mut(&fetch.cursor) {
             let rows_max = match fetch.direction {
                 FetchDirection::ForwardAll => u64::MAX,
                 FetchDirection::Forward(count) if count > 0 => count.unsigned_abs(),
                 _ => return Err(SqlError::new("55000", "subscriptions can only be fetched forward")),
             };
             let timeout = fetch.timeout.as_deref().map(timeout).transpose()?;
-            let rows = subscribed.fetch(rows_max, timeout, self.deadline)?;
+            let rows = subscribed.fetch(rows_max, timeout, self.statement.deadline)?;
             if fetch.is_move {
                 return complete(&format!("MOVE {}", rows.len()));
             }
@@ -388,12 +388,12 @@ impl Session {
         if fetch.timeout.is_some() {
             return Err(SqlError::unsupported("FETCH … WITH (timeout), which is for subscriptions,"));
         }
-        let cursor = self.cursors.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        let cursor = self.cursors.open.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
         // Until they are on the client's line, an erasure waits for the rows that it gives.
-        let in_hand = Arc::new(self.holder.hold(cursor.opened_at));
+        let in_hand = Arc::new(self.control.holder.hold(cursor.opened_at));
         if let Err(ended) = self.database.check_not_ended(cursor.opened_at) {
             // Its rows may be of the person forgotten: they go with it.
-            self.cursors.remove(&fetch.cursor);
+            self.cursors.open.remove(&fetch.cursor);
             return Err(ended);
         }
         if fetch.is_move && matches!(fetch.direction, FetchDirection::Forward(0) | FetchDirection::Relative(0)) {
@@ -404,7 +404,7 @@ impl Session {
         if fetch.is_move {
             return complete(&format!("MOVE {}", rows.len()));
         }
-        self.in_hand = Some(in_hand.clone());
+        self.cursors.in_hand = Some(in_hand.clone());
         Ok(Response::Rows(RowStream {
             columns: cursor.columns().clone(),
             rows: QueryRows::holding(rows, Some(in_hand)),

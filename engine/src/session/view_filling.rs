@@ -31,7 +31,7 @@ impl Session {
                     Stage::Hydrating { .. } => {}
                 }
             }
-            self.account.check()?;
+            self.control.account.check()?;
             std::thread::sleep(POLL);
         }
     }
@@ -52,7 +52,7 @@ impl Session {
             (format!("materialized view \"{name}\" could not be filled: {}", error.message), detail)
         };
         let hint = if given_up { Some("dogwood.views shows how far it is.".into()) } else { error.hint };
-        self.notices.push(Notice { severity: "WARNING", code: error.code, message, detail: Some(detail), hint });
+        self.client.notices.push(Notice { severity: "WARNING", code: error.code, message, detail: Some(detail), hint });
     }
 
     /// REFRESH MATERIALIZED VIEW: the view must be one. It is fresh already, unless it failed: then it is filled again.

@@ -44,9 +44,9 @@ impl Session {
             Planned::Write(plan) => {
                 let profile = Profile::new(&plan.source().plan, timing);
                 let started = Instant::now();
-                self.profile = Some(profile.clone());
+                self.statement.profile = Some(profile.clone());
                 let written = self.written(plan, params.clone());
-                self.profile = None;
+                self.statement.profile = None;
                 let (rows, took) = (written?.rows as u64, started.elapsed());
                 self.fill(report, &profile);
                 set(report.operators.first_mut(), actual(rows, timing.then_some((None, took))));
@@ -71,9 +71,9 @@ impl Session {
             self.transaction();
         }
         let started = Instant::now();
-        self.profile = Some(profile.clone());
+        self.statement.profile = Some(profile.clone());
         let rows = self.query_rows(query, params.clone());
-        self.profile = None;
+        self.statement.profile = None;
         let (mut count, mut first) = (0, None);
         for row in rows? {
             row?;
