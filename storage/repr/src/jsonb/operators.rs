@@ -329,7 +329,7 @@ fn change_element<S: AsRef<str>>(
         (PathChange::Delete, true) => drop(changed.remove(place as usize)),
         (PathChange::Set { value, .. }, true) => changed[place as usize] = value.clone(),
         (PathChange::Insert { value, after }, true) => {
-            changed.insert(place as usize + usize::from(after), value.clone())
+            changed.insert(place as usize + usize::from(after), value.clone());
         }
         (PathChange::Set { value, creates: true } | PathChange::Insert { value, .. }, false) => {
             let at = if place < 0 { 0 } else { changed.len() };
