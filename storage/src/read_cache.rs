@@ -120,7 +120,7 @@ impl ReadCache {
     pub(crate) fn put_impersonal(&self, relation: RelationId, key: &RowKey, at: u64, row: &Row) {
         let key = keyspace::impersonal_row(relation, key.bytes());
         self.put(EntryKind::ImpersonalRow, &key, at, row.bytes().len(), |content| {
-            content.extend_from_slice(row.bytes())
+            content.extend_from_slice(row.bytes());
         });
     }
 

@@ -13,7 +13,7 @@ pub fn dot(operators: &[Operator], catalog: &Catalog) -> String {
     for operator in operators {
         match (operator.kind, operator.relation) {
             (OperatorKind::Operator | OperatorKind::Arrangement, Some(view)) => {
-                frames.entry(view).or_default().push(operator)
+                frames.entry(view).or_default().push(operator);
             }
             _ => line(&mut text, "  ", &node(operator)),
         }

@@ -115,29 +115,7 @@ impl Store {
         access: Access,
     ) -> Result<Store, StorageError> {
         let writable = matches!(access, Access::Create | Access::Write);
-        let testimony = match state {
-            FolderState::Witnessed { testimony, .. } => Some(testimony),
-            FolderState::New | FolderState::Unwitnessed => None,
-        };
-        let (keyring_path, root_path) = (files::keyring(options), options.root_key_path());
-        let mut root = root::read(&root_path)?;
-        let database = testimony.as_ref().map(|testimony| &testimony.database);
-        let keyring = Keyring::open(&keyring_path, &root, &root_path, writable, database);
-        sodium::wipe(&mut root);
-        let keyring = keyring?;
-        if testimony.is_some_and(|testimony| keyring.made() < testimony.acknowledged.slots) && access != Access::Salvage
-        {
-            let what = "it is shorter than it was, keys of data subjects are missing";
-            return Err(StorageError::KeyringDamaged { path: keyring_path, what });
-        }
-        let public = keyring.signing().public();
-        let published = match files::check_public_key(options, &public) {
-            Err(StorageError::FileDamaged { .. }) if access == Access::Salvage => true,
-            checked => checked?,
-        };
-        if writable && !published {
-            files::publish_key(options, &public)?;
-        }
+        let keyring = open_keyring(options, &state, access)?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let folder = files::rocks(options);
         let db = rocks::open(&folder, &cache, access)?;
@@ -177,15 +155,20 @@ impl Store {
         };
         let store = Store { inner: Arc::new(inner) };
         store.read_position()?;
-        if store.inner.keyring.has_damaged_header() {
-            let path = files::keyring(options);
-            store.notice(format!("a copy of the header of \"{}\" is damaged, the other is used", path.display()));
+        store.notice_damaged_copies(&state);
+        Ok(store)
+    }
+
+    /// Says which files have one good copy left.
+    fn notice_damaged_copies(&self, state: &FolderState) {
+        if self.inner.keyring.has_damaged_header() {
+            let path = files::keyring(&self.inner.options);
+            self.notice(format!("a copy of the header of \"{}\" is damaged, the other is used", path.display()));
         }
         if let FolderState::Witnessed { damaged: true, .. } = state {
-            let path = files::witness(options);
-            store.notice(format!("a copy of \"{}\" is damaged, the other is used", path.display()));
+            let path = files::witness(&self.inner.options);
+            self.notice(format!("a copy of \"{}\" is damaged, the other is used", path.display()));
         }
-        Ok(store)
     }
 
     /// Reads where the store stands; refuses one whose seals are not this database's.
@@ -368,4 +351,32 @@ fn acknowledged_time(state: FolderState) -> u64 {
 pub(super) struct Judged {
     /// The opening that wrote it.
     pub(super) opening: Option<[u8; 16]>,
+}
+
+/// The keyring of a folder, if it is the one that its witness knows; its public key is in the folder afterwards.
+fn open_keyring(options: &StoreOptions, state: &FolderState, access: Access) -> Result<Keyring, StorageError> {
+    let writable = matches!(access, Access::Create | Access::Write);
+    let testimony = match state {
+        FolderState::Witnessed { testimony, .. } => Some(testimony),
+        FolderState::New | FolderState::Unwitnessed => None,
+    };
+    let (keyring_path, root_path) = (files::keyring(options), options.root_key_path());
+    let mut root = root::read(&root_path)?;
+    let database = testimony.map(|testimony| &testimony.database);
+    let keyring = Keyring::open(&keyring_path, &root, &root_path, writable, database);
+    sodium::wipe(&mut root);
+    let keyring = keyring?;
+    if testimony.is_some_and(|testimony| keyring.made() < testimony.acknowledged.slots) && access != Access::Salvage {
+        let what = "it is shorter than it was, keys of data subjects are missing";
+        return Err(StorageError::KeyringDamaged { path: keyring_path, what });
+    }
+    let public = keyring.signing().public();
+    let published = match files::check_public_key(options, &public) {
+        Err(StorageError::FileDamaged { .. }) if access == Access::Salvage => true,
+        checked => checked?,
+    };
+    if writable && !published {
+        files::publish_key(options, &public)?;
+    }
+    Ok(keyring)
 }

@@ -94,7 +94,7 @@ const CIRCLE_FILES_MAX: usize = 6;
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Those that are longer still. The list only shrinks: one that fits has to leave it.
-const LONG_FUNCTIONS: [(&str, &str); 72] = [
+const LONG_FUNCTIONS: [(&str, &str); 70] = [
     ("benches/src/bin/bench/discussion.rs", "measure"),
     ("benches/src/bin/bench/discussion/data.rs", "tables"),
     ("benches/src/bin/bench/gdprbench/part.rs", "ask"),
@@ -160,10 +160,8 @@ const LONG_FUNCTIONS: [(&str, &str); 72] = [
     ("planner/tests/support/interpreter.rs", "plan"),
     ("storage/examples/leaves.rs", "main"),
     ("storage/repr/src/to_char/datetime.rs", "pattern"),
-    ("storage/repr/src/to_char/number.rs", "word"),
     ("storage/repr/src/to_char/parse.rs", "other"),
     ("storage/src/error.rs", "fmt"),
-    ("storage/src/store/opening.rs", "assemble"),
     ("wire/tests/ownership_property.rs", "transaction"),
     ("wire/tests/ownership_property/random.rs", "table"),
     ("wire/tests/wire/dataflow.rs", "a_schema_stands_in_the_graph_and_leaves_it"),

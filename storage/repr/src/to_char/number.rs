@@ -148,6 +148,26 @@ impl NumberTemplate {
             "FM" => self.is_filled = true,
             // Blanks for zero are what PostgreSQL reads and does not do.
             "B" => {}
+            "S" | "MI" | "PL" | "SG" | "PR" => self.sign_word(word)?,
+            "RN" => {
+                self.is_roman = true;
+                self.pieces.push(NumberPiece::Roman(is_upper));
+            }
+            "TH" => self.pieces.push(NumberPiece::Ordinal(is_upper)),
+            "V" => {
+                if self.has_point {
+                    return Err(invalid("cannot use \"V\" and decimal point together"));
+                }
+                self.has_shift = true;
+            }
+            _ => self.is_scientific = true,
+        }
+        Ok(())
+    }
+
+    /// Where a sign stands: one of S, MI, PL, SG and PR.
+    fn sign_word(&mut self, word: &str) -> Result<(), ValueError> {
+        match word {
             "S" => {
                 if self.sign != Anchor::None {
                     return Err(invalid("cannot use \"S\" twice"));
@@ -170,24 +190,13 @@ impl NumberTemplate {
                     _ => NumberPiece::Signed,
                 });
             }
-            "PR" => {
+            // "PR"
+            _ => {
                 if self.sign != Anchor::None || self.has_plus || self.has_minus {
                     return Err(invalid("cannot use \"PR\" and \"S\"/\"PL\"/\"MI\"/\"SG\" together"));
                 }
                 self.is_bracketed = true;
             }
-            "RN" => {
-                self.is_roman = true;
-                self.pieces.push(NumberPiece::Roman(is_upper));
-            }
-            "TH" => self.pieces.push(NumberPiece::Ordinal(is_upper)),
-            "V" => {
-                if self.has_point {
-                    return Err(invalid("cannot use \"V\" and decimal point together"));
-                }
-                self.has_shift = true;
-            }
-            _ => self.is_scientific = true,
         }
         Ok(())
     }
