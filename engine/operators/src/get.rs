@@ -1,7 +1,7 @@
 //! The leaves, once: a table's rows by scan, lookup or range; a catalog relation's rows.
 
 use crate::access::{Chosen, Places, choose, tell};
-use crate::leaf::{Leaf, key_datum};
+use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf, key_datum};
 use crate::mfp::through;
 use crate::once::{NumberRange, OneShot, PackedPull, Pull, Whole, bag, nothing};
 use crate::plan::children;
@@ -269,10 +269,6 @@ pub(crate) fn key_values(key: &[ScalarExpr], eval: &EvalContext) -> Result<Optio
     }
     Ok(compares.then_some(values))
 }
-
-/// Keys that are looked up together: a few at first, as few rows may be wanted.
-pub(crate) const KEYS_AT_ONCE_FIRST: usize = 4;
-pub(crate) const KEYS_AT_ONCE_MAX: usize = 64;
 
 /// Rows of one key after another.
 struct LookupStream<'p> {

@@ -11,6 +11,10 @@ use state::SqlError;
 use state::reader::Reader;
 use std::sync::Arc;
 
+/// Keys that are looked up together: a few at first, as few rows may be wanted.
+pub(crate) const KEYS_AT_ONCE_FIRST: usize = 4;
+pub(crate) const KEYS_AT_ONCE_MAX: usize = 64;
+
 /// A table, and the key by which it is looked up if it is.
 pub struct Leaf {
     table: Arc<Table>,

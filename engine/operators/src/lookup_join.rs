@@ -5,8 +5,7 @@
 //! or `delta::derived` where its input cannot be looked up in turn. They differ in the reader that they pass: a view reads a
 //! relation as after the group or as before it.
 
-use crate::get::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX};
-use crate::leaf::{Leaf, key_datum};
+use crate::leaf::{KEYS_AT_ONCE_FIRST, KEYS_AT_ONCE_MAX, Leaf, key_datum};
 use crate::once::{OneShot, Pull};
 use planner::plan::{Lookup, MatchKind};
 use planner::scalar::{EvalContext, Mfp, ScalarExpr};

@@ -24,7 +24,7 @@ EXPLAIN (ANALYZE, TIMING off, SUMMARY off) SELECT a.id FROM t a JOIN t b ON b.id
 ----
 Finish limit 2 output (a.id) (actual rows=2 loops=1)
   LookupJoin Inner t … (actual rows=2 loops=1)
-    Scan t … (actual rows=2 loops=1)
+    Scan t … (actual rows=4 loops=1)
 Path: one-shot
 Why not a view: …
 
