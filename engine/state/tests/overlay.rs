@@ -96,7 +96,8 @@ impl Case {
             let mut stored = Vec::new();
             for key in (0..KEYS as i32).step_by(2) {
                 let row = case.row(key);
-                let owners: Owners = if table == 0 { Owners::new() } else { vec![(*case.random.pick(&case.microdbs), 1)] };
+                let owners: Owners =
+                    if table == 0 { Owners::new() } else { vec![(*case.random.pick(&case.microdbs), 1)] };
                 case.now.rows[table].insert(key, row.clone());
                 if table == 1 {
                     case.now.owners.insert(key, owners.clone());
@@ -209,11 +210,23 @@ impl Case {
             for key in 0..KEYS as i32 {
                 let row_key = self.leaves.key(&shape, key);
                 let found = view.get(shape.table(), &row_key).expect("reads");
-                assert_eq!(found.as_ref().map(|row| numbers(&shape, row)).as_ref(), rows.get(&key), "{name}: get {key}");
-                assert_eq!(view.exists(&shape, &row_key).expect("reads"), rows.contains_key(&key), "{name}: exists {key}");
+                assert_eq!(
+                    found.as_ref().map(|row| numbers(&shape, row)).as_ref(),
+                    rows.get(&key),
+                    "{name}: get {key}"
+                );
+                assert_eq!(
+                    view.exists(&shape, &row_key).expect("reads"),
+                    rows.contains_key(&key),
+                    "{name}: exists {key}"
+                );
             }
             let all: Vec<Numbers> = rows.values().cloned().collect();
-            assert_eq!(sorted(&shape, view.scan(shape.table()).expect("reads").map(|row| row.expect("reads"))), all, "{name}: scan");
+            assert_eq!(
+                sorted(&shape, view.scan(shape.table()).expect("reads").map(|row| row.expect("reads"))),
+                all,
+                "{name}: scan"
+            );
             for index in shape.table().indexes.iter().filter(|index| shape.table().primary_key != Some(index.id)) {
                 read += compare_index(&view, &shape, index, &all, &name);
             }
@@ -247,7 +260,8 @@ fn compare_index(view: &LayeredSnapshot, shape: &TableShape, index: &Index, all:
     for number in 0..VALUES.pow(index.columns.len() as u32) {
         let values: Vec<i32> =
             (0..index.columns.len()).map(|place| (number / VALUES.pow(place as u32) % VALUES) as i32).collect();
-        let matches = |row: &&Numbers| index.columns.iter().zip(&values).all(|(column, value)| row[*column] == Some(*value));
+        let matches =
+            |row: &&Numbers| index.columns.iter().zip(&values).all(|(column, value)| row[*column] == Some(*value));
         let expected: Vec<Numbers> = all.iter().filter(matches).cloned().collect();
         let asked: Vec<Datum> = values.iter().map(|value| Datum::Int4(*value)).collect();
         let (at, bytes) = (format!("{at}: {} = {values:?}", index.name), key::encode_all(&asked));
@@ -260,7 +274,8 @@ fn compare_index(view: &LayeredSnapshot, shape: &TableShape, index: &Index, all:
         assert_eq!(by_value, keys, "{at}: keys");
         assert_eq!(view.index_any(shape.table(), index, &asked).expect("reads"), !expected.is_empty(), "{at}: any");
         let located = view.located_by_value(shape, index.id, &bytes).expect("reads");
-        let located = located.iter().map(|of| (of.0.clone(), view.get_located(shape, of).expect("reads").expect("is there")));
+        let located =
+            located.iter().map(|of| (of.0.clone(), view.get_located(shape, of).expect("reads").expect("is there")));
         assert_eq!(sorted(shape, located), expected, "{at}: located");
         read += expected.len();
     }
@@ -366,8 +381,14 @@ fn rolling_back_takes_definitions_along() {
     assert_eq!((overlay.dropped_tables().len(), overlay.dropped_indexes().len()), (1, 1));
     overlay.roll_back(mark);
     assert!(!overlay.changes_schema() && Arc::ptr_eq(overlay.schema(), &leaves.schema));
-    assert_eq!((overlay.dropped_tables().len(), overlay.dropped_indexes().len(), overlay.subjects().count()), (0, 0, 0));
-    assert_eq!(overlay.tables().map(|(table, changes)| (table, changes.rows.len())).collect::<Vec<_>>(), [(cities.id(), 1)]);
+    assert_eq!(
+        (overlay.dropped_tables().len(), overlay.dropped_indexes().len(), overlay.subjects().count()),
+        (0, 0, 0)
+    );
+    assert_eq!(
+        overlay.tables().map(|(table, changes)| (table, changes.rows.len())).collect::<Vec<_>>(),
+        [(cities.id(), 1)]
+    );
     assert_eq!(overlay.mark(), mark);
     overlay.roll_back(Overlay::new(leaves.schema.clone()).mark());
     assert!(overlay.is_empty());

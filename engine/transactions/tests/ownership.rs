@@ -58,23 +58,13 @@ struct Written {
 
 #[test]
 fn owners_are_what_all_rows_say() {
+    // Side by side: most of their time they wait for the disk.
+    let histories: Vec<Totals> = std::thread::scope(|scope| {
+        let histories: Vec<_> = (1..=SEEDS).map(|seed| scope.spawn(move || history(seed))).collect();
+        histories.into_iter().map(|history| history.join().expect("the model agrees")).collect()
+    });
     let mut all = Totals::default();
-    for seed in 1..=SEEDS {
-        let house = House::new(&format!("ownership-{seed}"), DEFINITIONS);
-        let mut history = History {
-            house,
-            state: State::default(),
-            next_person: 0,
-            microdbs: BTreeMap::new(),
-            random: Random(seed),
-            totals: Totals::default(),
-        };
-        for round in 0..ROUNDS {
-            history.round(&format!("seed {seed}, round {round}"));
-        }
-        history.house = history.house.reopened();
-        history.compare(&format!("seed {seed}, opened anew"));
-        let Totals { committed, erased, refused, grouped, joint } = history.totals;
+    for Totals { committed, erased, refused, grouped, joint } in histories {
         (all.committed, all.erased) = (all.committed + committed, all.erased + erased);
         (all.grouped, all.joint) = (all.grouped + grouped, all.joint + joint);
         refused.into_iter().for_each(|(code, count)| *all.refused.entry(code).or_default() += count);
@@ -83,6 +73,24 @@ fn owners_are_what_all_rows_say() {
     let often = |code| all.refused.get(code).is_some_and(|count| *count >= 10);
     assert!(all.committed > 200 && all.erased > 20 && all.grouped > 50 && all.joint > 500, "{all:?}");
     assert!(["23503", "23505", "DG001", "55P03"].into_iter().all(often), "{all:?}");
+}
+
+fn history(seed: u64) -> Totals {
+    let house = House::new(&format!("ownership-{seed}"), DEFINITIONS);
+    let mut history = History {
+        house,
+        state: State::default(),
+        next_person: 0,
+        microdbs: BTreeMap::new(),
+        random: Random(seed),
+        totals: Totals::default(),
+    };
+    for round in 0..ROUNDS {
+        history.round(&format!("seed {seed}, round {round}"));
+    }
+    history.house = history.house.reopened();
+    history.compare(&format!("seed {seed}, opened anew"));
+    history.totals
 }
 
 impl History {
@@ -240,7 +248,8 @@ impl History {
         match random.below(6) {
             // Mostly into places that are free.
             0..3 => {
-                let key = if free.is_empty() || random.chance(8) { random.below(KEYS) as i32 } else { *random.pick(&free) };
+                let key =
+                    if free.is_empty() || random.chance(8) { random.below(KEYS) as i32 } else { *random.pick(&free) };
                 Statement::Insert(table, vec![row(table, key, random)])
             }
             3 if !keys.is_empty() && table == 0 && random.chance(2) => {
@@ -254,7 +263,10 @@ impl History {
             }
             _ => {
                 let several = random.below(2);
-                Statement::Delete(table, (0..=several).map(|_| random.below(KEYS) as i32).collect::<BTreeSet<_>>().into_iter().collect())
+                Statement::Delete(
+                    table,
+                    (0..=several).map(|_| random.below(KEYS) as i32).collect::<BTreeSet<_>>().into_iter().collect(),
+                )
             }
         }
     }
@@ -317,8 +329,7 @@ impl History {
             assert!(expected.insert(found), "{at}: two persons in one µDB");
         }
         let snapshot = self.house.database.store.snapshot();
-        let stored: BTreeSet<MicroDbId> =
-            snapshot.scan_subjects().map(|subject| subject.expect("reads").2).collect();
+        let stored: BTreeSet<MicroDbId> = snapshot.scan_subjects().map(|subject| subject.expect("reads").2).collect();
         assert_eq!(stored, expected, "{at}: persons");
         for microdb in self.microdbs.values() {
             let exists = self.house.database.store.key_exists(*microdb).expect("reads");

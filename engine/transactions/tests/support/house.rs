@@ -120,7 +120,8 @@ impl House {
     fn orphan(&self) -> (Arc<Overlay>, Prepared) {
         let schema = self.view().schema().clone();
         let shapes = schema.shapes();
-        let shape = shapes.values().find(|shape| shape.personal && !shape.table().data_subject).expect("an owned table");
+        let shape =
+            shapes.values().find(|shape| shape.personal && !shape.table().data_subject).expect("an owned table");
         let mut row = vec![Datum::Null; shape.table().columns.len()];
         row[0] = Datum::Int4(-1);
         let mut overlay = Overlay::new(schema.clone());
