@@ -10,6 +10,7 @@ use house::{House, Numbers, delete, impatience, insert, rows_of, update};
 use repr::Row;
 use state::SqlError;
 use state::reader::Reader;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use transactions::commit::Committed;
 use transactions::modes::Isolation;
 use transactions::transaction::Transaction;
@@ -28,6 +29,22 @@ fn row(values: &[i32]) -> Numbers {
     values.iter().map(|value| (*value >= 0).then_some(*value)).collect()
 }
 
+/// Some cases at a time: most of theirs they wait for the disk.
+fn each<T: Sync>(cases: &[T], check: impl Fn(usize, &T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                while let number = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(case) = cases.get(number)
+                {
+                    check(number, case);
+                }
+            });
+        }
+    });
+}
+
 impl House {
     fn run(&self, transaction: &mut Transaction, what: &Do) -> Result<(), SqlError> {
         match what {
@@ -43,59 +60,63 @@ impl House {
     }
 }
 
+/// What becomes of the child, or how its parent's change is refused.
+type Child = Result<&'static [i32], &'static str>;
+
 /// Of each referential action: parents 1 and 2, the child 1 that refers to parent 1; the default of children is 2.
 #[test]
 fn referential_actions_are_taken() {
-    let outcomes: [(&str, Result<&[i32], &str>, Result<&[i32], &str>); 6] = [
+    let outcomes: [(&str, Child, Child); 6] = [
         // After the parent is deleted; after its key is changed to 3.
         ("NO ACTION", Err("23503"), Err("23503")),
-        ("NO ACTION DEFERRABLE INITIALLY DEFERRED", Err("23503"), Err("23503")),
+        ("DEFERRED NO ACTION", Err("23503"), Err("23503")),
         ("RESTRICT", Err("23503"), Err("23503")),
         ("CASCADE", Ok(&[]), Ok(&[1, 3])),
         ("SET NULL", Ok(&[1, -1]), Ok(&[1, -1])),
         ("SET DEFAULT", Ok(&[1, 2]), Ok(&[1, 2])),
     ];
-    for (number, (action, deleted, updated)) in outcomes.into_iter().enumerate() {
-        let (on, timing) =
-            action.split_once(" DEFERRABLE").map_or((action, ""), |(on, _)| (on, "DEFERRABLE INITIALLY DEFERRED"));
-        let definitions = format!(
-            "CREATE TABLE parents (id INT PRIMARY KEY, name INT UNIQUE);
-             CREATE TABLE children (id INT PRIMARY KEY,
-                 parent INT DEFAULT 2 REFERENCES parents(id) ON DELETE {on} ON UPDATE {on} {timing});"
-        );
-        let cases = [
-            (Delete("parents", vec![1]), deleted),
-            (Update("parents", vec![(1, row(&[3, 10]))]), updated),
-            // What does not touch the key asks nobody.
-            (Update("parents", vec![(1, row(&[1, 11]))]), Ok(&[1, 1][..])),
-            (Delete("parents", vec![2]), Ok(&[1, 1][..])),
-        ];
-        for (place, (what, outcome)) in cases.into_iter().enumerate() {
-            let at = format!("{action}, case {place}");
-            let house = House::new(&format!("actions-{number}-{place}"), &definitions);
-            let parents = vec![row(&[1, 10]), row(&[2, 20])];
-            house
-                .commit(&[Insert("parents", parents.clone()), Insert("children", vec![row(&[1, 1])])])
-                .expect("commits");
-            let mut transaction = house.begin(Isolation::ReadCommitted);
-            let run = house.run(&mut transaction, &what);
-            // A deferred one may be made good until the end.
-            assert_eq!(run.is_err(), outcome.is_err() && timing.is_empty(), "{at}: {run:?}");
-            let at_end = run.and_then(|()| transaction.commit(&impatience()));
-            match outcome {
-                Err(code) => {
-                    let error = at_end.err().unwrap_or_else(|| panic!("{at}: is refused"));
-                    assert_eq!(error.code, code, "{at}");
-                    assert_eq!(error.object.constraint.as_deref(), Some("children_parent_fkey"), "{at}");
-                    assert_eq!(house.rows("parents"), parents, "{at}");
-                    assert_eq!(house.rows("children"), [row(&[1, 1])], "{at}");
-                }
-                Ok(child) => {
-                    at_end.unwrap_or_else(|error| panic!("{at}: {error:?}"));
-                    let expected: Vec<Numbers> = (!child.is_empty()).then(|| row(child)).into_iter().collect();
-                    assert_eq!(house.rows("children"), expected, "{at}");
-                }
-            }
+    let mut cases: Vec<(&str, Do, Child)> = Vec::new();
+    for (action, deleted, updated) in outcomes {
+        cases.push((action, Delete("parents", vec![1]), deleted));
+        cases.push((action, Update("parents", vec![(1, row(&[3, 10]))]), updated));
+        // What does not touch the key asks nobody.
+        cases.push((action, Update("parents", vec![(1, row(&[1, 11]))]), Ok(&[1, 1])));
+        cases.push((action, Delete("parents", vec![2]), Ok(&[1, 1])));
+    }
+    each(&cases, |number, (action, what, child)| take_action(number, action, what, *child));
+}
+
+fn take_action(number: usize, action: &str, what: &Do, child: Child) {
+    let at = format!("{action}, case {number}");
+    let (on, timing) = match action.strip_prefix("DEFERRED ") {
+        Some(on) => (on, "DEFERRABLE INITIALLY DEFERRED"),
+        None => (action, ""),
+    };
+    let definitions = format!(
+        "CREATE TABLE parents (id INT PRIMARY KEY, name INT UNIQUE);
+         CREATE TABLE children (id INT PRIMARY KEY,
+             parent INT DEFAULT 2 REFERENCES parents(id) ON DELETE {on} ON UPDATE {on} {timing});"
+    );
+    let house = House::new(&format!("actions-{number}"), &definitions);
+    let parents = vec![row(&[1, 10]), row(&[2, 20])];
+    house.commit(&[Insert("parents", parents.clone()), Insert("children", vec![row(&[1, 1])])]).expect("commits");
+    let mut transaction = house.begin(Isolation::ReadCommitted);
+    let run = house.run(&mut transaction, what);
+    // A deferred one may be made good until the end.
+    assert_eq!(run.is_err(), child.is_err() && timing.is_empty(), "{at}: {run:?}");
+    let at_end = run.and_then(|()| transaction.commit(&impatience()));
+    match child {
+        Err(code) => {
+            let error = at_end.err().unwrap_or_else(|| panic!("{at}: is refused"));
+            assert_eq!(error.code, code, "{at}");
+            assert_eq!(error.object.constraint.as_deref(), Some("children_parent_fkey"), "{at}");
+            assert_eq!(house.rows("parents"), parents, "{at}");
+            assert_eq!(house.rows("children"), [row(&[1, 1])], "{at}");
+        }
+        Ok(child) => {
+            at_end.unwrap_or_else(|error| panic!("{at}: {error:?}"));
+            let expected: Vec<Numbers> = (!child.is_empty()).then(|| row(child)).into_iter().collect();
+            assert_eq!(house.rows("children"), expected, "{at}");
         }
     }
 }
@@ -108,11 +129,13 @@ const RULES: &str = "
     CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
     CREATE TABLE notes (id INT PRIMARY KEY, author INT OWNED_BY users(id));";
 
+fn child(id: i32, parent: i32, needed: i32, a: i32, b: i32) -> Numbers {
+    row(&[id, parent, needed, a, b, -1])
+}
+
 /// Transactions of several statements; the place of the one that is refused, and how; the number of statements is COMMIT.
 #[test]
 fn rules_hold_at_the_end_of_each_statement() {
-    let child = |id, parent, needed, a, b| row(&[id, parent, needed, a, b, -1]);
-    let kept = |id, parent, needed, a, b| row(&[id, parent, needed, a, b, needed * 2]);
     let cases: Vec<(Vec<Do>, Option<(usize, &str)>)> = vec![
         // Keys.
         (vec![Insert("parents", vec![row(&[1, -1])])], Some((0, "23505"))),
@@ -150,56 +173,58 @@ fn rules_hold_at_the_end_of_each_statement() {
         (vec![Insert("notes", vec![row(&[1, -1])]), Delete("notes", vec![1])], None),
         (vec![Insert("notes", vec![row(&[1, 5])])], Some((0, "23503"))),
     ];
-    for (number, (statements, refused)) in cases.iter().enumerate() {
-        let house = House::new(&format!("rules-{number}"), RULES);
-        let filled = [
-            Insert("parents", vec![row(&[1, 10]), row(&[2, 20])]),
-            Insert("children", vec![child(1, 1, 1, 3, 4)]),
-            Insert("chain", vec![row(&[1, -1]), row(&[2, 1]), row(&[3, 2]), row(&[8, -1]), row(&[9, -1])]),
-            Insert("users", vec![row(&[1])]),
-        ];
-        house.commit(&filled).expect("commits");
-        let tables = ["parents", "children", "chain", "users", "notes"];
-        let before: Vec<Vec<Numbers>> = tables.iter().map(|table| house.rows(table)).collect();
-        assert_eq!(before[1], [kept(1, 1, 1, 3, 4)]);
-        let mut transaction = house.begin(Isolation::ReadCommitted);
-        let mut within = before.clone();
-        for (place, statement) in statements.iter().enumerate() {
-            let outcome = house.run(&mut transaction, statement);
-            match refused {
-                Some((at, code)) if *at == place => {
-                    assert_eq!(outcome.expect_err("is refused").code, *code, "case {number}");
-                }
-                Some(_) | None => outcome.unwrap_or_else(|error| panic!("case {number}, {place}: {error:?}")),
-            }
-            let view = transaction.statement_snapshot().expect("reads");
-            let now: Vec<Vec<Numbers>> = tables.iter().map(|table| rows_of(&view, table)).collect();
-            if refused.is_some_and(|(at, _)| at == place) {
-                assert_eq!(now, within, "case {number}: what a refused statement did is taken back");
-            }
-            within = now;
-        }
-        // The overlay holds each changed row once, as it was committed and as it is.
-        for (table, changes) in transaction.overlay().tables() {
-            let shape = house.view().shape(table).expect("is there").clone();
-            for (row_key, change) in &changes.rows {
-                let view = house.view();
-                let stored = view.get(shape.table(), row_key).expect("reads");
-                let read = |row: &Option<Row>| row.as_ref().map(|row| house::numbers(&shape, row));
-                assert_eq!(read(&change.before), read(&stored), "case {number}: before");
-            }
-        }
-        let outcome = transaction.commit(&impatience());
-        let after: Vec<Vec<Numbers>> = tables.iter().map(|table| house.rows(table)).collect();
+    each(&cases, |number, (statements, refused)| follow_rules(number, statements, *refused));
+}
+
+fn follow_rules(number: usize, statements: &[Do], refused: Option<(usize, &str)>) {
+    let house = House::new(&format!("rules-{number}"), RULES);
+    let filled = [
+        Insert("parents", vec![row(&[1, 10]), row(&[2, 20])]),
+        Insert("children", vec![child(1, 1, 1, 3, 4)]),
+        Insert("chain", vec![row(&[1, -1]), row(&[2, 1]), row(&[3, 2]), row(&[8, -1]), row(&[9, -1])]),
+        Insert("users", vec![row(&[1])]),
+    ];
+    house.commit(&filled).expect("commits");
+    let tables = ["parents", "children", "chain", "users", "notes"];
+    let before: Vec<Vec<Numbers>> = tables.iter().map(|table| house.rows(table)).collect();
+    assert_eq!(before[1], [row(&[1, 1, 1, 3, 4, 2])], "the last column is computed");
+    let mut transaction = house.begin(Isolation::ReadCommitted);
+    let mut within = before.clone();
+    for (place, statement) in statements.iter().enumerate() {
+        let outcome = house.run(&mut transaction, statement);
         match refused {
-            Some((at, code)) if *at == statements.len() => {
-                assert_eq!(outcome.err().expect("is refused").code, *code, "case {number}");
-                assert_eq!(after, before, "case {number}: nothing of a refused transaction stands");
+            Some((at, code)) if at == place => {
+                assert_eq!(outcome.expect_err("is refused").code, code, "case {number}");
             }
-            Some(_) | None => {
-                outcome.unwrap_or_else(|error| panic!("case {number}: {error:?}"));
-                assert_eq!(after, within, "case {number}: what it saw is what stands");
-            }
+            Some(_) | None => outcome.unwrap_or_else(|error| panic!("case {number}, {place}: {error:?}")),
+        }
+        let view = transaction.statement_snapshot().expect("reads");
+        let now: Vec<Vec<Numbers>> = tables.iter().map(|table| rows_of(&view, table)).collect();
+        if refused.is_some_and(|(at, _)| at == place) {
+            assert_eq!(now, within, "case {number}: what a refused statement did is taken back");
+        }
+        within = now;
+    }
+    // The overlay holds each changed row once, as it was committed and as it is.
+    for (table, changes) in transaction.overlay().tables() {
+        let shape = house.view().shape(table).expect("is there").clone();
+        for (row_key, change) in &changes.rows {
+            let view = house.view();
+            let stored = view.get(shape.table(), row_key).expect("reads");
+            let read = |row: &Option<Row>| row.as_ref().map(|row| house::numbers(&shape, row));
+            assert_eq!(read(&change.before), read(&stored), "case {number}: before");
+        }
+    }
+    let outcome = transaction.commit(&impatience());
+    let after: Vec<Vec<Numbers>> = tables.iter().map(|table| house.rows(table)).collect();
+    match refused {
+        Some((at, code)) if at == statements.len() => {
+            assert_eq!(outcome.err().expect("is refused").code, code, "case {number}");
+            assert_eq!(after, before, "case {number}: nothing of a refused transaction stands");
+        }
+        Some(_) | None => {
+            outcome.unwrap_or_else(|error| panic!("case {number}: {error:?}"));
+            assert_eq!(after, within, "case {number}: what it saw is what stands");
         }
     }
 }
@@ -218,7 +243,7 @@ fn writers_wait_for_each_other() {
         (Delete("users", vec![1]), Insert("notes", vec![row(&[1, 1])]), Some("23503"), None),
         (Insert("notes", vec![row(&[1, 1])]), Delete("users", vec![1]), Some("23503"), None),
     ];
-    for (number, (first, second, after_commit, after_rollback)) in cases.iter().enumerate() {
+    each(&cases, |number, (first, second, after_commit, after_rollback)| {
         for (commits, refused) in [(true, after_commit), (false, after_rollback)] {
             let house = House::new(&format!("waits-{number}-{commits}"), RULES);
             house.commit(&filled).expect("commits");
@@ -239,5 +264,5 @@ fn writers_wait_for_each_other() {
                 other.commit(&impatience()).unwrap_or_else(|error| panic!("case {number}, {commits}: {error:?}"));
             }
         }
-    }
+    });
 }
