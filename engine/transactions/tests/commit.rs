@@ -166,7 +166,10 @@ fn isolation_decides_what_is_seen_and_refused() {
         assert_eq!(seen(), [row(&[1, if repeats { 0 } else { 5 }])]);
         let outcome = execute(&mut transaction, "UPDATE counters SET n = n + 1", &impatience());
         match outcome {
-            Err(error) => assert!(repeats && error.code == "40001", "{error:?}"),
+            Err(error) => {
+                assert!(repeats && error.code == "40001", "{error:?}");
+                assert_eq!(error.message, "could not serialize access due to concurrent update");
+            }
             Ok(count) => {
                 assert!(!repeats && count == 1);
                 transaction.commit(&impatience()).expect("commits");

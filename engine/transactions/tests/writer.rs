@@ -219,7 +219,11 @@ fn follow_rules(number: usize, statements: &[Do], refused: Option<(usize, &str)>
     let after: Vec<Vec<Numbers>> = tables.iter().map(|table| house.rows(table)).collect();
     match refused {
         Some((at, code)) if at == statements.len() => {
-            assert_eq!(outcome.err().expect("is refused").code, code, "case {number}");
+            let error = outcome.err().expect("is refused");
+            assert_eq!((error.code, error.object.table.as_deref()), (code, Some("notes")), "case {number}");
+            let detail =
+                "Key (id)=(1) would be orphaned; it can gain an owner through notes.author OWNED_BY users(id).";
+            assert_eq!(error.detail.as_deref(), Some(detail), "case {number}");
             assert_eq!(after, before, "case {number}: nothing of a refused transaction stands");
         }
         Some(_) | None => {

@@ -99,8 +99,9 @@ impl House {
         let database = self.database.clone();
         // Refused, it is answered on this thread by the commit stage, which it thus holds.
         let (overlay, stale) = self.orphan();
+        let (answered, answer) = channel();
         let hear = move |outcome: Outcome| {
-            assert!(matches!(outcome, Outcome::Refused(error) if error.code == "DG001"));
+            answered.send(outcome).expect("somebody listens");
             for (number, (transaction, prepared)) in group.into_iter().enumerate() {
                 let (heard, database) = (heard.clone(), database.clone());
                 let tell = move |outcome| {
@@ -111,6 +112,8 @@ impl House {
             }
         };
         self.database.pipeline.hand_over(overlay, stale, Box::new(hear));
+        let refused = matches!(answer.recv(), Ok(Outcome::Refused(error)) if error.code == "DG001");
+        assert!(refused, "what was prepared before is derived again");
         let mut all: BTreeMap<usize, _> = outcomes.iter().collect();
         assert_eq!(all.len(), count, "each hears its outcome");
         (0..count).filter_map(|number| all.remove(&number)).collect()
