@@ -78,7 +78,7 @@ pub fn forgotten_key(relation: RelationId, row_key: &RowKey) -> Vec<u8> {
 }
 
 /// The id that `forgotten_key` leads to.
-pub(crate) fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
+pub fn id_of_text(text: &[u8]) -> Option<[u8; 16]> {
     let mut id = [0; 16];
     if text.len() != 2 * id.len() {
         return None;

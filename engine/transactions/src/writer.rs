@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Changes rows, locked and completed. New keys may be those that other rows of the same statement leave.
-    pub(crate) fn update_rows(&mut self, shape: &Arc<TableShape>, updates: &[RowUpdate]) -> Result<(), SqlError> {
+    pub fn update_rows(&mut self, shape: &Arc<TableShape>, updates: &[RowUpdate]) -> Result<(), SqlError> {
         let relation = shape.id();
         let mut moving = Vec::new();
         for update in updates {

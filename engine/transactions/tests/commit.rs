@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use storage::audit::verify_receipt;
-use transactions::commit::Prepared;
+use transactions::commit::PreparedCommit;
 use transactions::modes::Isolation;
 use transactions::receipt;
 use transactions::transaction::Transaction;
@@ -45,7 +45,7 @@ fn filled(name: &str) -> House {
 
 impl House {
     /// A transaction that has done something and can be handed over.
-    fn prepared(&self, run: impl FnOnce(&mut Transaction) -> Result<(), SqlError>) -> (Transaction, Prepared) {
+    fn prepared(&self, run: impl FnOnce(&mut Transaction) -> Result<(), SqlError>) -> (Transaction, PreparedCommit) {
         let mut transaction = self.begin(Isolation::ReadCommitted);
         run(&mut transaction).expect("writes");
         let prepared = transaction.prepare_apart(&impatience()).expect("is prepared").expect("needs nothing more");
@@ -227,7 +227,7 @@ fn a_receipt_stands_with_the_erasure() {
 
     let mut old = house.begin(Isolation::RepeatableRead);
     assert_eq!(rows_of(&old.statement_snapshot().expect("reads"), "members").len(), 2);
-    // Prepared to give a row to who is about to go.
+    // PreparedCommit to give a row to who is about to go.
     let late = house.prepared(|transaction| insert(transaction, id("documents"), &[row(&[2, 1])]));
     let committed = house.write(|transaction| delete(transaction, users.id(), &[1]).map(drop)).expect("commits");
     let [erasure] = committed.erasures.as_slice() else { panic!("one person is gone") };

@@ -22,7 +22,7 @@ use state::layered_snapshot::LayeredSnapshot;
 use state::reader::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::channel;
-use transactions::commit::{Committed, Prepared};
+use transactions::commit::{Committed, PreparedCommit};
 use transactions::modes::Isolation;
 use transactions::transaction::Transaction;
 
@@ -99,7 +99,7 @@ impl History {
         let count = 1 + self.random.below(4);
         let written: Vec<Written> = (0..count).map(|_| self.write(at, count > 1)).collect();
         let (base, mut erased) = (self.state.clone(), false);
-        let mut waiting: Vec<(Transaction, Prepared, Changes)> = Vec::new();
+        let mut waiting: Vec<(Transaction, PreparedCommit, Changes)> = Vec::new();
         let mut prepared = Vec::new();
         for Written { mut transaction, changes } in written {
             let outcome = transaction.prepare_apart(&impatience());
@@ -128,7 +128,7 @@ impl History {
         self.compare(at);
     }
 
-    fn finish(&mut self, waiting: Vec<(Transaction, Prepared, Changes)>, erased: &mut bool, at: &str) {
+    fn finish(&mut self, waiting: Vec<(Transaction, PreparedCommit, Changes)>, erased: &mut bool, at: &str) {
         if self.random.chance(3) {
             for (transaction, prepared, changes) in waiting {
                 let (heard, outcome) = channel();
@@ -190,7 +190,7 @@ impl History {
         let mut transaction = self.house.begin(Isolation::ReadCommitted);
         let mut state = self.state.clone();
         let mut savepoint: Option<State> = None;
-        for _ in 0..1 + self.random.below(5) {
+        for _ in 0..=self.random.below(5) {
             if self.random.chance(6) {
                 transaction.savepoint("here".to_owned());
                 savepoint = Some(state.clone());

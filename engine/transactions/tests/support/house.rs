@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use transactions::commit::{Committed, Outcome, Prepared};
+use transactions::commit::{Committed, Outcome, PreparedCommit};
 use transactions::database::Database;
 use transactions::ddl;
 use transactions::modes::{Isolation, Modes};
@@ -94,7 +94,10 @@ impl House {
 
     /// Hands transactions over while the commit stage is busy: what they wait for comes to it as one group, in this order.
     /// The last number is the commit that was published when the transaction heard its outcome.
-    pub fn commit_together(&self, group: Vec<(Transaction, Prepared)>) -> Vec<(Result<Committed, SqlError>, u64)> {
+    pub fn commit_together(
+        &self,
+        group: Vec<(Transaction, PreparedCommit)>,
+    ) -> Vec<(Result<Committed, SqlError>, u64)> {
         let (count, (heard, outcomes)) = (group.len(), channel());
         let database = self.database.clone();
         // Refused, it is answered on this thread by the commit stage, which it thus holds.
@@ -120,7 +123,7 @@ impl House {
     }
 
     /// A row without owner, prepared before anything was there.
-    fn orphan(&self) -> (Arc<Overlay>, Prepared) {
+    fn orphan(&self) -> (Arc<Overlay>, PreparedCommit) {
         let schema = self.view().schema().clone();
         let shapes = schema.shapes();
         let shape =
@@ -133,7 +136,10 @@ impl House {
         // Definitions have been committed since.
         derivation.reads.note(&Mark::Catalog);
         let based_on = repr::CommitTime(0);
-        (Arc::new(overlay), Prepared { based_on, derivation, batch: Default::default(), erasures: Vec::new() })
+        (
+            Arc::new(overlay),
+            PreparedCommit { based_on, derivation, batch: storage::Batch::default(), erasures: Vec::new() },
+        )
     }
 }
 
