@@ -14,6 +14,8 @@ use std::sync::LazyLock;
 pub enum Mark<'a> {
     /// The owner set of a row, or its existence.
     Owners(RelationId, &'a RowKey),
+    /// What stands in a row, which is copied to whom it gains.
+    Row(RelationId, &'a RowKey),
     /// Which rows have this value in an index.
     Index(IndexId, &'a [u8]),
     /// The µDB of a subject.

@@ -184,7 +184,8 @@ impl Case {
         let notes = self.tables[1].clone();
         let mut derived = Vec::new();
         for key in 0..KEYS as i32 {
-            if self.random.chance(4) {
+            // Who changes nothing moves no owners.
+            if !self.own.is_empty() && self.random.chance(4) {
                 let owners: Owners = vec![(*self.random.pick(&self.microdbs), 1 + self.random.below(3) as u32)];
                 self.now.owners.insert(key, owners.clone());
                 derived.push(((notes.id(), self.leaves.key(&notes, key)), owners));

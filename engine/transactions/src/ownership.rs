@@ -134,6 +134,8 @@ impl<'a> TableDerivation<'a> {
         }
         for (row_key, row) in &mut rows {
             if row.before.is_none() && row.after.is_none() {
+                // Nobody has locked it: others may write it meanwhile, and its new copies are to be of what they wrote.
+                derivation.reads.note(&Mark::Row(relation, row_key));
                 let stored = between.new.get(shape.table(), row_key)?;
                 row.before.clone_from(&stored);
                 row.after = stored;
@@ -448,6 +450,9 @@ fn note_writes(between: &Between<'_>, derivation: &mut Derivation) -> Result<(),
         for (row_key, row) in rows {
             if row.before.is_some() != row.after.is_some() || row.old != row.new {
                 writes.note(&Mark::Owners(*relation, row_key));
+            }
+            if row.before.is_some() && row.after.is_some() && row.before != row.after {
+                writes.note(&Mark::Row(*relation, row_key));
             }
             for edge in &shape.owner_edges {
                 note_value(&mut writes, edge.near_index, &edge.near_columns, shape, row);

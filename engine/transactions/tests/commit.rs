@@ -18,7 +18,7 @@ use transactions::transaction::Transaction;
 
 const DEFINITIONS: &str = "
     CREATE DATA_SUBJECT TABLE users (id INT PRIMARY KEY);
-    CREATE TABLE groups (id INT PRIMARY KEY);
+    CREATE TABLE groups (id INT PRIMARY KEY, name INT);
     CREATE TABLE members (id INT PRIMARY KEY, uid INT OWNED_BY users(id) ON DELETE CASCADE, gid INT OWNS groups(id));
     CREATE TABLE documents (id INT PRIMARY KEY, gid INT OWNED_BY groups(id));
     CREATE TABLE counters (id INT PRIMARY KEY, n INT);";
@@ -34,7 +34,7 @@ fn filled(name: &str) -> House {
     house
         .write(|transaction| {
             insert(transaction, id("users"), &[row(&[1]), row(&[2]), row(&[3])])?;
-            insert(transaction, id("groups"), &[row(&[1])])?;
+            insert(transaction, id("groups"), &[row(&[1, 1])])?;
             insert(transaction, id("members"), &[row(&[1, 1, 1]), row(&[2, 2, 1])])?;
             insert(transaction, id("documents"), &[row(&[1, 1])])?;
             insert(transaction, id("counters"), &[row(&[1, 0])])
@@ -93,6 +93,28 @@ fn a_group_is_decided_in_its_order() {
     assert_eq!(house.rows("counters").len(), 2, "who comes after a refused one is not concerned");
 }
 
+/// Who gains a row while somebody else changes it has a copy of what it became.
+#[test]
+fn a_new_owner_has_the_newest_row() {
+    for together in [false, true] {
+        let house = filled(&format!("newest-{together}"));
+        let (groups, members) = (house.shape("groups"), house.shape("members"));
+        let joins = house.prepared(|transaction| insert(transaction, members.id(), &[row(&[3, 3, 1])]));
+        let renames = "UPDATE groups SET name = 7 WHERE id = 1";
+        let renames = house.prepared(|transaction| execute(transaction, renames, &impatience()).map(drop));
+        let groups_of = match together {
+            true => vec![vec![renames, joins]],
+            false => vec![vec![renames], vec![joins]],
+        };
+        for group in groups_of {
+            assert!(house.commit_together(group).iter().all(|(outcome, _)| outcome.is_ok()));
+        }
+        let copies = house.database.store.snapshot().scan_copies(groups.id());
+        let copies: Vec<Numbers> = copies.map(|copy| house::numbers(&groups, &copy.expect("opens").row)).collect();
+        assert_eq!(copies, vec![row(&[1, 7]); 3], "in one group: {together}");
+    }
+}
+
 /// Commits of many threads: each hears of its own when it is published, every time is one commit, and nothing is lost.
 #[test]
 fn what_is_heard_is_published() {
@@ -133,7 +155,7 @@ fn a_refused_commit_leaves_nothing() {
     let (published, sequence) = (house.database.latest(), house.database.store.snapshot().sequence());
     let mut transaction = house.begin(Isolation::ReadCommitted);
     insert(&mut transaction, id("counters"), &[row(&[2, 0])]).expect("writes");
-    insert(&mut transaction, id("groups"), &[row(&[2])]).expect("writes");
+    insert(&mut transaction, id("groups"), &[row(&[2, 2])]).expect("writes");
     assert_eq!(house.rows("counters").len(), 1, "nobody else sees what is not committed");
     assert_eq!(transaction.commit(&impatience()).err().expect("nobody's group").code, "DG001");
     assert!(Arc::ptr_eq(&published, &house.database.latest()), "nothing was published");

@@ -133,10 +133,13 @@ fn child(id: i32, parent: i32, needed: i32, a: i32, b: i32) -> Numbers {
     row(&[id, parent, needed, a, b, -1])
 }
 
+/// Where, and the SQLSTATE.
+type Refusal = Option<(usize, &'static str)>;
+
 /// Transactions of several statements; the place of the one that is refused, and how; the number of statements is COMMIT.
 #[test]
 fn rules_hold_at_the_end_of_each_statement() {
-    let cases: Vec<(Vec<Do>, Option<(usize, &str)>)> = vec![
+    let cases: Vec<(Vec<Do>, Refusal)> = vec![
         // Keys.
         (vec![Insert("parents", vec![row(&[1, -1])])], Some((0, "23505"))),
         (vec![Insert("parents", vec![row(&[5, -1]), row(&[5, -1])])], Some((0, "23505"))),
