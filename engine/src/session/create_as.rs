@@ -41,7 +41,7 @@ impl Session {
             Ok(rows) if create.with_data => Ok(Response::Complete(format!("SELECT {rows}"))),
             Ok(_) => Ok(Response::Complete(TAG.into())),
             Err(error) => {
-                self.transaction().roll_back_to(mark);
+                self.transaction().undo_failed(mark);
                 Err(error)
             }
         }

@@ -4,16 +4,14 @@
 //! megabytes of text for seconds. So the connection's thread only waits for them, asks its account meanwhile, and answers
 //! at once. What a statement has left behind is freed when it is answered.
 
-use parking_lot::Mutex;
 use repr::ValueError;
 use repr::poll::{self, Overseer};
 use state::SqlError;
 use state::account::Account;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
-use std::sync::{Arc, LazyLock};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 /// From how many bytes on a text is long.
@@ -87,18 +85,5 @@ pub fn run<T: Send + 'static>(
                 return Err(SqlError::new("XX000", "a long statement's thread has ended"));
             }
         }
-    }
-}
-
-/// Frees something that is large, elsewhere.
-pub fn free(large: Box<dyn Any + Send>) {
-    static FREEING: LazyLock<Option<Mutex<Sender<Box<dyn Any + Send>>>>> = LazyLock::new(|| {
-        let (sender, receiver) = channel::<Box<dyn Any + Send>>();
-        let free = move || receiver.into_iter().for_each(drop);
-        std::thread::Builder::new().name("freeing".into()).spawn(free).is_ok().then(|| Mutex::new(sender))
-    });
-    if let Some(sender) = &*FREEING {
-        // Gives it back, to go here, where nobody takes it.
-        let _sent = sender.lock().send(large);
     }
 }

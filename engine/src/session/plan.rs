@@ -9,7 +9,7 @@ use planner::plan::{Access, Plan};
 use planner::resolve::GdprRequest;
 use planner::{MaintainedViews, Planned, PlannedStatement};
 use repr::{RelationId, ScalarType};
-use state::SqlError;
+use state::{SqlError, parallel};
 use std::sync::{Arc, OnceLock};
 use views::automatic::{Entry, PlannedShape};
 
@@ -49,7 +49,7 @@ impl Drop for Prepared {
             let statement = std::mem::replace(&mut self.statement, Statement::Checkpoint);
             let parsed = std::mem::replace(&mut self.parsed.statement, Statement::Checkpoint);
             let plan = self.plan.swap(Arc::new(CachedPlan::none()));
-            long_text::free(Box::new((statement, parsed, plan)));
+            parallel::discard((statement, parsed, plan));
         }
     }
 }

@@ -222,7 +222,7 @@ impl Session {
         let mut writer = Writer::new(transaction, context, patience);
         let written = dml::execute(&mut writer, plan, &evaluation);
         if written.is_err() {
-            self.transaction().roll_back_to(mark);
+            self.transaction().undo_failed(mark);
         }
         written
     }

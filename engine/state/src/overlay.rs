@@ -4,6 +4,7 @@
 //! holds the changes of the transactions that stand earlier in a commit group. Knows rows and index
 //! values, never files or locks.
 
+use crate::parallel::{self, HELPED_ITEMS_MIN};
 use crate::shape::{Schema, TableShape};
 use planner::catalog::{Catalog, Table};
 use repr::hash::HashMap;
@@ -42,7 +43,7 @@ pub struct TableChanges {
 struct ChangedValues(HashMap<IndexId, BTreeMap<Vec<u8>, BTreeSet<RowKey>>>);
 
 /// A place in the undo log, to roll back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
 
 #[derive(Clone, Debug)]
@@ -213,8 +214,17 @@ impl Overlay {
         }
     }
 
-    /// Takes back everything since `mark`.
+    /// Takes back everything since `mark`. Whoever ends a statement waits for this: where nothing is left, what there was goes elsewhere.
     pub fn roll_back(&mut self, mark: Mark) {
+        if mark.0 == 0 && self.undo.len() >= HELPED_ITEMS_MIN {
+            let first_schema = self.undo.iter().find_map(|undo| match undo {
+                Undo::Schema { previous } => Some(previous.clone()),
+                _ => None,
+            });
+            let none = Overlay::new(first_schema.unwrap_or_else(|| self.schema.clone()));
+            parallel::discard(std::mem::replace(self, none));
+            return;
+        }
         while self.undo.len() > mark.0 {
             match self.undo.pop().expect("the log is longer than the mark") {
                 Undo::Row { relation, key, previous } => self.restore_row(relation, key, previous),

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use repr::poll;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, LazyLock};
 
 /// Of fewer items none are given away.
@@ -75,12 +75,63 @@ pub fn begin<R: Send + 'static>(parts: usize, work: impl Fn(usize) -> R + Send +
     Help(Some(job))
 }
 
-/// Leaves to a helper what is no longer needed and is long to take apart; without a helper it goes at once. For plain memory: a
-/// store or a snapshot must be gone when whoever held it is.
+/// Leaves to a thread of its own what is no longer needed and is long to take apart. For plain memory: a store or a snapshot must be
+/// gone when whoever held it is.
 pub fn discard(what: impl Send + 'static) {
-    if let Some(helpers) = &*HELPERS {
-        let _asked = helpers.try_send(Box::new(move || drop(what)));
+    static DISCARDED: LazyLock<Option<Mutex<Sender<Box<dyn Send>>>>> = LazyLock::new(|| {
+        let (sender, receiver) = channel::<Box<dyn Send>>();
+        let free = move || receiver.into_iter().for_each(drop);
+        std::thread::Builder::new().name("discarded".into()).spawn(free).is_ok().then(|| Mutex::new(sender))
+    });
+    if let Some(sender) = &*DISCARDED {
+        // Gives it back, to go here, where nobody takes it.
+        let _sent = sender.lock().send(Box::new(what));
     }
+}
+
+/// Items that may be many, one after another: those that nobody takes are left to `discard`.
+pub struct Many<T: Send + 'static>(std::vec::IntoIter<T>);
+
+impl<T: Send + 'static> Many<T> {
+    /// All of them.
+    pub fn new(items: Vec<T>) -> Self {
+        Many(items.into_iter())
+    }
+}
+
+impl<T: Send + 'static> Iterator for Many<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T: Send + 'static> Drop for Many<T> {
+    fn drop(&mut self) {
+        if self.0.len() >= HELPED_ITEMS_MIN {
+            discard(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+/// Gathers items that may be many. At an error, those before it are left to `discard`.
+pub fn gather<T: Send + 'static, E>(items: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+    let mut gathered = Vec::new();
+    for item in items {
+        match item {
+            Ok(item) => gathered.push(item),
+            Err(error) => {
+                drop(Many::new(gathered));
+                return Err(error);
+            }
+        }
+    }
+    Ok(gathered)
 }
 
 /// Works on some items, a slice at a time, and gives the results in their order; of errors the first one.

@@ -364,6 +364,25 @@ fn a_reindexed_index_has_nothing_below() {
     }
 }
 
+/// To its beginning, many changes are undone at once: definitions, too.
+#[test]
+fn rolling_back_to_the_beginning_leaves_nothing() {
+    let leaves = Leaves::new("beginning", DEFINITIONS);
+    let cities = leaves.shape("cities");
+    let mut overlay = Overlay::new(leaves.schema.clone());
+    for again in 0..2 {
+        overlay.set_schema(Arc::new(Schema::new(leaves.schema.catalog().clone())));
+        for key in 0..1_000 {
+            overlay.set(&cities, leaves.key(&cities, key), None, Some(Row::pack(&datums(&[Some(key), None, None]))));
+        }
+        overlay.set_schema(Arc::new(Schema::new(leaves.schema.catalog().clone())));
+        assert_eq!(overlay.len(), 1_000, "{again}");
+        overlay.roll_back(Mark::default());
+        assert!(overlay.is_empty() && !overlay.changes_schema() && overlay.tables().next().is_none(), "{again}");
+        assert!(Arc::ptr_eq(overlay.schema(), &leaves.schema) && overlay.mark() == Mark::default(), "{again}");
+    }
+}
+
 /// Definitions are undone with what hangs on them.
 #[test]
 fn rolling_back_takes_definitions_along() {

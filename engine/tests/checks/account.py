@@ -150,7 +150,7 @@ class Check:
         self.done = threading.Event()
         self.bystander.start()
         try:
-            for case in (self.settings, self.within_memory, self.cancelled, self.timed_out, self.hoards, self.cursors):
+            for case in (self.settings, self.within_memory, self.cancelled, self.cancelled_late, self.timed_out, self.hoards, self.cursors):
                 self.tally.case(case)
         finally:
             self.done.set()
@@ -258,6 +258,30 @@ class Check:
                     self.tally.equal(rows(connection, "SELECT 1"), [(1,)], f"after {name}")
         with self.server.connect() as connection:
             self.tally.equal(rows(connection, "SELECT count(*), sum(n) FROM t"), [(ROWS, sum(n % 1000 for n in range(1, ROWS + 1)))], "nothing has changed")
+
+    def cancelled_late(self):
+        """What a statement has written is not taken apart before its cancel is answered."""
+        if self.options.only:
+            return
+        with self.server.connect() as connection:
+            connection.execute("CREATE TABLE late (id INT PRIMARY KEY, n INT, s TEXT)")
+        for before in ((), ("BEGIN", "INSERT INTO late VALUES (0, 0, '')")):
+            took = []
+            for _ in range(3):
+                with self.server.connect() as connection:
+                    connection.execute("SET statement_memory = '4GB'")
+                    for sql in before:
+                        connection.execute(sql)
+                    asked = []
+                    thread = threading.Timer(2, lambda: (asked.append(time.monotonic()), connection.cancel()))
+                    thread.start()
+                    state = self.outcome(connection, "INSERT INTO late SELECT g, g, 'row number ' || g FROM generate_series(1, 50000000) g")
+                    took.append(time.monotonic() - asked[0])
+                    thread.join()
+                    self.tally.equal(state, "57014", f"INSERT cancelled late {before}")
+                    self.tally.equal(self.outcome(connection, "ROLLBACK"), "", "ROLLBACK")
+                    self.tally.equal(rows(connection, "SELECT count(*) FROM late"), [(0,)], "nothing was inserted")
+            self.tally.that(min(took) < 0.15, f"INSERT cancelled late ends soon {before}", f"{min(took) * 1000:.0f} ms")
 
     def timed_out(self):
         for name in ("cross join", "recursion", "series", "window over a series", "regular expression", "INSERT of a series"):

@@ -321,6 +321,11 @@ impl Transaction {
         Arc::make_mut(&mut self.overlay).roll_back(mark);
     }
 
+    /// Takes back what a failed statement changed; where there is no savepoint to go back to, all there is, which is quicker.
+    pub fn undo_failed(&mut self, mark: Mark) {
+        self.roll_back_to(if self.has_savepoints() { mark } else { Mark::default() });
+    }
+
     /// SAVEPOINT
     pub fn savepoint(&mut self, name: String) {
         self.savepoints.push(Savepoint {

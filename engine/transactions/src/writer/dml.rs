@@ -20,6 +20,7 @@ use state::SqlError;
 use state::interrupt::QueryLimits;
 use state::layered_snapshot::LayeredSnapshot;
 use state::locks::{Granted, LockKey, LockMode};
+use state::parallel::{Many, gather};
 use state::reader::Reader;
 use state::shape::TableShape;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub fn execute(writer: &mut Writer<'_>, plan: &WritePlan, evaluation: &Evaluatio
         WritePlan::Insert(insert) => {
             let view = writer.transaction.statement_snapshot()?;
             let rows = run(&insert.source, view, writer, &writer.context, evaluation)?;
-            insert_looking(writer, insert, rows, look.as_ref())?
+            insert_looking(writer, insert, Many::new(rows), look.as_ref())?
         }
         WritePlan::Update(update) => execute_update(writer, update, evaluation)?,
         WritePlan::Delete(delete) => execute_delete(writer, delete, evaluation)?,
@@ -124,7 +125,7 @@ fn run(
     let limits = QueryLimits { ended: database.ended_since(view.time()), ..evaluation.limits.clone() };
     let system = (evaluation.system)(view.catalog(), context);
     let profile = evaluation.profile.cloned();
-    query::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?.collect()
+    gather(query::run_with_system(source.clone(), Arc::new(view), context.clone(), limits, system, profile)?)
 }
 
 /// Inserts computed rows (INSERT's source, or a chunk of COPY).
