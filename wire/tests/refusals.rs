@@ -1,4 +1,4 @@
-//! `docs/src/reference/refusals.md`: everything that is refused with 0A000, read from the sources that refuse it.
+//! `benches/REFUSALS.md`: everything that is refused with 0A000, read from the sources that refuse it.
 //!
 //! A refusal is `unsupported("…")` or an error `"0A000"` with its message, perhaps with a hint behind it. Words that are put into
 //! it at run time stand in a `const REFUSED` above the call. `DOGWOOD_REFUSALS=write` (what `make refusals` says) makes the page
