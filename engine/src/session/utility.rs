@@ -223,7 +223,7 @@ impl Session {
                 Ok(Response::Complete(done.tag))
             }
             Err(error) => {
-                self.transaction().roll_back_to(mark);
+                self.transaction().undo_failed(mark);
                 Err(error)
             }
         }

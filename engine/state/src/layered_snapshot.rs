@@ -14,7 +14,7 @@ use crate::ownership_hints::{ObservedOwners, OwnershipHints};
 use crate::published::Published;
 use crate::read_memo::ReadMemo;
 pub use crate::reader::Located;
-use crate::reader::{KeyRange, RangeRows, Reader, RowIterator};
+use crate::reader::{KeyRange, RangeRows, Reader, RowIterator, find_one};
 use crate::shape::{Schema, TableShape};
 use crate::snapshot_holders::Hold;
 use crate::view_states::{Arrangement, Stage, Views};
@@ -542,10 +542,7 @@ impl Reader for LayeredSnapshot {
         if let Some(shape) = shape.filter(|shape| index.is_none() || shape.key_form == KeyForm::Hashed) {
             return self.stored_first(shape, index, keys, tell);
         }
-        let Some(first) = keys.first() else { return Ok(Vec::new()) };
-        let found = self.find(table, index, first)?;
-        tell(found.len());
-        Ok(found)
+        find_one(self, table, index, keys, tell)
     }
 
     fn locate(

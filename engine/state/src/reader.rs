@@ -98,10 +98,7 @@ pub trait Reader: Send + Sync {
         keys: &[Vec<Datum>],
         tell: &mut dyn FnMut(usize),
     ) -> Result<Vec<(RowKey, Row)>, SqlError> {
-        let Some(first) = keys.first() else { return Ok(Vec::new()) };
-        let found = self.find(table, index, first)?;
-        tell(found.len());
-        Ok(found)
+        find_one(self, table, index, keys, tell)
     }
     /// Whether there is such a row. `values` are those of all columns.
     fn index_any(&self, table: &Table, index: &Index, values: &[Datum]) -> Result<bool, SqlError> {
@@ -118,4 +115,18 @@ pub trait Reader: Send + Sync {
     }
     /// A personal row's owners and the number of derivations of each, sorted.
     fn owners(&self, table: &Table, key: &RowKey) -> Result<Vec<(MicroDbId, u32)>, SqlError>;
+}
+
+/// As `Reader::find_first`, of the first key alone.
+pub(crate) fn find_one<R: Reader + ?Sized>(
+    reader: &R,
+    table: &Table,
+    index: Option<&Index>,
+    keys: &[Vec<Datum>],
+    tell: &mut dyn FnMut(usize),
+) -> Result<Vec<(RowKey, Row)>, SqlError> {
+    let Some(first) = keys.first() else { return Ok(Vec::new()) };
+    let found = reader.find(table, index, first)?;
+    tell(found.len());
+    Ok(found)
 }
